@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
-from rich.text import Text
 
 from linkscore.messages import example_page
 from linkscore.v1 import common_pb2, policy_pb2
@@ -19,7 +18,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.budgets import budget_of
 from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.files import bytes_of, reading
-from linkscore_cli.output import json_option, name_of, plain, print_json
+from linkscore_cli.output import json_option, name_of, plain, print_json, say
 from linkscore_cli.policies import PolicyType, policy_text
 
 # A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
@@ -107,7 +106,7 @@ def list_(as_json: bool, connection: Connection) -> None:
     table = Table("crawl", "policy", "scope", "sites", "pages", "feedback")
     for crawl in found:
         counts = (f"{n:,}" for n in (crawl.site_count, crawl.page_count, crawl.feedback_count))
-        table.add_row(name_of(_id(crawl)), Text(_policy_of(crawl)), _scope(crawl), *counts)
+        table.add_row(name_of(_id(crawl)), name_of(_policy_of(crawl)), _scope(crawl), *counts)
     Console().print(table)
 
 
@@ -337,13 +336,13 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         print_json(crawl)
         return
     examples = [page.url or "a page without URL" for page in crawl.examples]
-    rows = {
+    rows: dict[str, str | list[str]] = {
         "policy": _policy_of(crawl),
-        "extra policies": "\n".join(policy_text(spec) for spec in crawl.extra_policies),
+        "extra policies": [policy_text(spec) for spec in crawl.extra_policies],
         "scope": _scope(crawl),
         **{field.name.replace("_", " "): str(value) for field, value in crawl.learning.ListFields()},
-        "examples": "\n".join(examples),
-        "wanted": "\n".join(query.text for query in crawl.wanted.queries),
+        "examples": examples,
+        "wanted": [query.text for query in crawl.wanted.queries],
         "languages": ", ".join(crawl.wanted.languages),
         "budget": ", ".join(f"{field.name}={value:g}" for field, value in crawl.budget.ListFields()),
         "stopped": crawl.decision_reason,
@@ -360,10 +359,10 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         "feedback": f"{crawl.feedback_count:,}",
         "events": f"{crawl.event_seq:,}",
     }
-    table = Table(title=Text(_id(crawl)), title_justify="left", show_header=False)
+    table = Table(title=name_of(_id(crawl)), title_justify="left", show_header=False)
     for name, value in rows.items():
         if value:
-            table.add_row(name, Text(value))
+            table.add_row(name, name_of(*([value] if isinstance(value, str) else value)))
     Console().print(table)
 
 
@@ -372,7 +371,7 @@ def _sites(sites: list[site_pb2.Site]) -> Table:
     for site in sites:
         stage = common_pb2.SiteStage.Name(site.stage).removeprefix("SITE_STAGE_").lower()
         counts = (f"{n:,}" for n in (site.page_count, site.failed_count, site.cluster_count))
-        table.add_row(name_of(site.host), stage, *counts, Text(site.policy_state))
+        table.add_row(name_of(site.host), stage, *counts, name_of(site.policy_state))
     return table
 
 
@@ -405,14 +404,14 @@ def _show_shards(found: list[pb.Shard]) -> None:
     console.width = max(console.width, _WIDTH)
     for row in found:
         if row.state == pb.SHARD_STATE_SILENT:
-            table.add_row("", "", Text(row.owner), _STATES[row.state])
+            table.add_row("", "", name_of(row.owner), _STATES[row.state])
             continue
         counts = (row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
         is_open = row.state == pb.SHARD_STATE_OPEN
         table.add_row(
-            Text(row.crawl.removeprefix("crawls/")),
+            name_of(row.crawl.removeprefix("crawls/")),
             f"{row.group}/{row.group_count}",
-            Text(row.owner),
+            name_of(row.owner),
             _STATES.get(row.state, "unknown"),
             *(_pace(row) if is_open else "-" * (1 + len(_PACE))),
             *(f"{count:,}" if is_open else "-" for count in counts),
@@ -422,7 +421,7 @@ def _show_shards(found: list[pb.Shard]) -> None:
     console.print(table)
     for row in found:
         if row.trouble:
-            console.print(Text(f"{row.crawl or row.owner}: {row.trouble}"), style="red", soft_wrap=True)
+            say(f"{row.crawl or row.owner}: {row.trouble}", fg="red")
 
 
 def _pace(row: pb.Shard) -> tuple[str, str, str, str]:

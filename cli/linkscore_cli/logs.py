@@ -15,7 +15,6 @@ import click
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
@@ -162,7 +161,7 @@ def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
     if answer.left_out_count:
         table.add_row("left out", f"{answer.left_out_count:,} visits of clients that are no people")
     for mined in answer.policies:
-        table.add_row(mined.policy, Text(mined.summary))
+        table.add_row(mined.policy, name_of(mined.summary))
     return table
 
 
@@ -171,7 +170,7 @@ def _records(stats: pb.GetBrowseStatsResponse) -> Table:
     table = Table("", "records", "", title=title, title_justify="left")
     table.add_row("visits", f"{stats.visit_count:,}", "one a client, page and day of a batch")
     for rule, count in sorted(stats.left_out.items(), key=lambda item: -item[1]):
-        table.add_row(Text(rule), f"{count:,}", RULES.get(rule, "left out by the sender"))
+        table.add_row(name_of(rule), f"{count:,}", RULES.get(rule, "left out by the sender"))
     return table
 
 

@@ -11,7 +11,7 @@ from linkscore_cli.plugins import CommandGroup
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
-    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "revisits", "export", "logs"),
+    "Crawl": ("crawls", "score", "explain", "advise", "skipped", "seeds", "revisits", "export", "logs"),
     "Replay and measure": ("try", "demo", "replay", "compare"),
     "Develop": ("conformance",),
 }
@@ -24,6 +24,7 @@ _OWN = {
     "explain": "linkscore_cli.score:explain",
     "advise": "linkscore_cli.sites:advise",
     "seeds": "linkscore_cli.sites:seeds",
+    "skipped": "linkscore_cli.sites:skipped",
     "revisits": "linkscore_cli.sites:revisits",
     "export": "linkscore_cli.sites:export",
     "logs": "linkscore_cli.logs:logs",

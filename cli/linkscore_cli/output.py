@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -79,6 +80,26 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def name_of(text: str) -> Text:
-    """Return what identifies a row: folded where a terminal is too narrow, and never cut."""
-    return Text(text, overflow="fold")
+# What moves a cursor or changes a terminal or the direction of a text: C0, C1, marks of direction, line ends.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Return a text that strangers may have written as a terminal may have it.
+
+    Examples
+    --------
+    >>> print(safe("http://a.example/\x1b[2J"))
+    http://a.example/\\x1b[2J
+    """
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str, *, err: bool = False, **style: Any) -> None:
+    """Print a line as it is: nothing of it is markup or folded, and nothing reaches the terminal itself."""
+    click.secho("\t".join(map(safe, text.split("\t"))), err=err, **style)
+
+
+def name_of(*lines: str) -> Text:
+    """Return lines of strangers in a table: folded where a terminal is too narrow, and never cut."""
+    return Text("\n".join(map(safe, lines)), overflow="fold")

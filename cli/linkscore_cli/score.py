@@ -10,13 +10,12 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from linkscore import Row, rows
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.output import json_option, name_of, plain, print_json
+from linkscore_cli.output import json_option, name_of, plain, print_json, say
 from linkscore_cli.policies import PolicyType
 
 # URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
@@ -51,12 +50,12 @@ def score(
         print_json([_plain(url, row) for url, row in found])
     elif tsv:
         for url, row in found:
-            click.echo(f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}")
+            say(f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}")
     else:
         Console().print(_table(found))
     for url, row in found:
         if not row.usable:
-            click.echo(f"{url}: {_problem(row)}", err=True)
+            say(f"{url}: {_problem(row)}", err=True)
     sys.exit(0 if any(row.usable for _, row in found) else 1)
 
 
@@ -117,9 +116,9 @@ def explain(url: str, policy: policy_pb2.PolicySpec | None, as_json: bool, conne
     if as_json:
         print_json({"policy": answer.policy} | plain(found))
         return
-    console = Console()
-    console.print(Text(f"{found.url}\n{answer.policy}: {found.summary}", "italic"), soft_wrap=True)
-    console.print(_explanation(found))
+    say(found.url, italic=True)
+    say(f"{answer.policy}: {found.summary}", italic=True)
+    Console().print(_explanation(found))
 
 
 def _explanation(found: pb.LinkExplanation) -> Table:
@@ -138,5 +137,5 @@ def _explanation(found: pb.LinkExplanation) -> Table:
         told = "probability that it leads to a copy of another page"
         table.add_row("copy", f"{found.duplicate_probability:.2f}", told)
     for term in found.terms:
-        table.add_row(name_of(term.name), f"{term.value:.4g}", Text(term.description))
+        table.add_row(name_of(term.name), f"{term.value:.4g}", name_of(term.description))
     return table

@@ -1,7 +1,8 @@
-"""What a crawl knows of its sites: `linkscore advise`, `seeds`, `revisits` and `export`."""
+"""What a crawl knows of its sites: `linkscore advise`, `seeds`, `skipped`, `revisits` and `export`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,13 +12,12 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from linkscore import Client
-from linkscore.v1 import policy_pb2
+from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.output import json_option, name_of, print_json
+from linkscore_cli.output import json_option, name_of, print_json, say
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.policies import PolicyType
 
@@ -96,10 +96,10 @@ def seeds(
         print_json(answer)
         return
     for seed in answer.seeds:
-        _say(f"{seed.value:.2f}  {seed.url}  {seed.reason}")
+        say(f"{seed.value:.2f}  {seed.url}  {seed.reason}")
     if not answer.seeds:
         state = f": {answer.policy_state}" if answer.policy_state else ""
-        _say(f"{answer.policy} suggests no page{state}")
+        say(f"{answer.policy} suggests no page{state}")
 
 
 @click.command()
@@ -119,7 +119,7 @@ def revisits(site: str, most: int, now: datetime | None, as_json: bool, connecti
         print_json({"pages": pages})
         return
     for page in pages:
-        click.echo(page.url)
+        say(page.url)
 
 
 def _due(client: Client, crawl: str, site: str, most: int, now: datetime | None) -> Iterator[Any]:
@@ -131,6 +131,39 @@ def _due(client: Client, crawl: str, site: str, most: int, now: datetime | None)
         left, token = left - len(answer.pages), answer.next_page_token
         if not token:
             return
+
+
+@click.command()
+@_any_site
+@click.option("-n", "--most", type=click.IntRange(1, 1_000), default=100, show_default=True,
+              help="At most this many of each site.")  # fmt: skip
+@json_option
+@online
+def skipped(site: str, most: int, as_json: bool, connection: Connection) -> None:
+    """Say which links of SITE, or of all sites, were left out: why, and the page each stood on.
+
+    A site remembers some 200 of them; the counts are of all.
+    """
+    crawl = connection.crawl
+    with connection.client(timeout_s=TIMEOUT_S) as client:
+        sites = [site] if site else [each.host for each in client.list_sites(crawl=crawl)]
+        answers = [client.skipped_links(crawl=crawl, site=name, max_results=most) for name in sites]
+    counts = sum((Counter(answer.skipped_counts) for answer in answers), Counter[str]())
+    links = [link for answer in answers for link in answer.skipped_links]
+    if as_json:
+        print_json({"counts": counts, "links": links})
+        return
+    for link in links:
+        say(f"{_reason(link)}\t{link.url}\t{link.page_url}")
+    say("; ".join(f"{reason}: {n:,}" for reason, n in counts.most_common()) or "no link was left out")
+
+
+def _reason(link: pb.SkippedLink) -> str:
+    return (
+        common_pb2.SkipReason.Name(link.reason).removeprefix("SKIP_REASON_").lower()
+        if link.reason
+        else "policy"
+    )
 
 
 @click.group(cls=CommandGroup, own={"tables": "linkscore_server.tables.command:export_tables [tables]"})
@@ -181,14 +214,14 @@ def rules(
     if answer.denied_rules:
         counts += f", {len(answer.denied_rules)} about copies"
     state = f"; {answer.policy_state}" if answer.policy_state else ""
-    _say(f"{answer.policy}: {counts}{state}")
+    say(f"{answer.policy}: {counts}{state}")
     with _writing():
         out.mkdir(parents=True, exist_ok=True)
         for file in answer.files:
             path = out / Path(file.name).name
             path.write_bytes(file.content)
             for line in (f"wrote {path}", *(f"  {note}" for note in file.notes)):
-                _say(line)
+                say(line)
 
 
 @export.command()
@@ -203,7 +236,7 @@ def experience(site: str, out: Path, policy: policy_pb2.PolicySpec | None, conne
         answer = client.export_rules(crawl=crawl, site=site, formats=["experience"], policy=policy)
     with _writing():
         out.write_bytes(answer.files[0].content)
-    click.echo(f"wrote {out}: {answer.files[0].notes[0]}")
+    say(f"wrote {out}: {answer.files[0].notes[0]}")
 
 
 @contextmanager
@@ -214,20 +247,15 @@ def _writing() -> Iterator[None]:
         raise click.ClickException(f"--out: cannot write: {error}") from error
 
 
-def _say(text: str, **style: Any) -> None:
-    """Print a line as it is: nothing of it is markup, and nothing is folded."""
-    Console().print(Text(text, **style), soft_wrap=True)
-
-
 def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
     whose = "the policy's estimate" if advice.policy_estimate else "by what like links brought lately"
     mean = advice.expected_reward / advice.expected_fetches if advice.expected_fetches else 0.0
     title = name_of(f"{site.host}, {site.page_count:,} pages")
     table = Table(title=title, title_justify="left", show_header=False)
     if site.policy_state:
-        table.add_row("policy", Text(site.policy_state))
+        table.add_row("policy", name_of(site.policy_state))
     if site.session_names:
-        table.add_row("session ids", Text(", ".join(site.session_names)))
+        table.add_row("session ids", name_of(", ".join(site.session_names)))
     table.add_row("reward", _REWARDS.get(advice.reward_source, ""))
     table.add_row("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}")
     table.add_row(
@@ -260,9 +288,9 @@ def _groups(advice: pb.SiteAdvice) -> Table:
 
 def _print_traps(advice: pb.SiteAdvice) -> None:
     if not advice.traps:
-        _say("Nothing looks like a trap.")
+        say("Nothing looks like a trap.")
     for trap in advice.traps:
         what = trap.url_pattern or f"links at {trap.tag_path}"
-        _say(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow")
+        say(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", fg="yellow")
         for line in (trap.evidence, *trap.example_urls):
-            _say(f"  {line}")
+            say(f"  {line}")

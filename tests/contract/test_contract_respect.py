@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from linkscore.v1 import common_pb2, crawl_service_pb2
+from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.link_calls import INVALID, ingest, score
 from support.server_process import Stubs, refusal
@@ -45,6 +45,10 @@ def test_links_of_what_a_site_reserves_are_to_skip(server: Stubs, new_crawl: New
     assert set(first.links.skip_reasons) == {RESERVED}
     assert (first.reserved_uses, first.HasField("standing")) == (["ai-train"], False)
     assert score(server, crawl, url_of(7)).links.skip_reasons == [RESERVED]
+    asked = site_model_service_pb2.GetSiteRequest(name=f"{crawl}/sites/{HOST}", max_skipped=2)
+    site = server.sites.GetSite(asked)
+    assert {(left.reason, left.page_url) for left in site.skipped_links} == {(RESERVED, url_of(0))}
+    assert (len(site.skipped_links), site.skipped_counts) == (2, {"respect": len(first.links.scores)})
     assert (got(server, crawl).page_count, got(server, crawl).respect) == (1, ["ai-train"])
 
 

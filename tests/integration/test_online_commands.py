@@ -65,6 +65,8 @@ def there(folder: Path) -> Iterator[dict[str, str]]:
             pages = [page(url=url_of(n), body=body_of(n), content_type="text/html") for n in range(30)]
             client.ingest_pages(crawl="life", pages=pages)
             client.learn_site(crawl="life", site=HOST)
+            client.create_crawl(crawl="spent", budget={"max_fetches": 1})
+            client.ingest_pages(crawl="spent", pages=pages[:2])
         yield {
             "LINKSCORE_TARGET": server.target,
             "LINKSCORE_TLS_CA": str(ca),
@@ -78,6 +80,8 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
     asked = {
         ("explain", url_of(3), "--crawl", "life"): "score",
         ("advise", HOST, "--crawl", "life"): "30 pages",
+        ("skipped", "--crawl", "spent"): f"crawl_budget\thttp://{HOST}/",
+        ("skipped", HOST, "--crawl", "life"): "no link was left out",
         ("seeds", HOST, "--crawl", "life", "--policy", "harvest"): "harvest suggests no page",
         ("crawls", "create", "two", "--policy", "news_prefix:m=4"): "news_prefix:m=4",
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",

@@ -673,8 +673,10 @@ type GetSiteRequest struct {
 	Horizon uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	// Pages to suggest, at most 1,000; 0 means none.
 	MaxSuggestions uint32 `protobuf:"varint,3,opt,name=max_suggestions,json=maxSuggestions,proto3" json:"max_suggestions,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Links to skip to list, at most 1,000; 0 means none.
+	MaxSkipped    uint32 `protobuf:"varint,4,opt,name=max_skipped,json=maxSkipped,proto3" json:"max_skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetSiteRequest) Reset() {
@@ -728,6 +730,13 @@ func (x *GetSiteRequest) GetMaxSuggestions() uint32 {
 	return 0
 }
 
+func (x *GetSiteRequest) GetMaxSkipped() uint32 {
+	if x != nil {
+		return x.MaxSkipped
+	}
+	return 0
+}
+
 // Response of GetSite.
 type GetSiteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -737,7 +746,11 @@ type GetSiteResponse struct {
 	Advice *SiteAdvice `protobuf:"bytes,2,opt,name=advice,proto3" json:"advice,omitempty"`
 	// The pages that would teach most about the site, most useful first: those the crawl's policy asks for, then one link
 	// per tag path of every page (Xu 2018, section 4.1).
-	Suggestions   []*FetchSuggestion `protobuf:"bytes,3,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
+	Suggestions []*FetchSuggestion `protobuf:"bytes,3,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
+	// Links that its pages were answered to skip, the latest first; a site remembers some 200.
+	SkippedLinks []*SkippedLink `protobuf:"bytes,4,rep,name=skipped_links,json=skippedLinks,proto3" json:"skipped_links,omitempty"`
+	// How many there were, by reason: `trap`, `respect` ..., as in SkipReason, and `policy` where no setting says so.
+	SkippedCounts map[string]uint64 `protobuf:"bytes,5,rep,name=skipped_counts,json=skippedCounts,proto3" json:"skipped_counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -793,6 +806,84 @@ func (x *GetSiteResponse) GetSuggestions() []*FetchSuggestion {
 	return nil
 }
 
+func (x *GetSiteResponse) GetSkippedLinks() []*SkippedLink {
+	if x != nil {
+		return x.SkippedLinks
+	}
+	return nil
+}
+
+func (x *GetSiteResponse) GetSkippedCounts() map[string]uint64 {
+	if x != nil {
+		return x.SkippedCounts
+	}
+	return nil
+}
+
+// A link that was left out.
+type SkippedLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it leads.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Why; unspecified where the policy says so and no setting of the crawl.
+	Reason SkipReason `protobuf:"varint,2,opt,name=reason,proto3,enum=linkscore.v1.SkipReason" json:"reason,omitempty"`
+	// The page it stood on.
+	PageUrl       string `protobuf:"bytes,3,opt,name=page_url,json=pageUrl,proto3" json:"page_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkippedLink) Reset() {
+	*x = SkippedLink{}
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkippedLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkippedLink) ProtoMessage() {}
+
+func (x *SkippedLink) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkippedLink.ProtoReflect.Descriptor instead.
+func (*SkippedLink) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SkippedLink) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *SkippedLink) GetReason() SkipReason {
+	if x != nil {
+		return x.Reason
+	}
+	return SkipReason_SKIP_REASON_UNSPECIFIED
+}
+
+func (x *SkippedLink) GetPageUrl() string {
+	if x != nil {
+		return x.PageUrl
+	}
+	return ""
+}
+
 // That links of one kind lead to copies of pages.
 type CopyHypothesis struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -810,7 +901,7 @@ type CopyHypothesis struct {
 
 func (x *CopyHypothesis) Reset() {
 	*x = CopyHypothesis{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +913,7 @@ func (x *CopyHypothesis) String() string {
 func (*CopyHypothesis) ProtoMessage() {}
 
 func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +926,7 @@ func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopyHypothesis.ProtoReflect.Descriptor instead.
 func (*CopyHypothesis) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CopyHypothesis) GetName() string {
@@ -909,7 +1000,7 @@ type SiteAdvice struct {
 
 func (x *SiteAdvice) Reset() {
 	*x = SiteAdvice{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1012,7 @@ func (x *SiteAdvice) String() string {
 func (*SiteAdvice) ProtoMessage() {}
 
 func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1025,7 @@ func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SiteAdvice.ProtoReflect.Descriptor instead.
 func (*SiteAdvice) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SiteAdvice) GetRewardSource() RewardSource {
@@ -1065,7 +1156,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1168,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1181,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Coverage) GetShare() float64 {
@@ -1165,7 +1256,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1268,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1281,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1273,7 +1364,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1376,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1389,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1389,7 +1480,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1492,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1505,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1435,7 +1526,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1538,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1551,7 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
@@ -1489,7 +1580,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1592,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1605,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -1562,7 +1653,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1665,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1678,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Seed) GetUrl() string {
@@ -1637,7 +1728,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1740,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1753,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -1717,7 +1808,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1820,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1833,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -1795,7 +1886,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1807,7 +1898,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1820,7 +1911,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -1886,7 +1977,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +1989,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2002,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -1975,7 +2066,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2078,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2091,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2065,7 +2156,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2168,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2181,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2193,15 +2284,26 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"e\n" +
 	"\x11ListSitesResponse\x12(\n" +
 	"\x05sites\x18\x01 \x03(\v2\x12.linkscore.v1.SiteR\x05sites\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x88\x01\n" +
 	"\x0eGetSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12'\n" +
-	"\x0fmax_suggestions\x18\x03 \x01(\rR\x0emaxSuggestions\"\xac\x01\n" +
+	"\x0fmax_suggestions\x18\x03 \x01(\rR\x0emaxSuggestions\x12\x1f\n" +
+	"\vmax_skipped\x18\x04 \x01(\rR\n" +
+	"maxSkipped\"\x87\x03\n" +
 	"\x0fGetSiteResponse\x12&\n" +
 	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\x120\n" +
 	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\x12?\n" +
-	"\vsuggestions\x18\x03 \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\"t\n" +
+	"\vsuggestions\x18\x03 \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\x12>\n" +
+	"\rskipped_links\x18\x04 \x03(\v2\x19.linkscore.v1.SkippedLinkR\fskippedLinks\x12W\n" +
+	"\x0eskipped_counts\x18\x05 \x03(\v20.linkscore.v1.GetSiteResponse.SkippedCountsEntryR\rskippedCounts\x1a@\n" +
+	"\x12SkippedCountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"l\n" +
+	"\vSkippedLink\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x120\n" +
+	"\x06reason\x18\x02 \x01(\x0e2\x18.linkscore.v1.SkipReasonR\x06reason\x12\x19\n" +
+	"\bpage_url\x18\x03 \x01(\tR\apageUrl\"t\n" +
 	"\x0eCopyHypothesis\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
@@ -2369,7 +2471,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(PolicyRole)(0),              // 0: linkscore.v1.PolicyRole
 	(RewardSource)(0),            // 1: linkscore.v1.RewardSource
@@ -2381,68 +2483,74 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*ListSitesResponse)(nil),    // 7: linkscore.v1.ListSitesResponse
 	(*GetSiteRequest)(nil),       // 8: linkscore.v1.GetSiteRequest
 	(*GetSiteResponse)(nil),      // 9: linkscore.v1.GetSiteResponse
-	(*CopyHypothesis)(nil),       // 10: linkscore.v1.CopyHypothesis
-	(*SiteAdvice)(nil),           // 11: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),             // 12: linkscore.v1.Coverage
-	(*GroupYield)(nil),           // 13: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),        // 14: linkscore.v1.TrapSuspicion
-	(*LearnSiteRequest)(nil),     // 15: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),    // 16: linkscore.v1.LearnSiteResponse
-	(*SuggestSeedsRequest)(nil),  // 17: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                 // 18: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil), // 19: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),   // 20: linkscore.v1.ExportRulesRequest
-	(*UrlRule)(nil),              // 21: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),          // 22: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),             // 23: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),  // 24: linkscore.v1.ExportRulesResponse
-	nil,                          // 25: linkscore.v1.Site.ClusterPagesEntry
-	(SiteStage)(0),               // 26: linkscore.v1.SiteStage
-	(*FetchSuggestion)(nil),      // 27: linkscore.v1.FetchSuggestion
-	(Decision)(0),                // 28: linkscore.v1.Decision
-	(*PolicySpec)(nil),           // 29: linkscore.v1.PolicySpec
+	(*SkippedLink)(nil),          // 10: linkscore.v1.SkippedLink
+	(*CopyHypothesis)(nil),       // 11: linkscore.v1.CopyHypothesis
+	(*SiteAdvice)(nil),           // 12: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),             // 13: linkscore.v1.Coverage
+	(*GroupYield)(nil),           // 14: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),        // 15: linkscore.v1.TrapSuspicion
+	(*LearnSiteRequest)(nil),     // 16: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),    // 17: linkscore.v1.LearnSiteResponse
+	(*SuggestSeedsRequest)(nil),  // 18: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                 // 19: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil), // 20: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),   // 21: linkscore.v1.ExportRulesRequest
+	(*UrlRule)(nil),              // 22: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),          // 23: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),             // 24: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),  // 25: linkscore.v1.ExportRulesResponse
+	nil,                          // 26: linkscore.v1.Site.ClusterPagesEntry
+	nil,                          // 27: linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	(SiteStage)(0),               // 28: linkscore.v1.SiteStage
+	(*FetchSuggestion)(nil),      // 29: linkscore.v1.FetchSuggestion
+	(SkipReason)(0),              // 30: linkscore.v1.SkipReason
+	(Decision)(0),                // 31: linkscore.v1.Decision
+	(*PolicySpec)(nil),           // 32: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	26, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	25, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	28, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	26, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
 	0,  // 3: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
 	4,  // 4: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 5: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	11, // 6: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
-	27, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	1,  // 8: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	13, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	14, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	28, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	12, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	10, // 13: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
-	2,  // 14: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	4,  // 15: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	29, // 16: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	18, // 17: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 18: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	29, // 19: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 20: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	23, // 21: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	21, // 22: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	22, // 23: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	21, // 24: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	6,  // 25: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	8,  // 26: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	15, // 27: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	17, // 28: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	20, // 29: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	7,  // 30: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	9,  // 31: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	16, // 32: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	19, // 33: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	24, // 34: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	30, // [30:35] is the sub-list for method output_type
-	25, // [25:30] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	12, // 6: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	29, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	10, // 8: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
+	27, // 9: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	30, // 10: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
+	1,  // 11: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
+	14, // 12: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	15, // 13: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	31, // 14: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	13, // 15: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	11, // 16: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
+	2,  // 17: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	4,  // 18: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	32, // 19: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	19, // 20: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	3,  // 21: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	32, // 22: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 23: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	24, // 24: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	22, // 25: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	23, // 26: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	22, // 27: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	6,  // 28: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	8,  // 29: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	16, // 30: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	18, // 31: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	21, // 32: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	7,  // 33: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	9,  // 34: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	17, // 35: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	20, // 36: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	25, // 37: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2458,7 +2566,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -670,6 +670,12 @@ class Client:
         answer = self._get_site(crawl, site, timeout_s, max_suggestions=max_results)
         return list(answer.suggestions)
 
+    def skipped_links(
+        self, *, crawl: str, site: str, max_results: int = 100, timeout_s: float | None = None
+    ) -> site_pb2.GetSiteResponse:
+        """Read a site with the links its pages were answered to skip, the latest first, and counts by reason."""
+        return self._get_site(crawl, site, timeout_s, max_skipped=max_results)
+
     def suggest_seeds(
         self,
         *,

@@ -291,6 +291,8 @@ class CrawlModel:
             self.jobs.append(job)
         links = self._score(shard, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
+        if found is not None and links.verdicts is not None:
+            shard.skipped.note(event.url, found.links.urls, links)
         outcome = self._outcome(seq, event, shard, links, observation)
         outcome.relearned = shard.served.relearned - relearned
         self._add_rescored(outcome, shard)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import Stop
+from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.limits.budget import Budget, CrawlBudget, SiteBudget
@@ -14,7 +16,7 @@ from linkscore_scoring.limits.copies import SiteCopies, copies_problems
 from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, SentPage
 
 BUDGET, RESPECT, COPIES = LIMITS = ("budget", "respect", "copies")
@@ -127,6 +129,36 @@ def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[i
     """Return verdicts of which those with a reason are SKIP."""
     advised = verdicts or [0] * len(reasons)
     return [SKIP if reason else verdict for reason, verdict in zip(reasons, advised, strict=True)]
+
+
+MOST_SKIPPED = 200
+"""A bound: links to skip that a site remembers, some 400 bytes each. Chosen."""
+
+
+class SkippedLinks(Stateful):
+    """Links of a site that its pages were answered to skip: the latest by URL, and how many by reason.
+
+    `latest`: reason, a `SkipReason` of the wire contract, 0 if the policy says so, and the page it stood on.
+    `counts`: links by reason; one that comes again while it is remembered counts once.
+    """
+
+    latest: Stored[OrderedDict[str, tuple[int, str]]]
+    counts: Stored[Counter[int]]
+
+    def __init__(self) -> None:
+        self.latest = OrderedDict()
+        self.counts = Counter()
+
+    def note(self, page: str, urls: Sequence[str], links: ScoredLinks) -> None:
+        """Take in the scored links of a page."""
+        reasons, inside = links.skip_reasons, links.in_scope
+        for row, verdict in enumerate(links.verdicts or ()):
+            if verdict != SKIP or urls[row] in self.latest or (inside and not inside[row]):
+                continue
+            reason = reasons[row] if reasons else 0
+            self.latest[urls[row]] = (reason, page)
+            self.counts[reason] += 1
+        drop_oldest(self.latest, MOST_SKIPPED)
 
 
 class CrawlLimits:

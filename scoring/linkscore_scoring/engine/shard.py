@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import SiteLimits
+from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks
 from linkscore_scoring.engine.links import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import Stop
@@ -28,10 +28,10 @@ from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Revisit, Suggestion
 
-_SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES = 18_000, 270, 930, 5_000
+_SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _SKIPPED_BYTES = 18_000, 270, 930, 5_000, 400
 """Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is
-learned, and with its URL), and of each sampled page. Fitted to resident memory under `harvest`, on drawn and
-real sites."""
+learned, and with its URL), of each sampled page, and of each link to skip. Fitted to resident memory under
+`harvest`, on drawn and real sites."""
 _NODE_BYTES, _LEARNED_NODE_BYTES = 29, 45
 """Memory of each tag path node of a sampled page, and what learning the site adds to it; fitted with them."""
 
@@ -109,6 +109,7 @@ class SiteShard:
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
         self.limits = SiteLimits()
+        self.skipped = SkippedLinks()
         self.validation = PolicyValidation()
         self.revisitor: SiteRevisitor | None = None
         self._sampled = (0, 0)  # pages of the sample, and their nodes
@@ -238,6 +239,7 @@ class SiteShard:
         a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
         others = self.revisitor.memory_bytes() if self.revisitor is not None else 0
         others += self.limits.copies.memory_bytes() if self.limits.copies is not None else 0
+        others += _SKIPPED_BYTES * len(self.skipped.latest)
         return (
             _SITE_BYTES
             + _LINK_BYTES * len(site.memory)
@@ -251,6 +253,7 @@ class SiteShard:
         """Return the site as plain values."""
         return {
             "limits": self.limits.to_state(),
+            "skipped": self.skipped.to_state(),
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
@@ -265,6 +268,7 @@ class SiteShard:
             policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
         self.limits.load_state(state["limits"])
+        self.skipped.load_state(state["skipped"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
         if self.revisitor is not None and state["revisits"] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
@@ -63,6 +64,7 @@ class SiteModelService:
         """Read one site, and say what to make of it."""
         check_most("horizon", request.horizon, _MAX_HORIZON)
         check_most("max_suggestions", request.max_suggestions, _MAX_SUGGESTIONS)
+        check_most("max_skipped", request.max_skipped, _MAX_SUGGESTIONS)
         crawl, name = parse_site(request.name)
         actor = await self._registry.open(crawl)
 
@@ -72,8 +74,20 @@ class SiteModelService:
                 _add_decision(advice, standing)
             advice.copies.extend(same_fields(pb.CopyHypothesis, each) for each in actor.queries.copies(name))
             plan = actor.queries.fetch_plan(name, n) if (n := request.max_suggestions) else []
+            skipped = actor.model.shard(name).skipped
+            latest = islice(reversed(skipped.latest.items()), request.max_skipped)
             return pb.GetSiteResponse(
-                site=_site(actor, name), advice=advice, suggestions=map(results.suggestion, plan)
+                site=_site(actor, name),
+                advice=advice,
+                suggestions=map(results.suggestion, plan),
+                skipped_links=[
+                    pb.SkippedLink(url=url, reason=wire(reason), page_url=page)
+                    for url, (reason, page) in latest
+                ],
+                skipped_counts={
+                    results.skip_reason_name(reason) if reason else "policy": count
+                    for reason, count in skipped.counts.items()
+                },
             )
 
         return await actor.answer(answer)

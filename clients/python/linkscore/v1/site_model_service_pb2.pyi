@@ -137,24 +137,47 @@ class ListSitesResponse(_message.Message):
     def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetSiteRequest(_message.Message):
-    __slots__ = ("name", "horizon", "max_suggestions")
+    __slots__ = ("name", "horizon", "max_suggestions", "max_skipped")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
     MAX_SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SKIPPED_FIELD_NUMBER: _ClassVar[int]
     name: str
     horizon: int
     max_suggestions: int
-    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_suggestions: _Optional[int] = ...) -> None: ...
+    max_skipped: int
+    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_suggestions: _Optional[int] = ..., max_skipped: _Optional[int] = ...) -> None: ...
 
 class GetSiteResponse(_message.Message):
-    __slots__ = ("site", "advice", "suggestions")
+    __slots__ = ("site", "advice", "suggestions", "skipped_links", "skipped_counts")
+    class SkippedCountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     SITE_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_LINKS_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_COUNTS_FIELD_NUMBER: _ClassVar[int]
     site: Site
     advice: SiteAdvice
     suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
-    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ...) -> None: ...
+    skipped_links: _containers.RepeatedCompositeFieldContainer[SkippedLink]
+    skipped_counts: _containers.ScalarMap[str, int]
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., skipped_links: _Optional[_Iterable[_Union[SkippedLink, _Mapping]]] = ..., skipped_counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class SkippedLink(_message.Message):
+    __slots__ = ("url", "reason", "page_url")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PAGE_URL_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    reason: _common_pb2.SkipReason
+    page_url: str
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., page_url: _Optional[str] = ...) -> None: ...
 
 class CopyHypothesis(_message.Message):
     __slots__ = ("name", "tries", "agreed", "probability")

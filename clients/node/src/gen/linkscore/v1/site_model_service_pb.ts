@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Decision, FetchSuggestion, SiteStage } from "./common_pb.js";
+import type { Decision, FetchSuggestion, SiteStage, SkipReason } from "./common_pb.js";
 import { file_linkscore_v1_common } from "./common_pb.js";
 import type { PolicySpec } from "./policy_pb.js";
 import { file_linkscore_v1_policy } from "./policy_pb.js";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJICg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SFwoPbWF4X3N1Z2dlc3Rpb25zGAMgASgNIpEBCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjIKC3N1Z2dlc3Rpb25zGAMgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbiJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLrAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEIo8BChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSFgoObWluX2NvbmZpZGVuY2UYBCABKAEiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSKXAgoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBBIrCgxkZW5pZWRfcnVsZXMYCCADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZSpYCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAipkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMq3wEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJdCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SFwoPbWF4X3N1Z2dlc3Rpb25zGAMgASgNEhMKC21heF9za2lwcGVkGAQgASgNIsMCCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjIKC3N1Z2dlc3Rpb25zGAMgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIwCg1za2lwcGVkX2xpbmtzGAQgAygLMhkubGlua3Njb3JlLnYxLlNraXBwZWRMaW5rEkgKDnNraXBwZWRfY291bnRzGAUgAygLMjAubGlua3Njb3JlLnYxLkdldFNpdGVSZXNwb25zZS5Ta2lwcGVkQ291bnRzRW50cnkaNAoSU2tpcHBlZENvdW50c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiVgoLU2tpcHBlZExpbmsSCwoDdXJsGAEgASgJEigKBnJlYXNvbhgCIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEhAKCHBhZ2VfdXJsGAMgASgJIlIKDkNvcHlIeXBvdGhlc2lzEgwKBG5hbWUYASABKAkSDQoFdHJpZXMYAiABKA0SDgoGYWdyZWVkGAMgASgNEhMKC3Byb2JhYmlsaXR5GAQgASgBIusDCgpTaXRlQWR2aWNlEjEKDXJld2FyZF9zb3VyY2UYASABKA4yGi5saW5rc2NvcmUudjEuUmV3YXJkU291cmNlEg8KB2hvcml6b24YAiABKA0SFQoNd2FpdGluZ19saW5rcxgDIAEoBBIYChBleHBlY3RlZF9mZXRjaGVzGAQgASgNEhcKD2V4cGVjdGVkX3Jld2FyZBgFIAEoARIXCg9wb2xpY3lfZXN0aW1hdGUYBiABKAgSFgoOcmVjZW50X2ZldGNoZXMYByABKA0SFQoNcmVjZW50X3Jld2FyZBgIIAEoARIoCgZ5aWVsZHMYCSADKAsyGC5saW5rc2NvcmUudjEuR3JvdXBZaWVsZBIqCgV0cmFwcxgKIAMoCzIbLmxpbmtzY29yZS52MS5UcmFwU3VzcGljaW9uEhYKDm5lZWRzX2V4YW1wbGVzGAsgASgIEigKCGRlY2lzaW9uGAwgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgNIAEoCRIoCghjb3ZlcmFnZRgOIAEoCzIWLmxpbmtzY29yZS52MS5Db3ZlcmFnZRIsCgZjb3BpZXMYDyADKAsyHC5saW5rc2NvcmUudjEuQ29weUh5cG90aGVzaXMidQoIQ292ZXJhZ2USDQoFc2hhcmUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAESDQoFZm91bmQYBCABKAESDwoHd2FpdGluZxgFIAEoARIOCgZ1bnNlZW4YBiABKAESDwoHZmV0Y2hlcxgHIAEoBCKkAQoKR3JvdXBZaWVsZBITCgt1cmxfcGF0dGVybhgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRIVCg1mZXRjaGVkX2NvdW50GAMgASgEEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSFAoMZWFybHlfcmV3YXJkGAYgASgBEhMKC2xhdGVfcmV3YXJkGAcgASgBIv8BCg1UcmFwU3VzcGljaW9uEiQKBGtpbmQYASABKA4yFi5saW5rc2NvcmUudjEuVHJhcEtpbmQSEwoLdXJsX3BhdHRlcm4YAiABKAkSEAoIdGFnX3BhdGgYAyABKAkSFQoNZmV0Y2hlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhMKC2Vhcmx5X3lpZWxkGAYgASgBEhIKCmxhdGVfeWllbGQYByABKAESEgoKY29weV9zaGFyZRgIIAEoARIOCgZncm93dGgYCSABKAESEAoIZXZpZGVuY2UYCiABKAkSFAoMZXhhbXBsZV91cmxzGAsgAygJIiAKEExlYXJuU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI1ChFMZWFyblNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUicQoTU3VnZ2VzdFNlZWRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNIkYKBFNlZWQSCwoDdXJsGAEgASgJEg4KBnJlYXNvbhgCIAEoCRINCgV2YWx1ZRgDIAEoARISCgpwYWdlX2NvdW50GAQgASgNIoABChRTdWdnZXN0U2VlZHNSZXNwb25zZRIhCgVzZWVkcxgBIAMoCzISLmxpbmtzY29yZS52MS5TZWVkEgwKBHNpdGUYAiABKAkSDgoGcG9saWN5GAMgASgJEhQKDHBvbGljeV9zdGF0ZRgEIAEoCRIRCglldmVudF9zZXEYBSABKAQijwEKEkV4cG9ydFJ1bGVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEikKB2Zvcm1hdHMYAiADKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIWCg5taW5fY29uZmlkZW5jZRgEIAEoASJ7CgdVcmxSdWxlEgwKBGtpbmQYASABKAkSDwoHcGF0dGVybhgCIAEoCRISCgpjb25maWRlbmNlGAMgASgBEhMKC21hdGNoX2NvdW50GAQgASgEEhMKC3RvdGFsX2NvdW50GAUgASgEEhMKC2V4YW1wbGVfdXJsGAYgASgJIoEBCgtUYWdQYXRoUnVsZRIQCgh0YWdfcGF0aBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEwoLZGVzdGluYXRpb24YAyABKAkSGAoQZGVzdGluYXRpb25fcHJvYhgEIAEoARINCgV2YWx1ZRgFIAEoARISCgpsaW5rX2NvdW50GAYgASgEInYKCFJ1bGVGaWxlEigKBmZvcm1hdBgBIAEoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EgwKBG5hbWUYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEg0KBW5vdGVzGAUgAygJIpcCChNFeHBvcnRSdWxlc1Jlc3BvbnNlEiUKBWZpbGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlJ1bGVGaWxlEigKCXVybF9ydWxlcxgCIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlEjEKDnRhZ19wYXRoX3J1bGVzGAMgAygLMhkubGlua3Njb3JlLnYxLlRhZ1BhdGhSdWxlEg4KBnBvbGljeRgEIAEoCRIUCgxwb2xpY3lfc3RhdGUYBSABKAkSFgoObW9kZWxfcmV2aXNpb24YBiABKAQSEQoJZXZlbnRfc2VxGAcgASgEEisKDGRlbmllZF9ydWxlcxgIIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlKlgKClBvbGljeVJvbGUSGwoXUE9MSUNZX1JPTEVfVU5TUEVDSUZJRUQQABIWChJQT0xJQ1lfUk9MRV9TRVJWRUQQARIVChFQT0xJQ1lfUk9MRV9FWFRSQRACKmQKDFJld2FyZFNvdXJjZRIdChlSRVdBUkRfU09VUkNFX1VOU1BFQ0lGSUVEEAASGQoVUkVXQVJEX1NPVVJDRV9OT1ZFTFRZEAESGgoWUkVXQVJEX1NPVVJDRV9GRUVEQkFDSxACKmgKCFRyYXBLaW5kEhkKFVRSQVBfS0lORF9VTlNQRUNJRklFRBAAEhQKEFRSQVBfS0lORF9DT1BJRVMQARIVChFUUkFQX0tJTkRfRU5ETEVTUxACEhQKEFRSQVBfS0lORF9GQURJTkcQAyrfAQoKUnVsZUZvcm1hdBIbChdSVUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhQKEFJVTEVfRk9STUFUX0pTT04QARIWChJSVUxFX0ZPUk1BVF9TQ1JBUFkQAhIVChFSVUxFX0ZPUk1BVF9OVVRDSBADEhwKGFJVTEVfRk9STUFUX1NUT1JNQ1JBV0xFUhAEEhgKFFJVTEVfRk9STUFUX0hFUklUUklYEAUSGwoXUlVMRV9GT1JNQVRfQlJPV1NFUlRSSVgQBhIaChZSVUxFX0ZPUk1BVF9FWFBFUklFTkNFEAcyoQMKEFNpdGVNb2RlbFNlcnZpY2USTAoJTGlzdFNpdGVzEh4ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVzcG9uc2USRgoHR2V0U2l0ZRIcLmxpbmtzY29yZS52MS5HZXRTaXRlUmVxdWVzdBodLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2USTAoJTGVhcm5TaXRlEh4ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlcXVlc3QaHy5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVzcG9uc2USVQoMU3VnZ2VzdFNlZWRzEiEubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVzcG9uc2USUgoLRXhwb3J0UnVsZXMSIC5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * A site.
@@ -299,6 +299,13 @@ export type GetSiteRequest = Message<"linkscore.v1.GetSiteRequest"> & {
    * @generated from field: uint32 max_suggestions = 3;
    */
   maxSuggestions: number;
+
+  /**
+   * Links to skip to list, at most 1,000; 0 means none.
+   *
+   * @generated from field: uint32 max_skipped = 4;
+   */
+  maxSkipped: number;
 };
 
 /**
@@ -335,6 +342,20 @@ export type GetSiteResponse = Message<"linkscore.v1.GetSiteResponse"> & {
    * @generated from field: repeated linkscore.v1.FetchSuggestion suggestions = 3;
    */
   suggestions: FetchSuggestion[];
+
+  /**
+   * Links that its pages were answered to skip, the latest first; a site remembers some 200.
+   *
+   * @generated from field: repeated linkscore.v1.SkippedLink skipped_links = 4;
+   */
+  skippedLinks: SkippedLink[];
+
+  /**
+   * How many there were, by reason: `trap`, `respect` ..., as in SkipReason, and `policy` where no setting says so.
+   *
+   * @generated from field: map<string, uint64> skipped_counts = 5;
+   */
+  skippedCounts: { [key: string]: bigint };
 };
 
 /**
@@ -343,6 +364,41 @@ export type GetSiteResponse = Message<"linkscore.v1.GetSiteResponse"> & {
  */
 export const GetSiteResponseSchema: GenMessage<GetSiteResponse> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 5);
+
+/**
+ * A link that was left out.
+ *
+ * @generated from message linkscore.v1.SkippedLink
+ */
+export type SkippedLink = Message<"linkscore.v1.SkippedLink"> & {
+  /**
+   * Where it leads.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Why; unspecified where the policy says so and no setting of the crawl.
+   *
+   * @generated from field: linkscore.v1.SkipReason reason = 2;
+   */
+  reason: SkipReason;
+
+  /**
+   * The page it stood on.
+   *
+   * @generated from field: string page_url = 3;
+   */
+  pageUrl: string;
+};
+
+/**
+ * Describes the message linkscore.v1.SkippedLink.
+ * Use `create(SkippedLinkSchema)` to create a new message.
+ */
+export const SkippedLinkSchema: GenMessage<SkippedLink> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_site_model_service, 6);
 
 /**
  * That links of one kind lead to copies of pages.
@@ -384,7 +440,7 @@ export type CopyHypothesis = Message<"linkscore.v1.CopyHypothesis"> & {
  * Use `create(CopyHypothesisSchema)` to create a new message.
  */
 export const CopyHypothesisSchema: GenMessage<CopyHypothesis> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 6);
+  messageDesc(file_linkscore_v1_site_model_service, 7);
 
 /**
  * What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
@@ -507,7 +563,7 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  * Use `create(SiteAdviceSchema)` to create a new message.
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 7);
+  messageDesc(file_linkscore_v1_site_model_service, 8);
 
 /**
  * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
@@ -570,7 +626,7 @@ export type Coverage = Message<"linkscore.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 8);
+  messageDesc(file_linkscore_v1_site_model_service, 9);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -633,7 +689,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 9);
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -724,7 +780,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * Request of LearnSite.
@@ -745,7 +801,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * Response of LearnSite.
@@ -766,7 +822,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * Request of SuggestSeeds.
@@ -810,7 +866,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * A page to start a crawl from.
@@ -852,7 +908,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * Response of SuggestSeeds.
@@ -901,7 +957,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Request of ExportRules.
@@ -943,7 +999,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * URLs of one kind, by regular expression.
@@ -1000,7 +1056,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * Links by their place on a page.
@@ -1056,7 +1112,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * A file for a crawler.
@@ -1105,7 +1161,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * Response of ExportRules.
@@ -1177,7 +1233,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 21);
 
 /**
  * What part a policy has on a site.
