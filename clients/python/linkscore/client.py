@@ -673,7 +673,7 @@ class Client:
     def skipped_links(
         self, *, crawl: str, site: str, max_results: int = 100, timeout_s: float | None = None
     ) -> site_pb2.GetSiteResponse:
-        """Read a site with the links its pages were answered to skip, the latest first, and counts by reason."""
+        """Read a site with the latest links its pages were answered to skip, and counts by reason."""
         return self._get_site(crawl, site, timeout_s, max_skipped=max_results)
 
     def suggest_seeds(
