@@ -156,8 +156,6 @@ class PageObservation:
         For each row of `links`, and for the page: see `memory.Sighting`.
     reported
         Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
-    rels
-        For each row of `links`: its ``rel`` tokens.
     page_links
         For each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`.
     layout
@@ -190,7 +188,6 @@ class PageObservation:
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)
     reported: float | None = None
-    rels: list[str] = field(default_factory=list)
     page_links: list[int] = field(default_factory=list)
     layout: list[float] | None = None
     requested_url: str = ""

@@ -27,18 +27,12 @@ from linkscore_scoring.engine.events import (
     PageFetched,
 )
 from linkscore_scoring.engine.limits import BUDGET, CrawlLimits
-from linkscore_scoring.engine.links import (
-    NO_TICKET,
-    TicketBook,
-    fetch_of,
-    score_known,
-    score_page,
-    strip_session_ids,
-)
+from linkscore_scoring.engine.links import TicketBook, batch_of, rows_in_scope, strip_session_ids
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks, Standing
 from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
-from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.hashing import hash_of, hashes_of
+from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
@@ -183,15 +177,30 @@ class CrawlModel:
 
     def fetch_of(self, event: PageFetched) -> Fetch:
         """Return a fetch, its event without session ids, as its site takes it in."""
-        ticket = self.book.read(event.ticket) or NO_TICKET
-        return fetch_of(
-            event,
-            self.seq,
-            ticket,
-            is_own_ticket=ticket is not NO_TICKET and self.sites.host(ticket.site) == event.site,
-            site_of=None if self.config.scope == "any" else self._site_of_root,
+        ticket, page = self.book.read(event.ticket), event.features
+        is_own = ticket is not None and self.sites.host(ticket.site) == event.site
+        requested = hash_of(event.requested_key)
+        fetch = Fetch(
+            seq=self.seq,
+            url=event.url,
+            key=requested,
+            requested=requested,
+            requested_key=event.requested_key,
+            source=ticket.source if ticket and is_own else 0,
+            link_path=ticket.link_path if ticket and is_own else UNKNOWN_LINK_PATH,
+            depth=ticket.depth if ticket else None,
             seed=self.config.seed,
+            now_s=event.now_s,
+            status_code=event.status_code,
         )
+        if page is not None:
+            site_of = None if self.config.scope == "any" else self._site_of_root
+            fetch.features, fetch.key = page, hash_of(page.key)
+            fetch.canonical = hash_of(page.canonical_key or page.key)
+            fetch.link_keys = hashes_of(page.links.keys)
+            fetch.in_scope = rows_in_scope(page.links.urls, event.site, site_of)
+            fetch.page_links = page_links_of(page.url, page.links)
+        return fetch
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
         """Apply one event and return its outcome; nothing else changes the crawl.
@@ -289,7 +298,7 @@ class CrawlModel:
         job = model.due_job(seq)
         if job is not None:
             self.jobs.append(job)
-        links = self._score(shard, event, fetch, observation.depth, observation.cluster)
+        links = self._score(shard, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
@@ -330,22 +339,12 @@ class CrawlModel:
         event = strip_session_ids(event, model.sessions)
         fetch = self.fetch_of(event)
         depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
-        return self._outcome(seq, event, shard, self._score(shard, event, fetch, depth, cluster), None)
+        return self._outcome(seq, event, shard, self._score(shard, fetch, depth, cluster), None)
 
-    def _score(
-        self, shard: SiteShard, event: PageFetched, fetch: Fetch, depth: int, cluster: int
-    ) -> ScoredLinks:
+    def _score(self, shard: SiteShard, fetch: Fetch, depth: int, cluster: int) -> ScoredLinks:
         with self.watch("score"):
-            return score_page(
-                shard.model,
-                shard.served,
-                fetch,
-                event.features,
-                self.book,
-                depth=depth,
-                cluster=cluster,
-                limits=shard.limits,
-                spent=self.limits.spent,
+            return shard.score_page(
+                fetch, self.book, shard.served, depth=depth, cluster=cluster, spent=self.limits.spent
             )
 
     def _outcome(
@@ -398,8 +397,9 @@ class CrawlModel:
         """Add what the page changed elsewhere, for policies whose values move per URL."""
         if not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
             return
-        outcome.rescored_urls = [url for _, url in found]
-        outcome.rescored = score_known(shard.model, shard.served, found)
+        urls = outcome.rescored_urls = [url for _, url in found]
+        batch = batch_of(shard.model, urls, urls)
+        outcome.rescored = shard.score(shard.served, batch, spent=self.limits.spent)
         shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:

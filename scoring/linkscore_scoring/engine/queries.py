@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +23,7 @@ from linkscore_scoring.engine.fetch_plan import (
     allocate,
     offers,
 )
-from linkscore_scoring.engine.limits import with_skips
-from linkscore_scoring.engine.links import (
-    NO_TICKET,
-    AskedLinks,
-    batch_of,
-    bucket_values,
-    preview,
-    score_page,
-    strip_session_ids,
-)
+from linkscore_scoring.engine.links import batch_of, strip_session_ids
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
     CopyHypothesis,
@@ -49,14 +42,7 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.registry import builtin_policy
 from linkscore_scoring.site.model import SiteModel, Stage
-from linkscore_scoring.types import (
-    UNKNOWN_CLUSTER,
-    ExampleWanted,
-    LinkBatch,
-    SeedWanted,
-    Suggestion,
-    UrlRule,
-)
+from linkscore_scoring.types import ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
 from linkscore_scoring.urls.identity import identity
 
 
@@ -74,28 +60,26 @@ class CrawlQueries:
     def classify(self, event: PageFetched) -> PageClassified:
         """Return what a page is taken for. Only reads."""
         shard = self.crawl.known_or_new(event.site)
-        model, cluster, distance = shard.model, UNKNOWN_CLUSTER, 0.0
+        model, distance = shard.model, 0.0
         event = strip_session_ids(event, model.sessions)
-        if model.templates is not None and event.features is not None and event.features.paths.parents:
-            cluster, distance = model.templates.nearest(event.features.paths)
-        seen = preview(self.crawl.fetch_of(event), model, cluster)
+        seen, features = model.recall(self.crawl.fetch_of(event)), event.features
+        if features is not None:
+            seen.paths, seen.layout = features.paths, features.layout
+            if model.templates is not None and features.paths.parents:
+                seen.cluster, distance = model.templates.nearest(features.paths)
         kind = shard.served.page_type_of(seen, model)
-        return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)
+        return PageClassified(event.site, seen.cluster, distance, kind, model.stage, model.revision)
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model."""
         shard = self.crawl.shard(event.site)
-        event = strip_session_ids(event, shard.model.sessions)
-        fetch, memory = self.crawl.fetch_of(event), shard.model.memory
-        return score_page(
-            shard.model,
-            shard.policy(choice),
+        fetch = self.crawl.fetch_of(strip_session_ids(event, shard.model.sessions))
+        return shard.score_page(
             fetch,
-            event.features,
             self.crawl.book,
-            depth=memory.depth(fetch.requested) or 0,
+            shard.policy(choice),
+            depth=shard.model.memory.depth(fetch.requested) or 0,
             cluster=shard.model.cluster_of(fetch.key),
-            limits=shard.limits,
             spent=self.crawl.limits.spent,
         )
 
@@ -131,51 +115,16 @@ class CrawlQueries:
 
         Raises `NotLearned` if `require_learned` is set, the policy needs a learned site and one is not.
         """
-        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
-        n = len(links)
-        found = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if encode else None, stage=Stage.READY)
-        places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
-        verdicts, url_types, skips = (np.zeros(n, dtype=np.int64) for _ in range(3))
-        copies = np.zeros(n)
-        sites = 0
-        for shard, rows, batch in self._by_site(links):
-            sites += 1
-            policy = shard.policy(choice)
-            if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
-                raise NotLearned(
-                    f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY"
-                )
-            scored = policy.score(batch, shard.model)
-            found.scores[rows] = scored.scores
-            found.stage = min(found.stage, shard.model.stage)
-            if found.priorities is not None:
-                found.priorities[rows] = _encoded(encode, scored.scores, shard, policy.name)
-            buckets = Repeated.of(scored.buckets)
-            places[rows] = buckets.places + len(names)
-            names += [f"{shard.model.name}/{name}" for name in buckets.distinct]
-            values += bucket_values(policy, shard.model, buckets, scored.scores)
-            if scored.verdicts is not None:
-                verdicts[rows] = scored.verdicts
-            spent = self.crawl.limits.spent
-            if (
-                shard.limits.is_set
-                and (why := shard.limits.judge(batch, shard.model, spent=spent)) is not None
-            ):
-                verdicts[rows], skips[rows] = with_skips(scored.verdicts, why), why
-            if (told := shard.limits.duplicates(batch, shard.model)) is not None:
-                copies[rows] = told
-            if scored.url_types is not None:
-                url_types[rows] = scored.url_types
-        if sites > 1:  # of one, buckets are in the order of their first rows already
-            numbered = Repeated.of(places.tolist())
-            pick, places = picking(numbered.distinct), numbered.places
-            names, values = pick(names), pick(values)
-        found.buckets, found.bucket_names, found.bucket_values = places.tolist(), names, values
-        found.verdicts = verdicts.tolist() if verdicts.any() else None
-        found.url_types = url_types.tolist() if url_types.any() else None
-        found.skip_reasons = skips.tolist() if skips.any() else None
-        found.duplicates = copies.tolist() if copies.any() else None
-        return found
+        found = []
+        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+            policy, stage = shard.policy(choice), shard.model.stage
+            if require_learned and policy.needs_learning and stage < Stage.READY:
+                raise NotLearned(f"site {shard.model.name!r} is {stage.name}, {policy.name} needs it READY")
+            part = shard.score(policy, batch, spent=self.crawl.limits.spent)
+            if encode:
+                part.priorities = _encoded(encode, part.scores, shard, policy.name)
+            found.append((rows, part))
+        return found[0][1] if len(found) == 1 else _joined(found, len(urls), priorities=bool(encode))
 
     def rank_buckets(
         self, buckets: Sequence[str], choice: PolicyChoice | None = None
@@ -365,27 +314,22 @@ class CrawlQueries:
         choice: PolicyChoice | None = None,
     ) -> list[LinkExplained]:
         """Say why links have their scores, in input order."""
-        explained: list[LinkExplained | None] = [None] * len(urls)
-        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
-        for shard, rows, batch in self._by_site(links):
-            policy = shard.policy(choice)
-            scored = policy.score(batch, shard.model)
-            skips = shard.limits.judge(batch, shard.model, spent=self.crawl.limits.spent)
-            copies = shard.limits.duplicates(batch, shard.model)
-            for i, (row, why) in enumerate(
-                zip(rows.tolist(), policy.explain(batch, shard.model), strict=True)
-            ):
+        explained: dict[int, LinkExplained] = {}
+        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+            policy, model = shard.policy(choice), shard.model
+            scored = shard.score(policy, batch, spent=self.crawl.limits.spent)
+            for i, (row, why) in enumerate(zip(rows, policy.explain(batch, model), strict=True)):
                 explained[row] = LinkExplained(
                     float(scored.scores[i]),
-                    f"{shard.model.name}/{scored.buckets[i]}",
+                    scored.bucket_names[scored.buckets[i]],
                     why,
                     batch.sources[i],
-                    shard.model.link_paths.get(batch.link_paths[i]).raw,
-                    shard.model.stage,
-                    skips[i] if skips is not None else 0,
-                    copies[i] if copies is not None else 0.0,
+                    model.link_paths.get(batch.link_paths[i]).raw,
+                    model.stage,
+                    scored.skip_reasons[i] if scored.skip_reasons is not None else 0,
+                    scored.duplicates[i] if scored.duplicates is not None else 0.0,
                 )
-        return [entry for entry in explained if entry is not None]
+        return [explained[row] for row in range(len(urls))]
 
     def suggest_examples(
         self, n: int, site: str = "", choice: PolicyChoice | None = None
@@ -453,21 +397,52 @@ class CrawlQueries:
         """Return up to `n` pages to fetch for learning a site."""
         return self.crawl.shard(site).fetch_plan(n)
 
-    def _by_site(self, links: AskedLinks) -> Iterator[tuple[SiteShard, NDArray[np.int64], LinkBatch]]:
+    def _by_site(
+        self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
+    ) -> Iterator[tuple[SiteShard, Sequence[int], LinkBatch]]:
         """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
-        read = [ticket or NO_TICKET for ticket in self.crawl.book.read_all(links.tickets.distinct)]
-        hosts = [self.crawl.sites.host(ticket.site) for ticket in read]
-        if hosts and hosts[0] and hosts.count(hosts[0]) == len(hosts):  # as a rule
-            shard = self.crawl.known_or_new(hosts[0])
-            yield shard, np.arange(len(links)), batch_of(shard.model, links, read)
-            return
-        rows: dict[str, list[int]] = {}
-        for row, (url, place) in enumerate(zip(links.urls, links.tickets.places.tolist(), strict=True)):
-            rows.setdefault(hosts[place] or self.crawl.site_of(url), []).append(row)
-        for site, of_site in rows.items():
-            shard, own = self.crawl.known_or_new(site), links.rows(of_site)
-            read = [ticket or NO_TICKET for ticket in self.crawl.book.read_all(own.tickets.distinct)]
-            yield shard, np.array(of_site), batch_of(shard.model, own, read)
+        given = Repeated.of(tickets)
+        read = given.as_values(self.crawl.book.read_all(given.distinct))
+        hosts = [self.crawl.sites.host(ticket.site) if ticket is not None else "" for ticket in read.distinct]
+        rows: dict[str, Sequence[int]] = {}
+        if len(hosts) == 1 and hosts[0]:
+            rows[hosts[0]] = range(len(urls))
+        else:
+            by_site: defaultdict[str, list[int]] = defaultdict(list)
+            for row, (url, place) in enumerate(zip(urls, read.places.tolist(), strict=True)):
+                by_site[hosts[place] or self.crawl.site_of(url)].append(row)
+            rows.update(by_site)
+        for site, own in rows.items():
+            shard, pick = self.crawl.known_or_new(site), picking(own)
+            known = Repeated(read.distinct, read.places[np.array(own)])
+            yield shard, own, batch_of(shard.model, pick(urls), pick(keys), known, pick(anchors))
+
+
+def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int, *, priorities: bool) -> ScoredLinks:
+    """Return the answers of several sites as one, in the order of the question."""
+    whole = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if priorities else None, stage=Stage.READY)
+    places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
+    optional: dict[str, list[Any]] = {}
+    for rows, part in parts:
+        whole.stage = min(whole.stage, part.stage)
+        whole.scores[rows] = part.scores
+        if whole.priorities is not None:
+            whole.priorities[rows] = part.priorities
+        places[rows] = np.array(part.buckets, dtype=np.int64) + len(names)
+        names += part.bucket_names
+        values += part.bucket_values
+        for name in ("verdicts", "url_types", "skip_reasons", "duplicates"):
+            if (told := getattr(part, name)) is not None:
+                column = optional.setdefault(name, [0] * n)
+                for row, value in zip(rows, told, strict=True):
+                    column[row] = value
+    for name, column in optional.items():
+        setattr(whole, name, column)
+    numbered = Repeated.of(places.tolist())  # buckets in the order of their first rows, as of one site
+    pick = picking(numbered.distinct)
+    whole.bucket_names, whole.bucket_values = pick(names), pick(values)
+    whole.buckets = numbered.places.tolist()
+    return whole
 
 
 def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: int) -> SitesRanked:

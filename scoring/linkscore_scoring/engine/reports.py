@@ -683,11 +683,9 @@ def lookback(shard: SiteShard) -> list[tuple[int, list[float]]]:
     The mean reward of its best tenth, two tenths, ... of the latest fetched links, by the scores it gave
     before they were fetched; nothing with fewer than ten links. Cost O(policies).
     """
-    links = shard.validation.links
-    if not len(links):
-        return []
-    rewards, found = links.rewards(), []
-    for column in links.scores().T:
+    scores, rewards = shard.validation.columns()
+    found = []
+    for column in scores.T:
         on = column != NO_ANSWER
         best_first = rewards[on][np.argsort(-column[on], kind="stable")]
         n = len(best_first)

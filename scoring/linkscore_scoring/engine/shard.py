@@ -10,23 +10,36 @@ from dataclasses import astuple
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linkscore_scoring.browse_logs.mining import MinedSite
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks
-from linkscore_scoring.engine.links import link_of
+from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks, with_skips
+from linkscore_scoring.engine.links import Ticket, TicketBook, link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
-from linkscore_scoring.engine.results import Stop
+from linkscore_scoring.engine.results import ScoredLinks, Stop
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Policy, any_part
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import find_policy, policy_class
 from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
-from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Revisit, Suggestion
+from linkscore_scoring.types import (
+    ExamplePage,
+    FeedbackObservation,
+    LinkBatch,
+    PageObservation,
+    Revisit,
+    Suggestion,
+    links_of_page,
+)
 
 _SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _SKIPPED_BYTES = 18_000, 270, 930, 5_000, 400
 """Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is
@@ -183,6 +196,69 @@ class SiteShard:
             return None
         page = self.model.aliases.get(fetch.requested, fetch.requested)
         return answer_of(self.revisitor.unchanged(page, fetch.now_s))
+
+    def score(
+        self, policy: Policy, links: LinkBatch, *, spent: bool, page: PageFeatures | None = None
+    ) -> ScoredLinks:
+        """Return what a policy makes of links and what the settings of the crawl forbid.
+
+        `spent`: whether the crawl as a whole stops. `page`: what all links were found on.
+        """
+        scored = policy.score(links, self.model)
+        buckets = Repeated.of(scored.buckets)
+        if any_part(type(policy), policy.params, "residual"):
+            values = [float(value) for value in policy.value(buckets.distinct, self.model)]
+        else:  # a link is worth its bucket
+            of_last = np.zeros(len(buckets.distinct))
+            of_last[buckets.places] = scored.scores
+            values = of_last.tolist()
+        found = ScoredLinks(
+            scored.scores,
+            [f"{self.model.name}/{name}" for name in buckets.distinct],
+            buckets.places.tolist(),
+            values,
+            verdicts=scored.verdicts,
+            url_types=scored.url_types,
+            stage=self.model.stage,
+        )
+        if self.limits.is_set:
+            found.skip_reasons = self.limits.judge(links, self.model, spent=spent, page=page)
+            found.duplicates = self.limits.duplicates(links, self.model)
+            if found.skip_reasons is not None:
+                found.verdicts = with_skips(scored.verdicts, found.skip_reasons)
+        return found
+
+    def score_page(
+        self, fetch: Fetch, book: TicketBook, policy: Policy, *, depth: int, cluster: int, spent: bool
+    ) -> ScoredLinks:
+        """Score all links of a page that the site knows, in scope or not, and write their tickets.
+
+        `depth`, `cluster`: of the page. `spent`: as of `score`.
+        """
+        page, model = fetch.features, self.model
+        if page is None or not page.links.urls:
+            return ScoredLinks(np.zeros(0))
+        links = page.links
+        ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
+        batch = links_of_page(
+            links.urls,
+            fetch.link_keys,
+            [ids[i] for i in links.link_paths],
+            model.patterns_of(fetch.link_keys, links.keys),
+            links.anchors,
+            source=cluster,
+            depth=depth + 1,
+        )
+        found = self.score(policy, batch, spent=spent, page=page)
+        found.url_types = with_page_links(found.url_types, fetch.page_links)
+        ticket = Ticket(
+            hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1, revision=model.revision
+        )
+        found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
+        if len(fetch.in_scope) < len(links):
+            inside = set(fetch.in_scope)
+            found.in_scope = [row in inside for row in range(len(links))]
+        return found
 
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model active and tell every policy."""

@@ -212,13 +212,6 @@ class Policy(ABC):
     def logs_mined(self, site: SiteModel) -> None:  # noqa: B027
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
 
-    def expect(self, link: LinkBatch, site: SiteModel) -> None:  # noqa: B027
-        """Note what is expected of the link, one row, that the next `observe` will tell about.
-
-        Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
-        for seeds and repeated fetches.
-        """
-
     def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
         """Say whether scores are more than a fallback; `has_feedback`: a page of the site was reported on."""
         is_taught = has_feedback or not self.needs_feedback

@@ -167,10 +167,6 @@ class WithFallback(Policy):
         counted = None if self.is_ready(site) else self.fallback.in_flight(site)
         return _FallbackInFlight(counted) if counted is not None else None
 
-    def expect(self, link: LinkBatch, site: SiteModel) -> None:
-        """Let the fallback say what it expects."""
-        self.fallback.expect(link, site)
-
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Let the fallback learn from a fetch."""
         self.fallback.observe(page, site)

@@ -47,12 +47,13 @@ NOT_MODIFIED = 304
 """HTTP status of a page that is as it was (RFC 9110, section 15.4.5)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fetch:
     """One fetch, as the engine hands it over.
 
     `seq`: sequence number of the event. `key`, `requested`, `canonical`: identity hashes of the final URL,
-    of the requested one (equal without redirect), and of the canonical form the page names (`key` if none).
+    of the requested one (equal without redirect), and of the canonical form the page names (`key` if none, 0
+    without a page).
     `requested_key`: identity of the requested URL. `features`: features of the page, None if no usable page
     came back. `link_keys`: identity hash of every link of `features`. `in_scope`: rows of the links that
     belong to the crawl. `page_links`: kind of page link of every link of `features`, see
@@ -67,10 +68,10 @@ class Fetch:
     key: int
     requested: int
     requested_key: str
-    canonical: int
-    features: PageFeatures | None
-    link_keys: Sequence[int]
-    in_scope: Sequence[int]
+    canonical: int = 0
+    features: PageFeatures | None = None
+    link_keys: Sequence[int] = ()
+    in_scope: Sequence[int] = ()
     page_links: Sequence[int] = ()
     source: int = 0
     link_path: int = UNKNOWN_LINK_PATH
@@ -184,7 +185,7 @@ class SiteModel(Stateful):
         """
         self.pages += 1
         features, classless = fetch.features, list[int]()
-        page = self._recall(fetch)
+        page = self.recall(fetch)
         page.cluster = self._classify(features)
         page.refetch = self._remember_fetch(fetch, page)
         if features is None:
@@ -303,9 +304,7 @@ class SiteModel(Stateful):
         cluster = self.memory.cluster(page)
         return default if cluster in (NOT_FETCHED, UNKNOWN_CLUSTER) else cluster
 
-    # -- the steps of `observe`, in their order ----------------------------------------------------------
-
-    def _recall(self, fetch: Fetch) -> PageObservation:
+    def recall(self, fetch: Fetch) -> PageObservation:
         """Return what is known of a page before anybody looks at it: in-links, depth, URL pattern."""
         contexts = self.memory.contexts(fetch.requested)
         if fetch.link_path != UNKNOWN_LINK_PATH and all(
@@ -370,7 +369,7 @@ class SiteModel(Stateful):
             source=page.cluster,
             depth=page.depth + 1,
         )
-        page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
+        page.blocks_before = pick(links.blocks_before)
         page.layout = features.layout
 
     def _take_texts(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.links import NO_TICKET, AskedLinks, batch_of
+from linkscore_scoring.engine.links import batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import Policy, any_part, make_params
@@ -45,8 +44,7 @@ class Asked:
         urls = [url for url, _ in self.crawl.frontier()][: n // 2]
         urls += [f"{self.crawl.site.home}never/seen-{i}?page={i % 7}" for i in range(n - len(urls))]
         chosen = urls if rows is None else [urls[row] for row in rows]
-        asked = AskedLinks(chosen, chosen, Repeated.of([b""] * len(chosen)), [""] * len(chosen))
-        return batch_of(self.site, asked, [NO_TICKET])
+        return batch_of(self.site, chosen, chosen)
 
     def scores(self, n: int) -> NDArray[np.float64]:
         """Return the scores of `links(n)`."""

@@ -39,7 +39,7 @@ def test_scores_are_those_before_the_fetch() -> None:
     for seq, url in enumerate(("", "a", "b"), 1):
         crawl.apply(seq, page(HOME + url, HOME + "a", HOME + "b"))
     # /a was linked once, then /b by the home page and by /a
-    assert site(crawl).validation.links.scores().tolist() == [[1 / 2, 1 / 2], [2 / 3, 1 / 2]]
+    assert site(crawl).validation.columns()[0].tolist() == [[1 / 2, 1 / 2], [2 / 3, 1 / 2]]
 
 
 def test_feedback_counts() -> None:
@@ -47,7 +47,7 @@ def test_feedback_counts() -> None:
     crawl.apply(1, page(HOME, HOME + "a"))
     crawl.apply(2, page(HOME + "a"))
     crawl.apply(3, FeedbackGiven("", "h", HOME + "a", b"", 0.7, 0.0))
-    assert site(crawl).validation.links.rewards().tolist() == [0.7]
+    assert site(crawl).validation.columns()[1].tolist() == [0.7]
 
 
 def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
