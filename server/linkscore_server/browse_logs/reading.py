@@ -48,7 +48,9 @@ _NAMES = {
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _REST = rf"\S+ .+? \[([^\]]+)\] {_QUOTED} ([0-9]{{3}}) (?:[0-9]+|-)(?:$| {_QUOTED} {_QUOTED}(?: .*)?$)"
 _GROUPS = ("client", "time", "request", "status", "referrer", "user_agent")
-_COMBINED = rf"^(\S+) {_REST}"
+# A proxy in front may write all it came by, "client, proxy": the first is who asked.
+_CLIENT = r"([^\s,]+)(?:, ?[^\s,]+)*"
+_COMBINED = rf"^{_CLIENT} {_REST}"
 _ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*")
 
 _LOOK_LINES = 50
@@ -110,7 +112,7 @@ def log_file(
         is_parquet = file.read(4) == b"PAR1"
     lines = [] if is_parquet else _first_lines(path)
     kind = format or ("parquet" if is_parquet else _kind(lines, path))
-    header, has_header = _header(path, kind, lines)
+    header, has_header = _header(path, kind, lines, (columns or {}).values())
     base = host if not host or "://" in host else f"http://{host}"
     return LogFile(path, kind, columns or {}, names or header, has_header and not names, base.rstrip("/"))
 
@@ -130,7 +132,9 @@ def _kind(lines: list[str], path: Path) -> str:
             return "json"
         if re2.match(_COMBINED, line):
             front = line.partition(" [")[0].split()
-            behind_a_host = len(front) > 3 and _ADDRESS.fullmatch(front[1])
+            behind_a_host = (
+                len(front) > 3 and _ADDRESS.fullmatch(front[1].rstrip(",")) and "," not in front[0]
+            )
             return "vhost_combined" if behind_a_host else "combined"
         for kind, delimiter in _DELIMITERS.items():
             if line.count(delimiter) >= 2 and ("://" in line or _is_header(line.split(delimiter))):
@@ -138,8 +142,8 @@ def _kind(lines: list[str], path: Path) -> str:
     raise InvalidInput(f"{path.name}: no known format in its first lines, say which it is", field="format")
 
 
-def _header(path: Path, kind: str, lines: list[str]) -> tuple[tuple[str, ...], bool]:
-    """Return the columns of a file and whether its first line names them."""
+def _header(path: Path, kind: str, lines: list[str], given: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """Return the columns of a file and whether its first line names them; `given`: names of some."""
     if kind == "parquet":
         with duckdb.connect() as con:
             rows = con.execute(f"DESCRIBE SELECT * FROM read_parquet({text(str(path))})").fetchall()
@@ -148,7 +152,8 @@ def _header(path: Path, kind: str, lines: list[str]) -> tuple[tuple[str, ...], b
         return tuple({key: None for line in lines for key in _keys(line)}), False
     if kind in _DELIMITERS:
         cells = [cell.strip().strip('"') for cell in (lines or [""])[0].split(_DELIMITERS[kind])]
-        return (tuple(cells), True) if _is_header(cells) else (POSITIONS[: len(cells)], False)
+        named = _is_header(cells) or any(name in cells for name in given)
+        return (tuple(cells), True) if named else (POSITIONS[: len(cells)], False)
     return (), False
 
 
@@ -234,17 +239,20 @@ def _completed(url: str, own_host: str, host: str) -> str:
     return f"CASE WHEN {url} LIKE '/%' THEN {base} || {url} ELSE {url} END"
 
 
-def _csv(path: Path, names: Iterable[str], *, delim: str, quote: str, skip: int = 0) -> str:
+def _csv(path: Path, names: Sequence[str], *, delim: str, quote: str, skip: int = 0) -> str:
     """Return the FROM item of a delimited file, all columns texts; rows that do not fit are rejected."""
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
     with path.open("rb") as file:
         magic = file.read(4)
     compression = "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
+    cells = ", ".join(map(column, names))
+    # Not strict: lines may end in both ways, and then each CRLF brings an empty line.
     return (
-        f"read_csv({text(str(path))}, columns = {{{columns}}}, header = false, skip = {skip}, "
+        f"(SELECT * FROM read_csv({text(str(path))}, columns = {{{columns}}}, header = false, skip = {skip}, "
         f"delim = {text(delim)}, quote = {text(quote)}, escape = {text(quote)}, "
-        "auto_detect = false, ignore_errors = true, "
-        f"store_rejects = true, rejects_limit = 0, compression = '{compression}')"
+        "auto_detect = false, ignore_errors = true, strict_mode = false, "
+        f"store_rejects = true, rejects_limit = 0, compression = '{compression}') "
+        f"WHERE concat_ws('', {cells}) <> '')"
     )
 
 
@@ -277,7 +285,7 @@ def _json(file: LogFile) -> str:
 def _access(file: LogFile) -> str:
     """Return the records of an access log; a line that ends within a quoted field is bad."""
     has_host = file.format == "vhost_combined"
-    pattern, groups = (rf"^(\S+) (\S+) {_REST}", ("host", *_GROUPS)) if has_host else (_COMBINED, _GROUPS)
+    pattern, groups = (rf"^(\S+) {_CLIENT} {_REST}", ("host", *_GROUPS)) if has_host else (_COMBINED, _GROUPS)
     read = f"regexp_extract(line, {text(pattern)}, [{', '.join(map(text, groups))}]) AS found"
     fields = {name: f"found.{name}" for name in groups if name != "request"}
     fields |= {name: f"split_part(found.request, ' ', {n})" for n, name in ((1, "method"), (2, "url"))}

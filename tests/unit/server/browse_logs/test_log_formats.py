@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,31 @@ def test_every_format_gives_the_same_visits(name: str, suffix: str, tmp_path: Pa
     assert visits_of(log_file(path, host=host)) == (VISITS, OUTCOMES)
 
 
+def _both_ends(raw: bytes) -> bytes:
+    return b"".join(line + (b"\r\n" if n % 2 else b"\n") for n, line in enumerate(raw.splitlines()))
+
+
+def _forwarded(raw: bytes) -> bytes:
+    return re.sub(rb"(?m)^((?:\S+ )??)(\S+) - ", rb"\1\2, 10.1.1.1,192.0.2.7 - ", raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        *((name, _both_ends) for name in TEXTS),
+        *((name, codecs.BOM_UTF8.__add__) for name in TEXTS if "." in name),
+        ("access.log", _forwarded),
+        ("vhost.log", _forwarded),
+    ],
+)
+def test_what_proxies_and_spreadsheets_do_to_a_log_changes_no_visit(
+    name: str, spoil: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(spoil(TEXTS[name]))
+    assert visits_of(log_file(path, host=f"http://{SITE}")) == (VISITS, OUTCOMES)
+
+
 def test_parquet_gives_the_same_visits(tmp_path: Path) -> None:
     write_parquet(ROWS, tmp_path / "log.parquet")
     file = log_file(tmp_path / "log.parquet")
@@ -60,6 +88,12 @@ def test_columns_may_have_any_name_if_the_user_says_which(tmp_path: Path) -> Non
     (tmp_path / "a.jsonl").write_bytes(as_json(rows))
     columns = {"time": "wann", "client": "wer", "referrer": "woher"}
     assert visits_of(log_file(tmp_path / "a.jsonl", columns=columns)) == (VISITS, OUTCOMES)
+    strange = TEXTS["header.csv"].replace(
+        b"time,client,url", b"event_timestamp,user_pseudo_id,page_location", 1
+    )
+    (tmp_path / "a.csv").write_bytes(strange)
+    columns = {"time": "event_timestamp", "client": "user_pseudo_id", "url": "page_location"}
+    assert visits_of(log_file(tmp_path / "a.csv", columns=columns)) == (VISITS, OUTCOMES)
 
 
 def test_a_field_that_cannot_be_found_is_named_with_the_columns_there_are(tmp_path: Path) -> None:
