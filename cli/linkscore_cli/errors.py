@@ -15,6 +15,7 @@ import click
 from linkscore._channel import tls_problem
 from linkscore.errors import LinkscoreError, Unavailable
 from linkscore_cli.extras import missing_extra
+from linkscore_cli.output import safe
 
 # Fields of requests, and of the library, whose option has another name.
 _OPTIONS = {
@@ -31,6 +32,8 @@ _OPTIONS = {
 _INNER = {"external", "params", "name"}
 # As like as a name must be to be meant, of 1; chosen: `crawl` means `crawls`, `demo` does not mean `data`.
 _NEAR = 0.6
+# What a server calls by the name of a call has a command here.
+_COMMANDS = {"CreateCrawl": "crawls create", "UpdateCrawl": "crawls update", "GetSite": "advise"}
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
@@ -103,12 +106,14 @@ def calling(target: str = "", *, tls: bool = False) -> Iterator[None]:
     except LinkscoreError as exc:
         fields = [(v.field, v.description) for v in exc.field_violations]
         message = in_options(fields) if fields else str(exc)
+        for call, command in _COMMANDS.items():
+            message = message.replace(call, f"linkscore {command}")
         if isinstance(exc, Unavailable) and target:
             remedy = "start one (linkscore serve) or name another by --target"
             if problem := tls_problem(exc, target, tls):
                 remedy = f"give the right --tls-ca: {problem}"
             message = f"no server answers at {target}: {remedy} ({message})"
-        raise click.ClickException(f"{exc.code.name}: {message}") from exc
+        raise click.ClickException(safe(f"{exc.code.name}: {message}")) from exc
 
 
 def in_options(fields: Iterable[tuple[str, str]]) -> str:

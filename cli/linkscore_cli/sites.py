@@ -266,7 +266,7 @@ def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
     if advice.needs_examples:
         table.add_row(
             "unsure",
-            "three pages of what you want would help most (SuggestExamples, or Teach in the console)",
+            "three pages of what you want would help most (Teach in the console asks about the best)",
         )
     return table
 

@@ -64,7 +64,7 @@ async def agent(target: str, *flags: str) -> AsyncIterator[Agent]:
         yield Agent(session)
 
 
-async def crawled(it: Agent, fetch: Callable[[str], str | None], n: int, *, says_worth: bool) -> list[str]:
+async def crawled(it: Agent, fetch: Callable[[str], str | None], n: int, *, says_reward: bool) -> list[str]:
     """Let an agent crawl as INSTRUCTIONS say; return what it fetched."""
     fetched: list[str] = []
     while urls := (await it.call("next_urls", n=n))["urls"]:
@@ -74,8 +74,8 @@ async def crawled(it: Agent, fetch: Callable[[str], str | None], n: int, *, says
             if body is None:
                 await it.call("report_page", url=one["url"], status=404)
                 continue
-            worth = {"worth": float('class="post"' in body)} if says_worth else {}
-            await it.call("report_page", url=one["url"], content=body, **worth)
+            reward = {"reward": float('class="post"' in body)} if says_reward else {}
+            await it.call("report_page", url=one["url"], content=body, **reward)
     return fetched
 
 
@@ -86,7 +86,7 @@ async def test_an_agent_finds_threads_and_stops_when_its_budget_is_spent(
     async with agent(target, "--max-pages", str(BUDGET)) as it:
         begun = await it.call("begin", start_urls=[START])
         assert begun["budget"] == {"pages_left": BUDGET, "pages_used": 0}
-        fetched = await crawled(it, fetch, 1, says_worth=True)
+        fetched = await crawled(it, fetch, 1, says_reward=True)
         assert len(fetched) == BUDGET == len(set(fetched))
         # In the order found ten are threads: boards, members, tags and days come first.
         assert sum("/thread/" in url for url in fetched) > 0.6 * BUDGET
@@ -94,7 +94,7 @@ async def test_an_agent_finds_threads_and_stops_when_its_budget_is_spent(
         assert "budget" in (await it.call("advise"))["decision"]
         assert "stop crawling" in await it.refused("report_page", url=f"{START}thread/x", content="<p>")
         assert "already" in await it.refused("report_page", url=START, content="<p>")
-        assert "new_links" not in await it.call("report_page", url=START, worth=0.5)
+        assert "new_links" not in await it.call("report_page", url=START, reward=0.5)
         assert "stop crawling" in await it.refused("begin", start_urls=[START])
         crawl = begun["crawl"]
         with Client(target) as client:
@@ -114,7 +114,7 @@ async def test_what_an_agent_asks_is_answered(target: str, fetch: Callable[[str]
         told = await it.call("report_page", url=START, content=fetch(START))
         assert told["new_links"] == 9
         assert 0.0 <= told["relevance"] <= 1.0
-        await crawled(it, fetch, 4, says_worth=False)
+        await crawled(it, fetch, 4, says_reward=False)
         (why,) = (await it.call("explain", urls=[f"{START}board/1"]))["links"]
         assert why["why"]
         assert why["numbers"]
@@ -166,7 +166,7 @@ async def test_a_server_that_goes_and_comes_back_costs_an_agent_an_answer_and_no
                     await asyncio.sleep(0.5)
                 assert found.structured_content is not None
                 assert found.structured_content["budget"]["pages_used"] == 2
-                fetched = await crawled(it, fetch, 1, says_worth=True)
+                fetched = await crawled(it, fetch, 1, says_reward=True)
                 assert len({first["url"], second["url"], *fetched}) == 20
                 with Client(target) as client:
                     assert client.get_crawl(crawl="kept").page_count == 20

@@ -24,7 +24,7 @@ linkscore says which links of a site to fetch next and learns from what they bri
 1. begin: name start URLs and, in a sentence or keywords, what is wanted.
 2. next_urls: fetch what it returns with your own tool.
 3. report_page: hand over each page as HTML (best: places of links count) or Markdown, or the status of a
-failure; and what it was worth to you, if you know.
+failure; and its reward, what it was worth to you, if you know.
 Repeat 2 and 3 until you have your answer, or next_urls says stop. The budget of pages is fixed by whoever
 started this server. explain, advise and site_map say why, whether to go on, and what was found.
 """
@@ -114,16 +114,16 @@ class _Tools:
         return await _told(self._agent.next_urls(n))
 
     async def report_page(
-        self, url: str, content: str = "", status: int = 200, worth: float | None = None
+        self, url: str, content: str = "", status: int = 200, reward: float | None = None
     ) -> dict[str, Any]:
         """Report a page that was fetched, so that its links are scored and the order learns.
 
         content: its HTML, or Markdown with its links; leave it out only for a failed fetch.
         status: its HTTP status.
-        worth: what the page was worth to you, from 0 to 1, if you know; the order learns most from it.
+        reward: what the page was worth to you, from 0 to 1, if you know; the order learns most from it.
         Returns the number of new links and, with `wanted`, how relevant the page is, from 0 to 1.
         """
-        return await _told(self._agent.report_page(url, content, status, worth))
+        return await _told(self._agent.report_page(url, content, status, reward))
 
     async def explain(self, urls: list[str]) -> dict[str, Any]:
         """Say why URLs that were found have their scores, in a sentence and numbers. At most 20."""

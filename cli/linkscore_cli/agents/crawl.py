@@ -137,20 +137,20 @@ class AgentCrawl:
         self._left -= 1
 
     async def report_page(
-        self, url: str, content: str = "", status: int = 200, worth: float | None = None
+        self, url: str, content: str = "", status: int = 200, reward: float | None = None
     ) -> dict[str, Any]:
         """Tell what a fetch brought: its HTML or Markdown, or that it failed; and what the page was worth."""
         self._check_begun()
-        if worth is not None and not 0.0 <= worth <= 1.0:
-            raise AgentError(f"worth: must be between 0 and 1, got {worth}")
+        if reward is not None and not 0.0 <= reward <= 1.0:
+            raise AgentError(f"reward: must be between 0 and 1, got {reward}")
         said: dict[str, Any] = {}
         if url not in self._reported:
             said = await self._ingest(url, content, status)
-        elif worth is None:
-            raise AgentError("the page was reported already: only its worth can be said again")
-        if worth is not None:
+        elif reward is None:
+            raise AgentError("the page was reported already: only its reward can be said again")
+        if reward is not None:
             await self._client.reward(
-                crawl=self.crawl, url=url, reward=worth, ticket=self._tickets.get(url, b"")
+                crawl=self.crawl, url=url, reward=reward, ticket=self._tickets.get(url, b"")
             )
         return said | {"budget": self._budget()}
 

@@ -5,7 +5,7 @@ import { cytoscape } from "./vendor/cytoscape.js";
 const frame = document.getElementById("map");
 const detail = document.getElementById("detail");
 const everything = document.getElementById("all-edges");
-const LEVELS = 5; // shades of worth, as in the legend
+const LEVELS = 5; // shades of reward, as in the legend
 const FEW = 9; // templates up to which they stand on an ellipse, and every arrow has its label
 const NARROW = { width: 600, few: 4, high: 120 }; // a phone: more than so few on an ellipse would cover each other
 const CELL = { wide: 165, high: 92 }; // room of a template and its label, pixels at zoom 1

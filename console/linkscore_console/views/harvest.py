@@ -51,7 +51,7 @@ async def harvest(request: Request) -> Response:
 def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
     """Return whether to go on, as a word for the look of it and a sentence."""
     if not advice.waiting_links:
-        return "stop", "No link is pending: every link that was found is fetched."
+        return "stop", "No link waits: every link that was found is fetched."
     if not advice.recent_fetches:
         return "unknown", "No fetch has been judged yet."
     ahead = advice.expected_reward / max(1, advice.expected_fetches)

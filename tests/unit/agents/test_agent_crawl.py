@@ -179,16 +179,16 @@ async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page
     assert first.event_id == again.event_id
 
 
-async def test_worth_may_be_said_later_and_a_page_once(server: Server) -> None:
+async def test_a_reward_may_be_said_later_and_a_page_once(server: Server) -> None:
     agent = await begun(server)
     await agent.report_page(f"{HOST}/", "<p>")
-    await agent.report_page(f"{HOST}/", worth=0.25)
+    await agent.report_page(f"{HOST}/", reward=0.25)
     assert server.rewards == [0.25]
     assert len(server.pages) == 1
     with pytest.raises(AgentError, match="already"):
         await agent.report_page(f"{HOST}/", "<p>")
     with pytest.raises(AgentError, match="between 0 and 1"):
-        await agent.report_page(f"{HOST}/x", "<p>", worth=2.0)
+        await agent.report_page(f"{HOST}/x", "<p>", reward=2.0)
 
 
 async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: Server) -> None:

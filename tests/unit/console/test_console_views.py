@@ -76,7 +76,7 @@ def test_a_template_shows_samples_figures_and_what_leads_there(console: TestClie
     page = tree(console, node["href"])
     assert [text(tile) for tile in page.find_class("tile-name")] == [
         "Pages",
-        "Worth",
+        "Reward",
         "Info",
         "Dsim",
         "Balance",
