@@ -118,7 +118,7 @@ def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
     log.write_text(LOG)
     lacking = run("logs", "import", log, "--crawl", "fresh", **there)
     assert lacking.exit_code == 1
-    assert "NOT_FOUND: crawl .fresh.: no such crawl; create it first (linkscore crawls create)" in lacking.output.replace("'", ".")
+    assert "no such crawl; create it first (linkscore crawls create)" in lacking.output
     made = run(
         "logs", "import", log, "--crawl", "fresh", "--create", "--policy", "news_prefix:min_pages=2", **there
     )
