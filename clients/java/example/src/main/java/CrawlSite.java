@@ -53,8 +53,11 @@ public final class CrawlSite {
       options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
     }
     String target = options.getOrDefault("target", "localhost:7411");
-    var budget = Settings.budget(options.getOrDefault("budget", ""));
-    try (Session session = new Session(Client.to(target).connect(), "example", null, budget)) {
+    var config = linkscore.v1.Crawl.newBuilder();
+    if (options.containsKey("budget")) {
+      config.setBudget(Settings.budget(options.get("budget")));
+    }
+    try (Session session = new Session(Client.to(target).connect(), "example", config.build())) {
       new CrawlSite(session, options.get("proxy"))
           .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
       System.err.println(session);

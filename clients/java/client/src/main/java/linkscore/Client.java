@@ -20,11 +20,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import linkscore.v1.Budget;
+import java.util.stream.Collectors;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
-import linkscore.v1.PolicySpec;
+import linkscore.v1.ExamplePage;
 import linkscore.v1.UpdateCrawlRequest;
 
 /**
@@ -32,7 +33,7 @@ import linkscore.v1.UpdateCrawlRequest;
  *
  * <pre>{@code
  * try (Client client = Client.to("localhost:7411").connect()) {
- *   Crawl crawl = client.ensureCrawl("books", Settings.policy("harvest"), null);
+ *   Crawl crawl = client.ensureCrawl("books", null);
  *   List<Link> links = Link.of(crawl.ingest(Page.newBuilder().setUrl(url).setBody(body).build()));
  * }
  * }</pre>
@@ -115,45 +116,46 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Creates a crawl, or takes the one there is, which then serves this policy and has this budget.
+   * Creates a crawl, or takes the one there is, which then gets what is asked for and differs: policy, wanted, budget, and
+   * the examples it lacks.
    *
-   * @param policy null leaves it to the server, or as it is
-   * @param budget null leaves the one it has, or none
+   * @param config null leaves all to the server, or as it is
    */
-  public Crawl ensureCrawl(String id, PolicySpec policy, Budget budget) {
+  public Crawl ensureCrawl(String id, linkscore.v1.Crawl config) {
     Crawl crawl = crawl(id);
-    linkscore.v1.Crawl.Builder config = linkscore.v1.Crawl.newBuilder().setName(crawl.name());
-    if (policy != null) {
-      config.setPolicy(policy);
-    }
-    if (budget != null) {
-      config.setBudget(budget);
-    }
+    var asked = (config == null ? linkscore.v1.Crawl.newBuilder() : config.toBuilder()).setName(crawl.name());
     var stub = CrawlServiceGrpc.newBlockingStub(channel);
     try {
-      LinkscoreException.typed(() -> stub.createCrawl(CreateCrawlRequest.newBuilder().setCrawl(config).build()));
+      LinkscoreException.typed(() -> stub.createCrawl(CreateCrawlRequest.newBuilder().setCrawl(asked).build()));
     } catch (LinkscoreException e) {
       if (e.code() != Status.Code.ALREADY_EXISTS) {
         throw e;
       }
-      if (policy != null || budget != null) {
-        change(crawl.get().getCrawl(), config);
+      if (asked.getAllFields().size() > 1) { // more than its name
+        change(crawl.get().getCrawl(), asked);
       }
     }
     return crawl;
   }
 
-  private void change(linkscore.v1.Crawl there, linkscore.v1.Crawl.Builder config) {
-    var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
-    if (config.hasPolicy() && !config.getPolicy().equals(there.getPolicy())) {
-      change.getUpdateMaskBuilder().addPaths("policy");
-    }
-    if (config.hasBudget() && !config.getBudget().equals(there.getBudget())) {
-      change.getUpdateMaskBuilder().addPaths("budget");
-    }
+  private void change(linkscore.v1.Crawl there, linkscore.v1.Crawl.Builder asked) {
+    var lacking = asked.getExamplesList().stream().filter(each -> !urls(there).contains(each.getUrl()));
+    List<ExamplePage> examples = lacking.collect(Collectors.toList());
+    asked.clearExamples().addAllExamples(examples);
+    var change = UpdateCrawlRequest.newBuilder();
+    asked.getAllFields().forEach(
+        (field, value) -> {
+          if (!value.equals(there.getField(field)) && !field.getName().equals("name")) {
+            change.getUpdateMaskBuilder().addPaths(field.getName());
+          }
+        });
     if (change.getUpdateMask().getPathsCount() > 0) {
-      LinkscoreException.typed(() -> CrawlServiceGrpc.newBlockingStub(channel).updateCrawl(change.build()));
+      LinkscoreException.typed(() -> CrawlServiceGrpc.newBlockingStub(channel).updateCrawl(change.setCrawl(asked).build()));
     }
+  }
+
+  private static Set<String> urls(linkscore.v1.Crawl crawl) {
+    return crawl.getExamplesList().stream().map(ExamplePage::getUrl).collect(Collectors.toSet());
   }
 
   /** Ends the connection; calls under way fail. */

@@ -1,19 +1,15 @@
 package linkscore;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.Timestamp;
 import io.grpc.Channel;
 import io.grpc.stub.AbstractStub;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import linkscore.v1.CandidateLink;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
@@ -21,18 +17,14 @@ import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.GetCrawlResponse;
 import linkscore.v1.IngestPagesRequest;
 import linkscore.v1.ItemStatus;
-import linkscore.v1.LinkExplanation;
 import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
-import linkscore.v1.NoticeStatus;
-import linkscore.v1.NotifyChangedRequest;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
 import linkscore.v1.RankBucketsRequest;
 import linkscore.v1.RankBucketsResponse;
 import linkscore.v1.RankRevisitsRequest;
 import linkscore.v1.ReportFeedbackRequest;
-import linkscore.v1.ScoreLinksRequest;
 
 /** A crawl of the server, by resource name. */
 public final class Crawl {
@@ -146,18 +138,6 @@ public final class Crawl {
     return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request.setCrawl(name).build())));
   }
 
-  /** Scores links again, from URL and ticket, in the order given. */
-  public List<Link> score(List<CandidateLink> links) {
-    var request = ScoreLinksRequest.newBuilder().setCrawl(name).addAllLinks(links).build();
-    var scores = LinkscoreException.typed(() -> stub().scoreLinks(request)).getLinks();
-    if (scores.getScoresCount() != links.size()) {
-      throw LinkscoreException.odd("it has another number of scores than links were sent");
-    }
-    var urls = new ArrayList<String>(links.size());
-    links.forEach(link -> urls.add(link.getUrl()));
-    return Link.rows(scores.toBuilder().clearUrls().addAllUrls(urls).build());
-  }
-
   /** Reports what extraction found on a page, its worth in [0, 1]; late and repeated reports are fine, the last counts. */
   public void reward(String url, ByteString ticket, double worth) {
     reward(worth(url, ticket, worth));
@@ -173,32 +153,10 @@ public final class Crawl {
     return Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth).build();
   }
 
-  /**
-   * Says that known pages have changed, at most 10,000; what became of each, in their order. Repeats are fine.
-   *
-   * @param when null is now
-   */
-  public List<NoticeStatus> notifyChanged(Collection<String> urls, Instant when) {
-    var request = NotifyChangedRequest.newBuilder().setCrawl(name).addAllUrls(urls);
-    if (when != null) {
-      request.setChangeTime(Timestamp.newBuilder().setSeconds(when.getEpochSecond()).setNanos(when.getNano()));
-    }
-    return LinkscoreException.typed(() -> stub().notifyChanged(request.build())).getStatusesList();
-  }
-
   /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
   public List<DuePage> rankRevisits(int most) {
     var request = RankRevisitsRequest.newBuilder().setCrawl(name).setPageSize(most).build();
     return LinkscoreException.typed(() -> stub().rankRevisits(request)).getPagesList();
-  }
-
-  /** Says why a link has its score, in words and numbers. */
-  public LinkExplanation explain(String url, ByteString ticket) {
-    var link = CandidateLink.newBuilder().setUrl(url).setTicket(ticket);
-    var request = ScoreLinksRequest.newBuilder().setCrawl(name).addLinks(link).setExplain(true).build();
-    var explained = LinkscoreException.typed(() -> stub().scoreLinks(request)).getExplanations(0);
-    LinkscoreException.check(explained.getStatus());
-    return explained;
   }
 
   private LinkScoringServiceBlockingStub stub() {

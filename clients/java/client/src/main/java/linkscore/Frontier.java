@@ -48,7 +48,6 @@ public final class Frontier {
   /** An empty frontier. */
   public Frontier(Session session) {
     this.session = session;
-    session.onBack(this::scoreTheRest);
   }
 
   /** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
@@ -126,7 +125,7 @@ public final class Frontier {
 
   /**
    * Lets a URL wait that was found while the server is away, where links of its shape went last, or behind every scored
-   * one. When the server is back it is scored by itself, if its page was not until then.
+   * one, until the answer to its page says more.
    */
   public synchronized void addUnscored(String url) {
     if (waiting.containsKey(url)) {
@@ -266,28 +265,6 @@ public final class Frontier {
     taken--;
     if (item.from != null) {
       inFlight.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
-    }
-  }
-
-  /** Has what was found while the server was away scored by itself, as far as it still waits. */
-  private void scoreTheRest() {
-    List<CandidateLink> links = unscored();
-    for (int from = 0; from < links.size(); from += SLICE) {
-      List<CandidateLink> slice = links.subList(from, Math.min(from + SLICE, links.size()));
-      session.score(slice).ifPresent(scored -> scored.forEach(this::addIfItWaits));
-    }
-  }
-
-  private synchronized List<CandidateLink> unscored() {
-    return waiting.values().stream()
-        .filter(item -> item.isUnscored)
-        .map(item -> CandidateLink.newBuilder().setUrl(item.url).build())
-        .collect(Collectors.toList());
-  }
-
-  private synchronized void addIfItWaits(Link link) {
-    if (link.usable() && waiting.containsKey(link.url)) {
-      add(link);
     }
   }
 }

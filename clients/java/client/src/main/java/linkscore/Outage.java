@@ -34,7 +34,6 @@ final class Outage implements AutoCloseable {
 
   private final Runnable probe;
   private final Consumer<Boolean> changed;
-  private final Runnable told;
   private final Duration firstPause;
   private final int maxBytes;
   private final Deque<Owed> owed = new ArrayDeque<>();
@@ -67,12 +66,10 @@ final class Outage implements AutoCloseable {
    *
    * @param probe asks something cheap
    * @param changed is told whether the server is away, when that changes
-   * @param told is run each time the server is back and knows everything
    */
-  Outage(Runnable probe, Consumer<Boolean> changed, Runnable told, Duration firstPause, int maxBytes) {
+  Outage(Runnable probe, Consumer<Boolean> changed, Duration firstPause, int maxBytes) {
     this.probe = probe;
     this.changed = changed;
-    this.told = told;
     this.firstPause = firstPause;
     this.maxBytes = maxBytes;
   }
@@ -170,9 +167,6 @@ final class Outage implements AutoCloseable {
       if (outage != null) {
         met(outage, null);
       }
-    }
-    if (!away) {
-      told.run();
     }
     return true;
   }

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  */
 public final class Outlook {
   // While the server is away, the value of a bucket counts half after so many links, for each that was taken before and
-  // one more. Measured with all adapters (docs/reference/clients.md, rule 8).
+  // one more: the rule of outages, docs/reference/clients.md.
   private static final double TRUST = 16;
 
   // Of shapes those used longest ago are forgotten. Chosen, not measured: a site has some hundred.
@@ -31,12 +31,10 @@ public final class Outlook {
   private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
 
   private final Map<String, Guess> last = bounded(MOST_SHAPES);
-  private final Map<String, Fetches> fetches = bounded(MOST_SHAPES);
 
   /** Hash codes of URLs that were found or fetched: where two are equal, one teaches nothing. */
   private final Map<Integer, Boolean> met = bounded(MOST_MET);
 
-  private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
   private final Map<String, Integer> proven = new HashMap<>();
   private final Map<String, Integer> since = new HashMap<>();
   private boolean away;
@@ -54,28 +52,15 @@ public final class Outlook {
     }
   }
 
-  /** Of one shape: pages, fetches that brought none, pages before the outage, and links taken since it began. */
-  private static final class Fetches {
-    private int pages;
-    private int failures;
-    private int before;
-    private int since;
-
-    private double odds() {
-      return (1.0 + pages) / (1 + pages + failures);
-    }
-  }
-
   /**
    * What is left of a value.
    *
-   * @param odds how far a fetch can be expected to bring a page
-   * @param proven links that were taken before the outage, or pages like theirs
+   * @param proven links that were taken before the outage
    * @param taken links that were taken since
    */
-  public static double faded(double value, double odds, long proven, long taken) {
+  public static double faded(double value, long proven, long taken) {
     double half = TRUST * (1 + proven);
-    return value * odds * half / (half + taken);
+    return value * half / (half + taken);
   }
 
   /** Notes whether the server is away. */
@@ -83,10 +68,6 @@ public final class Outlook {
     away = isAway;
     since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
     since.clear();
-    for (Fetches each : fetches.values()) {
-      each.before = each.pages;
-      each.since = 0;
-    }
   }
 
   /** Learns where links are found, of each by its best place on the page; links that are not new teach nothing. */
@@ -96,13 +77,11 @@ public final class Outlook {
         .filter(Link::usable)
         .forEach(link -> best.merge(link.url, link, (a, b) -> b.score > a.score ? b : a));
     for (Link link : best.values()) {
-      String[] both = shapes(link.url);
       if (meet(link.url)) {
-        Guess guess = new Guess(link.bucket, link.bucketValue);
-        last.put(both[0], guess);
-        last.put(both[1], guess);
+        for (String shape : shapes(link.url)) {
+          last.put(shape, new Guess(link.bucket, link.bucketValue));
+        }
       }
-      shapes.put(link.bucket, both[1]);
     }
   }
 
@@ -113,39 +92,22 @@ public final class Outlook {
   /** Where a link belongs by its shape; none if no such link was found of late. */
   synchronized Optional<Guess> guess(String url) {
     String[] both = shapes(url);
-    Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
-    double odds = fetches.getOrDefault(both[1], new Fetches()).odds();
-    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds));
+    return Optional.ofNullable(last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]));
   }
 
-  /** Notes whether a fetch brought a page. */
-  synchronized void fetched(String url, boolean isPage) {
+  /** Notes a fetch: a link to its page is none that is new. */
+  synchronized void fetched(String url) {
     meet(url);
-    Fetches of = of(shapes(url)[1]);
-    of.pages += isPage ? 1 : 0;
-    of.failures += isPage ? 0 : 1;
   }
 
   /** Notes a link that is taken from a bucket. */
   synchronized void taken(String bucket) {
     (away ? since : proven).merge(bucket, 1, Integer::sum);
-    if (away && shapes.containsKey(bucket)) {
-      of(shapes.get(bucket)).since++;
-    }
   }
 
   /** What a bucket is worth that had a value when the server said so last. */
   synchronized double worth(String bucket, double value) {
-    if (!away) {
-      return value;
-    }
-    Fetches like = fetches.getOrDefault(shapes.getOrDefault(bucket, ""), new Fetches());
-    int before = Math.max(proven.getOrDefault(bucket, 0), like.before);
-    return faded(value, like.odds(), before, Math.max(since.getOrDefault(bucket, 0), like.since));
-  }
-
-  private Fetches of(String shape) {
-    return fetches.computeIfAbsent(shape, name -> new Fetches());
+    return faded(value, proven.getOrDefault(bucket, 0), since.getOrDefault(bucket, 0));
   }
 
   private static <K, V> Map<K, V> bounded(int most) {

@@ -10,21 +10,18 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.UnaryOperator;
-import linkscore.v1.Budget;
-import linkscore.v1.CandidateLink;
 import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.ItemCode;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
-import linkscore.v1.PolicySpec;
 
 /**
  * What a crawler's plugin needs of a crawl: calls that are left out while the server is away instead of stopping the
@@ -38,6 +35,10 @@ import linkscore.v1.PolicySpec;
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
   private static final Duration LOG_EVERY = Duration.ofMinutes(1);
+
+  private static final Set<String> KEYS =
+      Set.of(
+          "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
 
   // Long enough for a server at work, short enough to be asked again soon.
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
@@ -57,11 +58,9 @@ public final class Session implements AutoCloseable {
   final Outlook outlook = new Outlook();
   private final Client client;
   private final String id;
-  private final PolicySpec policy;
-  private final Budget budget;
+  private final linkscore.v1.Crawl config;
   private final Allowance allowance;
   private final Outage outage;
-  private final List<Runnable> whenBack = new CopyOnWriteArrayList<>();
   private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final AtomicBoolean saidStop = new AtomicBoolean();
   private final AtomicBoolean saidRefusal = new AtomicBoolean();
@@ -74,52 +73,63 @@ public final class Session implements AutoCloseable {
    * {@link #stopped} says why, and a {@link Frontier} gives no URL beyond it.
    *
    * @param id of the crawl; two runs of one name share what was learned
-   * @param policy null leaves it to the server
-   * @param budget null leaves the one the crawl has, or none
+   * @param config policy, wanted, budget, examples; null leaves all to the server, or as it is
    */
-  public Session(Client client, String id, PolicySpec policy, Budget budget) {
-    this(client, id, policy, budget, Outage.FIRST_PAUSE);
+  public Session(Client client, String id, linkscore.v1.Crawl config) {
+    this(client, id, config, Outage.FIRST_PAUSE);
   }
 
-  Session(Client client, String id, PolicySpec policy, Budget budget, Duration firstPause) {
+  Session(Client client, String id, linkscore.v1.Crawl config, Duration firstPause) {
     this.client = client;
     this.id = id;
-    this.policy = policy;
-    this.budget = budget;
-    this.allowance = new Allowance(budget);
-    this.outage =
-        new Outage(
-            this::probe, outlook::setAway, () -> whenBack.forEach(Runnable::run), firstPause, Outage.MAX_BYTES);
+    this.config = config == null ? linkscore.v1.Crawl.getDefaultInstance() : config;
+    this.allowance = new Allowance(this.config.getBudget());
+    this.outage = new Outage(this::probe, outlook::setAway, firstPause, Outage.MAX_BYTES);
   }
 
   /**
-   * A session by a crawler's own configuration: {@code linkscore.target} (localhost:7411), {@code linkscore.crawl}, {@code
-   * linkscore.policy} (the server's), {@code linkscore.budget} (none; {@code max_fetches=5000 enough_coverage=0.95}),
-   * {@code linkscore.timeout.ms} (10000), {@code linkscore.token.file} and {@code
-   * linkscore.tls.ca} (none; a PEM file, or {@code system}), {@code linkscore.required} (false; true asks the server
-   * now).
+   * A session by a crawler's own configuration, of which these are all keys that begin with {@code linkscore.}, without
+   * that: {@code target} (localhost:7411), {@code crawl}, {@code policy} (the server's), {@code wanted} (a query), {@code
+   * budget} (none; {@code max_fetches=5000 enough_coverage=0.95}), {@code examples} (URLs, or URL=FILE, with blanks between),
+   * {@code timeout.ms} (10000), {@code token.file} and {@code tls.ca} (none; a PEM file, or {@code system}), {@code
+   * required} (false; true asks the server now).
    *
    * @param crawl its id unless the configuration says another
-   * @param setting gives the value of a key, null without one
-   * @throws IllegalArgumentException a value cannot be used, the server says so too; the message names its key
+   * @param own further keys, which the crawler's plugin reads
+   * @throws IllegalArgumentException a key is unknown or a value cannot be used, the server says so too; the message names it
    * @throws LinkscoreException the server is required and does not answer
    */
-  public static Session configured(String crawl, UnaryOperator<String> setting) {
-    Client.Builder client = Settings.read(setting, "target", "localhost:7411", Client::to);
+  public static Session configured(String crawl, Map<String, String> settings, String... own) {
+    for (String key : settings.keySet()) {
+      if (!KEYS.contains(key) && !List.of(own).contains(key)) {
+        throw new IllegalArgumentException("linkscore." + key + ": no such setting, there are " + new TreeSet<>(KEYS));
+      }
+    }
+    Client.Builder client = Settings.read(settings, "target", "localhost:7411", Client::to);
     String timeout = String.valueOf(Client.DEFAULT_TIMEOUT.toMillis());
-    client.timeout(Duration.ofMillis(Settings.read(setting, "timeout.ms", timeout, Long::valueOf)));
-    client.tokenFile(Settings.read(setting, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
+    client.timeout(Duration.ofMillis(Settings.read(settings, "timeout.ms", timeout, Long::valueOf)));
+    client.tokenFile(Settings.read(settings, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
     Settings.read(
-        setting,
+        settings,
         "tls.ca",
         "",
         file -> file.isEmpty() ? client : client.tls(file.equals("system") ? null : Path.of(file)));
-    Budget budget = Settings.read(setting, "budget", "", Settings::budget);
-    PolicySpec policy = Settings.read(setting, "policy", "", name -> name.isEmpty() ? null : Settings.policy(name));
-    String id = Settings.read(setting, "crawl", crawl, name -> name);
-    Session session = new Session(client.connect(), id, policy, budget);
+    var config = linkscore.v1.Crawl.newBuilder();
+    Settings.read(settings, "budget", "", text -> text.isEmpty() ? config : config.setBudget(Settings.budget(text)));
+    Settings.read(settings, "policy", "", name -> name.isEmpty() ? config : config.setPolicy(Settings.policy(name)));
+    String query = settings.getOrDefault("wanted", "");
+    if (!query.isBlank()) {
+      config.getWantedBuilder().addQueriesBuilder().setText(query);
+    }
+    for (String example : settings.getOrDefault("examples", "").trim().split("\\s+")) {
+      if (!example.isEmpty()) {
+        config.addExamples(Settings.read(Map.of("examples", example), "examples", "", Settings::example));
+      }
+    }
+    String id = Settings.read(settings, "crawl", crawl, name -> name);
+    Session session = new Session(client.connect(), id, config.build());
     try {
-      session.start(Settings.read(setting, "required", "false", Boolean::valueOf));
+      session.start(Settings.read(settings, "required", "false", Boolean::valueOf));
     } catch (LinkscoreException e) {
       session.close();
       throw e.isRefusal() ? new IllegalArgumentException(named(e), e) : e;
@@ -174,7 +184,7 @@ public final class Session implements AutoCloseable {
     Page sent = Crawl.completed(page);
     boolean came = page.hasBody() || page.getNotModified();
     allowance.begin();
-    outlook.fetched(page.getUrl(), came);
+    outlook.fetched(page.getUrl());
     Function<Crawl, PageResult> call =
         crawl -> {
           PageResult result = crawl.ingest(sent);
@@ -226,13 +236,6 @@ public final class Session implements AutoCloseable {
     call(call, new Outage.Owed(event.getSerializedSize(), () -> onceMoreIfLost(call)));
   }
 
-  /** Scores links again, as {@link Crawl#score}; none while the server is away. */
-  public Optional<List<Link>> score(List<CandidateLink> links) {
-    Optional<List<Link>> scored = call(crawl -> crawl.score(links), null);
-    scored.ifPresent(outlook::learn);
-    return scored;
-  }
-
   /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
   public Optional<Crawl.Plan> planBuckets(
       Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
@@ -281,11 +284,6 @@ public final class Session implements AutoCloseable {
   /** Where links of the same shape were found last; none if there was no such link of late. */
   public Optional<Outlook.Guess> guess(String url) {
     return outlook.guess(url);
-  }
-
-  /** Does something each time the server is back and was told what it missed, from a thread of the session. */
-  void onBack(Runnable then) {
-    whenBack.add(then);
   }
 
   /** Whether the server is away, or has no room for pages. */
@@ -339,7 +337,7 @@ public final class Session implements AutoCloseable {
       if (e.code() != Status.Code.NOT_FOUND) {
         throw e;
       }
-      return call.apply(client.ensureCrawl(id, policy, budget));
+      return call.apply(client.ensureCrawl(id, config));
     }
   }
 
@@ -351,7 +349,7 @@ public final class Session implements AutoCloseable {
       if (made) {
         return;
       }
-      var there = client.ensureCrawl(id, policy, budget).get();
+      var there = client.ensureCrawl(id, config).get();
       var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
       made = true;
       revisits = there.getCrawl().hasRevisit();
@@ -368,7 +366,7 @@ public final class Session implements AutoCloseable {
       if (e.code() != Status.Code.NOT_FOUND) {
         throw e;
       }
-      client.ensureCrawl(id, policy, budget);
+      client.ensureCrawl(id, config);
     }
   }
 

@@ -3,9 +3,13 @@ package linkscore;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.Base64;
-import java.util.function.UnaryOperator;
+import java.util.Map;
 import linkscore.v1.Budget;
+import linkscore.v1.ExamplePage;
 import linkscore.v1.PolicySpec;
 
 /** What configurations and queues of crawlers hold as text. */
@@ -68,18 +72,30 @@ public final class Settings {
     }
   }
 
+  /** Reads an example of the pages wanted: its URL, or {@code URL=FILE} with its HTML. */
+  public static ExamplePage example(String text) throws IOException {
+    int at = text.lastIndexOf('=');
+    Path file = Path.of(text.substring(at + 1));
+    if (at < 0 || !(Files.exists(file) || file.toString().endsWith(".html"))) {
+      return ExamplePage.newBuilder().setUrl(text).build();
+    }
+    ByteString body = ByteString.copyFrom(Files.readAllBytes(file));
+    return ExamplePage.newBuilder().setUrl(text.substring(0, at)).setBody(body).build();
+  }
+
   /** What a text is read by. */
   interface Reader<T> {
     T read(String text) throws IOException;
   }
 
   /** Reads {@code linkscore.KEY}; an error names it. */
-  static <T> T read(UnaryOperator<String> setting, String key, String otherwise, Reader<T> reader) {
-    String text = setting.apply("linkscore." + key);
+  static <T> T read(Map<String, String> settings, String key, String otherwise, Reader<T> reader) {
+    String text = settings.get(key);
     try {
       return reader.read(text == null || text.isBlank() ? otherwise : text.trim());
     } catch (IllegalArgumentException | IOException e) {
-      throw new IllegalArgumentException("linkscore." + key + ": " + e.getMessage(), e);
+      String what = e instanceof NoSuchFileException ? "no such file: " : "";
+      throw new IllegalArgumentException("linkscore." + key + ": " + what + e.getMessage(), e);
     }
   }
 }

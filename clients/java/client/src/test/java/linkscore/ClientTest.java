@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a configuration may say, and what ends the start of a crawl. */
 class ClientTest {
   private static IllegalArgumentException refused(Map<String, String> settings) {
-    return assertThrows(IllegalArgumentException.class, () -> Session.configured("c", settings::get));
+    return assertThrows(IllegalArgumentException.class, () -> Session.configured("c", settings));
   }
 
   @Test
@@ -29,9 +29,9 @@ class ClientTest {
     Path file = folder.resolve("token");
     try (FakeServer server = new FakeServer();
         Client client = Client.to(server.target()).tokenFile(file).connect()) {
-      assertThrows(LinkscoreException.class, () -> client.ensureCrawl("x", null, null));
+      assertThrows(LinkscoreException.class, () -> client.ensureCrawl("x", null));
       Files.writeString(file, "first");
-      client.ensureCrawl("x", null, null);
+      client.ensureCrawl("x", null);
       Files.writeString(file, "");
       client.crawl("x").get();
       Files.delete(file);
@@ -42,15 +42,16 @@ class ClientTest {
   @Test
   void aSettingOfAnotherFormIsRefusedByItsName() {
     for (String wrong : List.of("http://localhost:7411", "https://a.test:7411/", "localhost", "a b:1", "a:port")) {
-      assertTrue(refused(Map.of("linkscore.target", wrong)).getMessage().contains("must be host:port"), wrong);
+      assertTrue(refused(Map.of("target", wrong)).getMessage().contains("must be host:port"), wrong);
     }
     for (String right : List.of("localhost:7411", "10.0.0.1:7411", "[::1]:7411", "dns:///a.test:7411", "unix:/run/x")) {
       Client.to(right);
     }
-    Map<String, String> settings = Map.of("budget", "max_pages=1", "timeout.ms", "soon", "tls.ca", "/no/file");
+    Map<String, String> settings = Map.of(
+            "budget", "max_pages=1", "timeout.ms", "soon", "tls.ca", "/no/file", "examples", "http://a.test/=/no.html", "polcy", "x");
     settings.forEach(
         (key, value) -> {
-          String said = refused(Map.of("linkscore." + key, value)).getMessage();
+          String said = refused(Map.of(key, value)).getMessage();
           assertTrue(said.startsWith("linkscore." + key + ": "), said);
         });
   }
@@ -58,17 +59,17 @@ class ClientTest {
   @Test
   void aServerThatIsRequiredMustAnswerAtTheStart() throws Exception {
     FakeServer server = new FakeServer();
-    Map<String, String> settings = Map.of("linkscore.target", server.target(), "linkscore.required", "true");
-    Session.configured("c", settings::get).close();
+    Map<String, String> settings = Map.of("target", server.target(), "required", "true");
+    Session.configured("c", settings).close();
     assertEquals(Map.of("crawls/c", true), server.crawls);
     server.close();
-    assertTrue(assertThrows(LinkscoreException.class, () -> Session.configured("c", settings::get)).isOutage());
+    assertTrue(assertThrows(LinkscoreException.class, () -> Session.configured("c", settings)).isOutage());
   }
 
   @Test
   void aRefusalEndsTheStartAndAnAbsentServerDoesNot() throws Exception {
     try (FakeServer server = new FakeServer()) {
-      Map<String, String> settings = Map.of("linkscore.target", server.target(), "linkscore.policy", "mine");
+      Map<String, String> settings = Map.of("target", server.target(), "policy", "mine");
       Map<Status, String> names =
           Map.of(
               Status.INVALID_ARGUMENT, "linkscore.crawl: INVALID_ARGUMENT",
@@ -80,7 +81,7 @@ class ClientTest {
         assertTrue(refused(settings).getMessage().startsWith(each.getValue()), each.getValue());
       }
       server.noCrawl = Status.DEADLINE_EXCEEDED.asRuntimeException();
-      try (Session session = Session.configured("c", settings::get)) {
+      try (Session session = Session.configured("c", settings)) {
         assertTrue(session.isBroken());
       }
       var field = BadRequest.newBuilder();
@@ -96,8 +97,9 @@ class ClientTest {
     Budget seven = Settings.budget("max_fetches=7");
     try (FakeServer server = new FakeServer();
         Client client = Client.to(server.target()).connect()) {
-      for (Budget each : new Budget[] {null, seven, seven, null}) {
-        client.ensureCrawl("x", null, each);
+      var config = linkscore.v1.Crawl.newBuilder().setBudget(seven).build();
+      for (var each : new linkscore.v1.Crawl[] {null, config, config, null}) {
+        client.ensureCrawl("x", each);
       }
       assertEquals(List.of(List.of("budget")), server.masks);
       assertEquals(seven, server.crawl.getBudget());

@@ -41,8 +41,6 @@ import linkscore.v1.RankRevisitsRequest;
 import linkscore.v1.RankRevisitsResponse;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
-import linkscore.v1.ScoreLinksRequest;
-import linkscore.v1.ScoreLinksResponse;
 import linkscore.v1.Revisit;
 import linkscore.v1.SkipReason;
 import linkscore.v1.Standing;
@@ -69,9 +67,7 @@ public final class FakeServer implements AutoCloseable {
   /** The crawl as it was last made or changed. */
   public volatile Crawl crawl = Crawl.getDefaultInstance();
 
-  /** Candidates of ScoreLinks, and what every call of pages and feedback is refused with, if anything. */
-  public final List<String> scoredAlone = new CopyOnWriteArrayList<>();
-
+  /** What every call of pages and feedback is refused with, if anything. */
   public volatile StatusRuntimeException refusal;
 
   /** What the making of crawls is refused with, if anything; and what changes the links of answers to pages. */
@@ -238,14 +234,6 @@ public final class FakeServer implements AutoCloseable {
       var answer = RankRevisitsResponse.newBuilder();
       due.stream().limit(request.getPageSize()).forEach(url -> answer.addPages(DuePage.newBuilder().setUrl(url)));
       answer(to, answer.build());
-    }
-
-    @Override
-    public void scoreLinks(ScoreLinksRequest request, StreamObserver<ScoreLinksResponse> to) {
-      LinkScores.Builder links = buckets();
-      request.getLinksList().forEach(link -> add(links, link.getUrl()));
-      request.getLinksList().forEach(link -> scoredAlone.add(link.getUrl()));
-      answer(to, ScoreLinksResponse.newBuilder().setLinks(links.clearUrls()).build());
     }
 
     @Override

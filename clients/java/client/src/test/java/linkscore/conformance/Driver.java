@@ -99,7 +99,8 @@ public final class Driver {
     ByteString ticket = Settings.ticket(c.ticket);
     switch (c.call) {
       case "ensure":
-        client.ensureCrawl(c.crawl, c.policy == null ? null : Settings.policy(c.policy), null);
+        var config = linkscore.v1.Crawl.newBuilder();
+        client.ensureCrawl(c.crawl, c.policy == null ? null : config.setPolicy(Settings.policy(c.policy)).build());
         return Map.of();
       case "ingest":
         return Map.of("links", links(crawl.ingest(pages(c))));
@@ -110,20 +111,9 @@ public final class Driver {
         return Map.of();
       case "rank":
         return Map.of("values", crawl.rankBuckets(c.buckets));
-      case "score":
-        var asked =
-            c.links.stream()
-                .map(p -> CandidateLink.newBuilder().setUrl(p.url).setTicket(Settings.ticket(p.ticket)).build())
-                .collect(Collectors.toList());
-        return Map.of("links", rows(crawl.score(asked)));
       case "reward":
         crawl.reward(c.url, ticket, c.worth);
         return Map.of();
-      case "notify":
-        var said = crawl.notifyChanged(c.urls, c.changed_ms == 0 ? null : Instant.ofEpochMilli(c.changed_ms));
-        return Map.of("outcomes", said.stream().map(NoticeStatus::getOutcomeValue).collect(Collectors.toList()));
-      case "explain":
-        return Map.of("score", crawl.explain(c.url, ticket).getScore());
       default:
         throw new IllegalArgumentException("no call " + c.call);
     }

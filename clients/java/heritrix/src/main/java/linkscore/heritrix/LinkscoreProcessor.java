@@ -53,37 +53,47 @@ public final class LinkscoreProcessor extends Processor {
 
   /** Address of the server; localhost:7411 if not set. */
   public void setTarget(String target) {
-    settings.put("linkscore.target", target);
+    settings.put("target", target);
   }
 
   /** Name of the crawl on the server; heritrix if not set. Two jobs of one name share what was learned. */
   public void setCrawl(String crawl) {
-    settings.put("linkscore.crawl", crawl);
+    settings.put("crawl", crawl);
   }
 
   /** Name of the policy; the server's default if not set. */
   public void setPolicy(String policy) {
-    settings.put("linkscore.policy", policy);
+    settings.put("policy", policy);
   }
 
   /** File that holds the bearer token; read at every call. */
   public void setTokenFile(String file) {
-    settings.put("linkscore.token.file", file);
+    settings.put("token.file", file);
   }
 
   /** PEM file of the authority to trust, or {@code system}; plain text if not set. */
   public void setTlsCa(String authority) {
-    settings.put("linkscore.tls.ca", authority);
+    settings.put("tls.ca", authority);
   }
 
   /** Deadline of each call in milliseconds; 10000 if not set. */
   public void setTimeoutMs(long milliseconds) {
-    settings.put("linkscore.timeout.ms", Long.toString(milliseconds));
+    settings.put("timeout.ms", Long.toString(milliseconds));
   }
 
   /** Bounds at which the job ends, {@code max_fetches=5000 enough_coverage=0.95}; none if not set. */
   public void setBudget(String budget) {
-    settings.put("linkscore.budget", budget);
+    settings.put("budget", budget);
+  }
+
+  /** What the crawl is for, in words; nothing if not set. */
+  public void setWanted(String query) {
+    settings.put("wanted", query);
+  }
+
+  /** Pages like those wanted: URLs, or {@code URL=FILE}, with blanks between; none if not set. */
+  public void setExamples(String examples) {
+    settings.put("examples", examples);
   }
 
   /** What ends the job when the crawl has stopped; Heritrix sets it. */
@@ -94,13 +104,13 @@ public final class LinkscoreProcessor extends Processor {
 
   /** Whether the job must not start without the server; false if not set. */
   public void setRequired(boolean required) {
-    settings.put("linkscore.required", Boolean.toString(required));
+    settings.put("required", Boolean.toString(required));
   }
 
   @Override
   public void start() {
     if (!isRunning()) {
-      session = Session.configured("heritrix", settings::get);
+      session = Session.configured("heritrix", settings);
       hasEnded.set(false);
       super.start();
     }

@@ -53,7 +53,7 @@ public final class Generate extends Configured implements Tool {
     long now = System.currentTimeMillis() + after(given, "-adddays", 0) * DAY_MS;
     Configuration conf = new Configuration(getConf());
     Waiting waiting = new Waiting(conf, topN, now);
-    try (Session session = Session.configured("nutch", conf::getTrimmed)) {
+    try (Session session = LinkscoreScoringFilter.configured(conf)) {
       Budget budget = Settings.budget(conf.getTrimmed("linkscore.budget", ""));
       if (budget != null && budget.hasMaxFetches()) {
         waiting.bound(budget.getMaxFetches());

@@ -96,7 +96,11 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   /** The session of a crawl and server, shared by all tasks that run in this virtual machine. */
   static Session session(Configuration conf) {
     String key = conf.get("linkscore.target") + " " + conf.get("linkscore.crawl");
-    return SESSIONS.computeIfAbsent(key, made -> Session.configured("nutch", conf::getTrimmed));
+    return SESSIONS.computeIfAbsent(key, made -> configured(conf));
+  }
+
+  static Session configured(Configuration conf) {
+    return Session.configured("nutch", conf.getPropsWithPrefix("linkscore."), "revisits.per.day", "round");
   }
 
   @Override

@@ -57,8 +57,14 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
   /** The session of a topology's configuration, shared by all components of this worker. */
   static Session session(Map<String, Object> conf) {
     String key = conf.get("linkscore.target") + " " + conf.get("linkscore.crawl");
-    return SESSIONS.computeIfAbsent(
-        key, made -> Session.configured("stormcrawler", name -> conf.containsKey(name) ? conf.get(name).toString() : null));
+    Map<String, String> settings = new HashMap<>();
+    conf.forEach(
+        (name, value) -> {
+          if (name.startsWith("linkscore.") && value != null) {
+            settings.put(name.substring("linkscore.".length()), value.toString());
+          }
+        });
+    return SESSIONS.computeIfAbsent(key, made -> Session.configured("stormcrawler", settings, "report.failures"));
   }
 
   /** Whether the site answered that the page is as it was. */
