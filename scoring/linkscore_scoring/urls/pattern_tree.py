@@ -22,7 +22,8 @@ from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote
 
-from linkscore_scoring.state import State, Stateful, Stored
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.state import Stateful, Stored
 
 MAX_SEGMENTS = 12
 """Path segments that are told apart; deeper ones are one slot `REST`. A bound, chosen and not measured."""
@@ -128,59 +129,6 @@ class Node:
     candidates: dict[str, int] = field(default_factory=dict)
 
 
-class NodeStore(Stateful):
-    """At most `max_nodes` nodes by id; ids are never used twice, the root is 0.
-
-    Up to four forwarding addresses per node of the bound are kept; the oldest go first.
-    """
-
-    state_name = "url pattern state"
-    nodes: Stored[dict[int, Node]]
-    _moved: Stored[dict[int, int]]
-    _next: Stored[int]
-
-    def __init__(self, max_nodes: int) -> None:
-        self.max_nodes = max_nodes
-        self.nodes = {ROOT: Node("", -1)}
-        self._moved = {}
-        self._next = 1
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def __getitem__(self, number: int) -> Node:
-        return self.nodes[number]
-
-    def add(self, parent: int, token: str) -> int | None:
-        """Return the id of a new child, or None when the store is full."""
-        if len(self.nodes) >= self.max_nodes:
-            return None
-        new, self._next = self._next, self._next + 1
-        self.nodes[new] = Node(token, parent)
-        self.nodes[parent].children[token] = new
-        return new
-
-    def remove(self, gone: int, kept: int) -> Node:
-        """Take a node out, leave `kept` as its forwarding address, and return it."""
-        self._moved[gone] = kept
-        if len(self._moved) > _FORWARDS_PER_NODE * self.max_nodes:
-            del self._moved[next(iter(self._moved))]
-        return self.nodes.pop(gone)
-
-    def absorb(self, at: int) -> None:
-        """Fold everything below a node into it."""
-        below = list(self.nodes[at].children.values())
-        self.nodes[at].children = {}
-        while below:
-            below += self.remove(below.pop(), at).children.values()
-
-    def resolve(self, number: int) -> int:
-        """Return the id that now stands for `number`; the root for a forgotten one."""
-        while number in self._moved:
-            number = self._moved[number]
-        return number if number in self.nodes else ROOT
-
-
 # Counters of Misra-Gries for the values of a variable slot: a value that more than one in 33 of its URLs have
 # cannot be missed. Chosen, not measured.
 _CANDIDATES = 32
@@ -205,12 +153,13 @@ class UrlPatternParams:
     max_nodes: int = 5_000
 
 
-class UrlPatterns:
+class UrlPatterns(Stateful):
     """Insert URL keys, ask for the pattern of any URL at several levels; every operation is O(slots of the
     URL).
 
-    Inserting is amortised: folding a slot costs its number of nodes, once. Not from one paper: the tree
-    generalises on line where Lei 2010 and Koppula 2010 learn from a batch.
+    At most `max_nodes` nodes are kept by id; ids are never used twice, the root is 0. Inserting is amortised:
+    folding a slot costs its number of nodes, once. Not from one paper: the tree generalises on line where
+    Lei 2010 and Koppula 2010 learn from a batch.
 
     Examples
     --------
@@ -220,45 +169,45 @@ class UrlPatterns:
     (4, {'h/tag/*'})
     """
 
+    _nodes: Stored[dict[int, Node]]
+    _moved: Stored[dict[int, int]]
+    _next: Stored[int]
+
     def __init__(self, params: UrlPatternParams | None = None) -> None:
         self.params = params or UrlPatternParams()
-        self._nodes = NodeStore(self.params.max_nodes)
+        self._nodes = {ROOT: Node("", -1)}
+        self._moved = {}
+        self._next = 1
 
     def __len__(self) -> int:
         return len(self._nodes)
 
     def insert(self, key: str) -> int:
         """Count a URL key and return the id of its finest pattern; insert each URL once."""
-        return self._insert(_tokens(key))
+        return self.insert_all([key])[0]
 
     def insert_all(self, keys: Iterable[str]) -> list[int]:
         """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
         cut = [url_tokens(key) for key in keys]
         for tokens in cut:
-            self._insert(tokens)
+            at, nodes = ROOT, self._nodes
+            nodes[ROOT].count += 1
+            for token in tokens:
+                below = nodes[at].children.get(token)
+                if below is None and (below := self._enter(at, token)) is None:
+                    break
+                at, node = below, nodes[below]
+                node.count += 1
+                if node.token == ANY_QUERY:
+                    break
         return [self._levels(tokens)[-1] for tokens in cut]
-
-    def _insert(self, tokens: Sequence[str]) -> int:
-        at, nodes = ROOT, self._nodes.nodes
-        nodes[ROOT].count += 1
-        for token in tokens:
-            below = nodes[at].children.get(token)
-            if below is None:
-                below = self._enter(at, token)
-            if below is None:
-                break
-            at, node = below, nodes[below]
-            node.count += 1
-            if node.token == ANY_QUERY:
-                break
-        return self.resolve(at)
 
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
         return self._levels(_tokens(key))
 
     def _levels(self, tokens: Sequence[str]) -> list[int]:
-        nodes, path = self._nodes.nodes, [ROOT]
+        nodes, path = self._nodes, [ROOT]
         node = nodes[ROOT]
         for token in tokens:
             below = node.children.get(token)
@@ -270,33 +219,23 @@ class UrlPatterns:
                 break
         return path
 
-    def pattern(self, key: str) -> str:
-        """Return the finest pattern of a URL, e.g. ``a.org/tag/*/?page``; unknown slots are left out."""
-        return self.text(self.levels(key)[-1])
-
     def text(self, pattern_id: int) -> str:
-        """Return the pattern an id stands for now; the root is the empty string."""
+        """Return the pattern an id stands for now, e.g. ``a.org/tag/*/?page``; of the root nothing."""
         return " ".join(self.tokens(pattern_id)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
 
     def tokens(self, pattern_id: int) -> list[str]:
         """Return the slots of the pattern an id stands for now, the host first; none of the root."""
-        node, tokens = self._nodes[self.resolve(pattern_id)], []
-        while node.parent >= 0:
-            tokens.append(node.token)
-            node = self._nodes[node.parent]
-        return tokens[::-1]
-
-    def count(self, pattern_id: int) -> int:
-        """Return how many inserted URLs passed the node an id stands for."""
-        return self._nodes[self.resolve(pattern_id)].count
+        return [self._nodes[at].token for at in self.lineage(pattern_id)[-2::-1]]
 
     def resolve(self, pattern_id: int) -> int:
         """Return the id that now stands for an id given out earlier; the root for a forgotten one."""
-        return self._nodes.resolve(pattern_id)
+        while pattern_id in self._moved:
+            pattern_id = self._moved[pattern_id]
+        return pattern_id if pattern_id in self._nodes else ROOT
 
     def lineage(self, pattern_id: int) -> list[int]:
         """Return the pattern an id stands for now and every coarser one, up to the root (0)."""
-        nodes, at = self._nodes.nodes, self.resolve(pattern_id)
+        nodes, at = self._nodes, self.resolve(pattern_id)
         path = [at]
         while at != ROOT:
             at = nodes[at].parent
@@ -321,7 +260,7 @@ class UrlPatterns:
         >>> [(patterns.text(one), patterns.is_alone(one)) for one in (ids[0], ids[3])]
         [('h/a/*', True), ('h/b/*', False)]
         """
-        nodes = self._nodes.nodes
+        nodes = self._nodes
         for at, above in pairwise(self.lineage(pattern_id)):
             token = nodes[at].token
             others = (other for other in nodes[above].children if other not in {token, "/"})
@@ -340,33 +279,44 @@ class UrlPatterns:
         one, two = _tokens(key), _tokens(other)
         if len(one) != len(two):
             return False
-        last = _last_name(one)
-        at: int | None = ROOT
+        last = max((i for i, part in enumerate(one) if part[:1] in {"/", ":"} and part != "/"), default=0)
+        node: Node | None = self._nodes[ROOT]
         for place, (a, b) in enumerate(zip(one, two, strict=True)):
-            node = None if at is None else self._nodes[at]
             if a != b and not _may_differ(None if place == last else node, a, b):
                 return False
-            at = None if node is None else self._below(node, a, b)
+            children = node.children if node is not None else {}
+            at = children.get(a if a == b else _wildcard_of(a), children.get(_wildcard_of(a)))
+            node = None if at is None else self._nodes[at]
         return True
-
-    def _below(self, node: Node, a: str, b: str) -> int | None:
-        """Return the child that stands for two slot values, None if they part or are not known."""
-        child = node.children.get(a) if a == b else None
-        return node.children.get(_wildcard_of(a)) if child is None else child
 
     def _enter(self, at: int, token: str) -> int | None:
         """Return the child of `at` for a slot value that has none of its own; None when the tree is full."""
         node = self._nodes[at]
         if _is_fixed(token) or not node.variable:
-            made = self._nodes.add(at, token)
+            made = self._add(at, token)
             if not _is_fixed(token) and len(self._literals(node)) > self.params.max_values:
                 self._generalise(at)
                 return node.children.get(token, node.children.get(_wildcard_of(token)))
             return made
         if self._promoted(node, token):
-            return self._nodes.add(at, token)
+            return self._add(at, token)
         wildcard = _wildcard_of(token)
-        return node.children[wildcard] if wildcard in node.children else self._nodes.add(at, wildcard)
+        return node.children[wildcard] if wildcard in node.children else self._add(at, wildcard)
+
+    def _add(self, parent: int, token: str) -> int | None:
+        """Return the id of a new child, or None when the tree is full."""
+        if len(self._nodes) >= self.params.max_nodes:
+            return None
+        new, self._next = self._next, self._next + 1
+        self._nodes[new] = Node(token, parent)
+        self._nodes[parent].children[token] = new
+        return new
+
+    def _remove(self, gone: int, kept: int) -> Node:
+        """Take a node out, leave `kept` as its forwarding address, and return it."""
+        self._moved[gone] = kept
+        drop_oldest(self._moved, _FORWARDS_PER_NODE * self.params.max_nodes)
+        return self._nodes.pop(gone)
 
     def _literals(self, node: Node) -> list[str]:
         return [token for token in node.children if not _is_fixed(token)]
@@ -398,8 +348,10 @@ class UrlPatterns:
 
     def _rename_or_merge(self, child: int, at: int, wildcard: str) -> None:
         children = self._nodes[at].children
-        if wildcard == ANY_QUERY:
-            self._nodes.absorb(child)  # the values of unrelated query keys say nothing together
+        if wildcard == ANY_QUERY:  # the values of unrelated query keys say nothing together
+            below, self._nodes[child].children = list(self._nodes[child].children.values()), {}
+            while below:
+                below += self._remove(below.pop(), child).children.values()
         if wildcard in children:
             self._merge(child, children[wildcard])
         else:
@@ -408,42 +360,19 @@ class UrlPatterns:
 
     def _merge(self, gone: int, kept: int) -> None:
         """Fold the subtree of `gone` into `kept`; both stand for values of the same slot."""
-        lost, node = self._nodes.remove(gone, kept), self._nodes[kept]
+        lost, node = self._remove(gone, kept), self._nodes[kept]
         node.count += lost.count
         for token, child in lost.children.items():
             if token in node.children:
                 self._merge(child, node.children[token])
-            elif node.variable and not _is_fixed(token):
-                self._nodes[child].parent = kept
+                continue
+            self._nodes[child].parent = kept
+            if node.variable and not _is_fixed(token):
                 self._rename_or_merge(child, kept, _wildcard_of(token))
             else:
-                self._nodes[child].parent = kept
                 node.children[token] = child
         if not node.variable and len(self._literals(node)) > self.params.max_values:
             self._generalise(kept)
-
-    def to_state(self) -> State:
-        """Return the tree as plain values."""
-        return self._nodes.to_state()
-
-    @classmethod
-    def from_state(cls, state: State, params: UrlPatternParams | None = None) -> UrlPatterns:
-        """Rebuild a tree under `params`.
-
-        Raises `CorruptState`: if a field is missing or malformed.
-        """
-        tree = cls(params)
-        tree.load_state(state)
-        return tree
-
-    def load_state(self, state: State) -> None:
-        """Take over the nodes of another tree."""
-        self._nodes.load_state(state)
-
-
-def _last_name(tokens: list[str]) -> int:
-    """Return the place of the last path segment that is not empty, 0 (the host) if there is none."""
-    return max((i for i, part in enumerate(tokens) if part[:1] in {"/", ":"} and part != "/"), default=0)
 
 
 def _may_differ(node: Node | None, a: str, b: str) -> bool:

@@ -256,7 +256,8 @@ class ForumModel:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the model of `to_state`; what a review finds is found again."""
-        self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
+        self.patterns = UrlPatterns(_PATTERNS)
+        self.patterns.load_state(state["patterns"])
         self.votes.patterns = self.patterns
         for name, part in _PARTS.items():
             getattr(self, part).load_state(state[name])
