@@ -39,10 +39,8 @@ class Repeated(Sequence[_V], Generic[_V]):
         """Return some hashable values as such a column, as they are if they are one."""
         if isinstance(values, cls):
             return values
-        numbers: defaultdict[_V, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        places = np.array(list(map(numbers.__getitem__, values)), dtype=np.int64)
-        return cls(list(numbers), places)
+        distinct, places = numbered(values)
+        return cls(distinct, np.array(places, dtype=np.int64))
 
     def as_values(self, values: list[_W]) -> Repeated[_W]:
         """Return a column of other values, one for each of the distinct ones; some of them may be equal.
@@ -82,6 +80,14 @@ class Repeated(Sequence[_V], Generic[_V]):
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # as of a list: its columns may be changed
+
+
+def numbered(values: Iterable[_V]) -> tuple[list[_V], list[int]]:
+    """Return distinct hashable values in the order of their first rows, and which of them each row has."""
+    numbers: defaultdict[_V, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    places = list(map(numbers.__getitem__, values))
+    return list(numbers), places
 
 
 def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:

@@ -294,7 +294,7 @@ class SiteShard:
         """Return up to `n` pages that would teach most about the site while it is not learned."""
         planned = self.model.plan.plan(n)
         return [
-            Suggestion(self.model.plan_urls[page.url], _WHY_PLANNED[page.reason], 1.0 / (1.0 + rank))
+            Suggestion(page.url, _WHY_PLANNED[page.reason], 1.0 / (1.0 + rank))
             for rank, page in enumerate(planned)
         ]
 
@@ -319,7 +319,7 @@ class SiteShard:
         return (
             _SITE_BYTES
             + _LINK_BYTES * len(site.memory)
-            + _PLANNED_BYTES * len(site.plan_urls)
+            + _PLANNED_BYTES * len(site.plan)
             + _PAGE_BYTES * len(site.sample)
             + a_node * nodes
             + others

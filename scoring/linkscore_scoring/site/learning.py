@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice, repeat, zip_longest
 from sys import intern
 from typing import Literal
 
-import numpy as np
+from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
 from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
+from linkscore_scoring.columns import numbered
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.state import State, Stateful, Stored, from_state, packed, plain, unpacked
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch
 
 Reason = Literal["one_per_apath", "unused_link"]
 
@@ -29,12 +31,11 @@ Reason = Literal["one_per_apath", "unused_link"]
 class Planned:
     """A URL worth fetching for the sample.
 
-    `url`: identity hash of the URL. `link_path`: link path it was seen under. `reason`: ``one_per_apath``:
-    drawn as the one link of a link path of a page; ``unused_link``: those have run out, so links that were
-    not drawn are taken in turn.
+    `link_path`: link path it was seen under. `reason`: ``one_per_apath``: drawn as the one link of a link
+    path of a page; ``unused_link``: those have run out, so links that were not drawn are taken in turn.
     """
 
-    url: int
+    url: str
     link_path: int
     reason: Reason
 
@@ -42,12 +43,12 @@ class Planned:
 class SamplingPlan(Stateful):
     """Incremental sampling plan: report every fetched page with its in-site links, ask which URLs are next.
 
-    Of the URLs a page shows under one link path, one that was never seen is drawn at random and queued
-    (FIFO); the others wait and are listed, one of each (page, link path) in turn, once the queue is empty. A
-    URL leaves the plan when it is fetched (`mark_fetched`, `add_page`), whoever chose it.
+    Of the URLs a page shows under one link path, one that was neither drawn nor fetched is drawn at random
+    and queued (FIFO); the others wait and are listed, one of each (page, link path) in turn, once the queue
+    is empty. A URL leaves the plan when it is fetched, whoever chose it.
 
-    `max_urls`: bound of the drawn URLs, and again of the waiting ones; further ones are not planned.
-    `max_seen`: URLs remembered as seen; when full, pages stop adding to the plan.
+    `max_urls`: bound of the drawn URLs that are not fetched, and of all that ever wait. `max_seen`: URLs
+    remembered as drawn or fetched; when full, pages stop adding to the plan.
 
     `add_page` costs O(links), `plan(n)` O(n + fetched since). Source: Xu 2018, section 4.1. Differences from
     the paper: URLs listed twice under one (page, link path) count once; when every URL is seen nothing is
@@ -57,58 +58,51 @@ class SamplingPlan(Stateful):
 
     _queue: Stored[deque[tuple[int, int]]]
     _waiting: Stored[list[tuple[int, list[int]]]]
-    _seen: Stored[dict[int, None]]
-    _fetched: Stored[dict[int, None]]
+    _urls: Stored[dict[int, str]]
+    _fetched: Stored[set[int]]
     _drawn: Stored[set[int]]
     _held: Stored[int]
 
-    def __init__(self, *, max_urls: int = 50_000, max_seen: int = 200_000) -> None:
-        self.max_urls = max_urls
-        self.max_seen = max_seen
-        self._queue = deque()
-        self._waiting = []
-        self._seen = {}
-        self._fetched = {}
-        self._drawn = set()
+    def __init__(self, *, max_urls: int = 20_000, max_seen: int = 50_000) -> None:
+        self.max_urls, self.max_seen = max_urls, max_seen
+        self._queue, self._waiting, self._urls = deque(), [], {}
+        self._fetched, self._drawn = set(), set()
         self._held = 0
 
-    def is_drawn(self, url: int) -> bool:
+    def __len__(self) -> int:
+        return len(self._urls)
+
+    def is_drawn(self, key: int) -> bool:
         """Say whether a URL was drawn as the one link of a link path of a page, and is not fetched yet."""
-        return url in self._drawn and url not in self._fetched
+        return key in self._drawn and key not in self._fetched
 
-    def add_page(self, url: int, links: Mapping[int, Sequence[int]], rng: np.random.Generator) -> None:
-        """Take note of a fetched page and its links.
+    def add_page(self, links: LinkBatch, seed: Sequence[int]) -> None:
+        """Take note of the in-site links of a fetched page; `seed` says how they are drawn."""
+        drawn, fetched = self._drawn, self._fetched
+        groups: dict[int, dict[int, str]] = {}
+        for link_path, key, url in zip(links.link_paths, links.keys, links.urls, strict=True):
+            if key not in drawn and key not in fetched:
+                groups.setdefault(link_path, {})[key] = url
+        rng = default_rng(seed) if groups else None
+        for link_path, urls in groups.items():
+            fresh = [key for key in urls if key not in drawn]
+            is_full = len(self._queue) >= self.max_urls or len(drawn) + len(fetched) >= self.max_seen
+            if rng is None or not fresh or is_full:
+                continue
+            chosen = fresh.pop(int(rng.integers(len(fresh))))
+            drawn.add(chosen)
+            self._queue.append((chosen, link_path))
+            fresh = fresh[: self.max_urls - self._held]
+            if fresh:
+                self._waiting.append((link_path, fresh))
+                self._held += len(fresh)
+            self._urls.update((key, urls[key]) for key in (chosen, *fresh))
 
-        `url`: identity hash of the page (the final URL after redirects; report the requested one by
-        `mark_fetched`). `links`: link path id -> identity hashes of the in-site URLs under it, in document
-        order. `rng`: source of the draws; the same pages in the same order with the same generator give the
-        same plan.
-        """
-        self.mark_fetched([url])
-        for link_path, urls in links.items():
-            fresh = [key for key in dict.fromkeys(urls) if key not in self._seen]
-            if fresh and len(self._queue) < self.max_urls and len(self._seen) < self.max_seen:
-                self._take(link_path, fresh, int(rng.integers(len(fresh))))
-
-    def _take(self, link_path: int, fresh: list[int], drawn: int) -> None:
-        chosen = fresh.pop(drawn)
-        self._seen[chosen] = None
-        self._drawn.add(chosen)
-        self._queue.append((chosen, link_path))
-        room = self.max_urls - self._held
-        if fresh and room > 0:
-            self._waiting.append((link_path, fresh[:room]))
-            self._held += len(fresh[:room])
-
-    def mark_fetched(self, urls: Iterable[int]) -> None:
+    def mark_fetched(self, keys: Iterable[int]) -> None:
         """Take URLs out of the plan: fetched, failed, or not wanted."""
-        for url in urls:
-            if len(self._fetched) < self.max_seen:
-                self._fetched[url] = None
-                self._seen[url] = None
-        self._drop_fetched()
-
-    def _drop_fetched(self) -> None:
+        for key in keys:
+            if len(self._drawn) + len(self._fetched) < 2 * self.max_seen:
+                self._fetched.add(key)
         while self._queue and self._queue[0][0] in self._fetched:
             self._queue.popleft()
 
@@ -116,37 +110,17 @@ class SamplingPlan(Stateful):
         """Return the next `n` URLs to fetch, best first; asking does not change the plan."""
         return list(islice(self._listing(), n))
 
-    def held(self) -> list[int]:
-        """Return every URL the plan may still name, at most 2 `max_urls`."""
-        waiting = (url for _, urls in self._waiting for url in urls)
-        return [
-            url
-            for url in dict.fromkeys([*(url for url, _ in self._queue), *waiting])
-            if url not in self._fetched
-        ]
-
     def _listing(self) -> Iterator[Planned]:
         listed: set[int] = set()
-        for url, link_path in self._queue:
-            if url not in self._fetched:
-                listed.add(url)
-                yield Planned(url, link_path, "one_per_apath")
-        for url, link_path in self._drained():
-            if url not in self._fetched and url not in listed:
-                listed.add(url)
-                yield Planned(url, link_path, "unused_link")
-
-    def _drained(self) -> Iterator[tuple[int, int]]:
-        """Yield the unused URLs round-robin over the (page, link path) lists, oldest list first."""
-        cursors = [(link_path, iter(urls)) for link_path, urls in self._waiting]
-        while cursors:
-            alive = []
-            for link_path, urls in cursors:
-                url = next(urls, None)
-                if url is not None:
-                    alive.append((link_path, urls))
-                    yield url, link_path
-            cursors = alive
+        for key, link_path in self._queue:
+            if key not in self._fetched:
+                listed.add(key)
+                yield Planned(self._urls[key], link_path, "one_per_apath")
+        waiting = [zip(keys, repeat(link_path)) for link_path, keys in self._waiting]
+        for pair in chain.from_iterable(zip_longest(*waiting)):
+            if pair is not None and pair[0] not in self._fetched and pair[0] not in listed:
+                listed.add(pair[0])
+                yield Planned(self._urls[pair[0]], pair[1], "unused_link")
 
 
 _DOUBLINGS = 3
@@ -162,7 +136,7 @@ class LearningJob:
     """Everything one learning needs; frozen, so that it may run in another thread or process.
 
     `previous` maps the URL keys of the pages of the active model to their clusters, `aliases` identity hashes
-    of redirected URLs to those of the pages they led to.
+    of redirected URLs to those of the pages they led to, `classless` link paths to those without class.
     """
 
     site: str
@@ -172,6 +146,7 @@ class LearningJob:
     previous: Mapping[str, int]
     identities: ClusterIdentities
     aliases: dict[int, int] = field(default_factory=dict)
+    classless: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +248,12 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
         source = clusters[page.hash]
         observe_page_links(table, source, page.links)
         led = Counter(
-            (link_path, classless, clusters[target])
-            for link_path, classless, target in page.links
+            (link_path, clusters[target])
+            for link_path, target in page.links
             if target in clusters and target != page.hash
         )
-        for (link_path, classless, destination), times in led.items():
+        for (link_path, destination), times in led.items():
+            classless = job.classless.get(link_path, UNKNOWN_LINK_PATH)
             table.observe_destination(source, link_path, classless, destination, weight=times)
     if job.config.paper:
         table.freeze()
@@ -286,7 +262,7 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
 
 def observe_page_links(table: NavigationTable, source: int, links: Sequence[SampledLink]) -> None:
     """Count the links of one page by link path (eq. 4)."""
-    table.observe_links(source, Counter(link_path for link_path, _, _ in links))
+    table.observe_links(source, Counter(link_path for link_path, _ in links))
 
 
 MAX_SAMPLE = 2_000
@@ -342,8 +318,8 @@ class SiteBounds:
     arms: int = 20_000
 
 
-SampledLink = tuple[int, int, int]
-"""Link path id, class-free link path id, and identity hash of the target."""
+SampledLink = tuple[int, int]
+"""Link path id, and identity hash of the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +334,8 @@ class SampledPage:
     --------
     >>> from linkscore_scoring.testing.pages import trie_of
     >>> trie = trie_of(["html/body/p/text()", "html/body/img"])
-    >>> page = SampledPage.of(1, "http://h/", 7, trie, [(3, 1, 2**64 - 1), (3, 1, 8)])
-    >>> page.paths == trie, page.links == [(3, 1, 2**64 - 1), (3, 1, 8)], page.nodes
+    >>> page = SampledPage.of(1, "http://h/", 7, trie, [(3, 2**64 - 1), (3, 8)])
+    >>> page.paths == trie, page.links == [(3, 2**64 - 1), (3, 8)], page.nodes
     (True, True, 5)
     """
 
@@ -371,35 +347,22 @@ class SampledPage:
     packed_links: bytes
 
     @classmethod
-    def of(cls, seq: int, key: str, hash_: int, trie: PathTrie, links: Iterable[SampledLink]) -> SampledPage:
+    def of(cls, seq: int, key: str, hash_: int, trie: PathTrie, links: Sequence[SampledLink]) -> SampledPage:
         """Return a page with its tag paths and distinct links."""
-        numbers: dict[tuple[int, int], int] = {}  # of the few pairs of link paths
-        rows, targets = [], []
-        for link_path, classless, target in links:
-            rows.append(numbers.setdefault((link_path, classless), len(numbers)))
-            targets.append(target)
-        paths = [trie.parents, *_numbered(trie.tags), *_numbered(trie.classes), trie.leaves]
-        columns = (paths, [list(numbers), rows, targets])
-        return cls(seq, key, hash_, len(trie.parents), *map(packed, columns))
+        steps, rows = numbered(zip(trie.tags, trie.classes, strict=True))
+        link_paths, targets = zip(*links, strict=True) if links else ((), ())
+        packed_links = packed([*numbered(link_paths), targets])
+        return cls(seq, key, hash_, len(rows), packed([trie.parents, steps, rows, trie.leaves]), packed_links)
 
     @property
     def paths(self) -> PathTrie:
         """Its tag paths; names are one object with equal ones of other pages."""
-        parents, tags, tag_rows, classes, class_rows, leaves = unpacked(self.packed_paths)
-        tags, classes = list(map(intern, tags)), list(map(intern, classes))
-        return PathTrie(
-            parents, [tags[row] for row in tag_rows], [classes[row] for row in class_rows], leaves
-        )
+        parents, steps, rows, leaves = unpacked(self.packed_paths)
+        tags, classes = ([intern(step[part]) for step in steps] for part in (0, 1))
+        return PathTrie(parents, [tags[row] for row in rows], [classes[row] for row in rows], leaves)
 
     @property
     def links(self) -> list[SampledLink]:
         """One for every distinct link path and target of the page."""
-        pairs, rows, targets = unpacked(self.packed_links)
-        return [(*pairs[row], target) for row, target in zip(rows, targets, strict=True)]
-
-
-def _numbered(names: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Return the distinct names, and which of them stands where."""
-    numbers: dict[str, int] = {}
-    rows = [numbers.setdefault(name, len(numbers)) for name in names]
-    return list(numbers), rows
+        link_paths, rows, targets = unpacked(self.packed_links)
+        return [(link_paths[row], target) for row, target in zip(rows, targets, strict=True)]

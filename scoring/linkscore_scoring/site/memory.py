@@ -242,6 +242,10 @@ class LinkPathTable:
         """Return the link path of an id; one that is not remembered has empty text and unknown details."""
         return self._by_id.get(id_) or LinkPath("", id_, id_, UNKNOWN_LINK_PATH)
 
+    def classless_by_id(self) -> dict[int, int]:
+        """Return the id without class of every id that is remembered."""
+        return {id_: path.classless for id_, path in self._by_id.items()}
+
     def classless(self, ids: Sequence[int]) -> list[int]:
         """Return the id without class of each id."""
         known = self._by_id

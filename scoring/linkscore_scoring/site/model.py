@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import compress
-
-from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mining import MinedSite
@@ -88,8 +86,6 @@ class Fetch:
 
 _PATTERNS = UrlPatternParams(max_values=4)
 """Few literal values per slot: arms pool early (measured: research/notebook/harvest-unseen-sites.md)."""
-_PLANNED, _PLAN_SEEN, _PLAN_URLS = 20_000, 50_000, 60_000
-"""Bounds of the sampling plan: URLs planned, URLs seen, URLs kept as text."""
 _FETCHES, _GROUPS = 20_000, 5_000
 """Bounds of the history: fetches remembered one by one, histories of each kind."""
 
@@ -112,7 +108,7 @@ class SiteModel(Stateful):
     and takes them out. `page_link_places`: page links seen by the place they stand at, a link path without
     class. `templates`, `navigation`: active model; None and an empty table before the first learning.
     `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
-    worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned. `titles`:
+    worth fetching to learn the site; kept until it is learned. `titles`:
     titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
     what the browse logs of the site gave; None without logs. `on_demand`: the first learning waits until
     somebody asks, see `waits_for_question`; the crawl's to set.
@@ -137,7 +133,6 @@ class SiteModel(Stateful):
     aliases: Stored[dict[int, int]]
     schedule: Stored[LearningSchedule]
     plan: Stored[SamplingPlan]
-    plan_urls: Stored[dict[int, str]]
     learning_since: Stored[int]
     titles: Stored[dict[int, str]]
     browse: Stored[MinedSite | None]
@@ -164,8 +159,7 @@ class SiteModel(Stateful):
         self.sample = deque(maxlen=learning.max_sample_pages)
         self.aliases = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
-        self.plan = SamplingPlan(max_urls=_PLANNED, max_seen=_PLAN_SEEN)
-        self.plan_urls = {}
+        self.plan = SamplingPlan()
         self.learning_since = 0
         self.titles = {}
         self.browse = None
@@ -184,7 +178,7 @@ class SiteModel(Stateful):
         before the memory, which keeps it; the history when it is known what the fetch brought.
         """
         self.pages += 1
-        features, classless = fetch.features, list[int]()
+        features = fetch.features
         page = self.recall(fetch)
         page.cluster = self._classify(features)
         page.refetch = self._remember_fetch(fetch, page)
@@ -194,16 +188,16 @@ class SiteModel(Stateful):
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
             page.words = features.words
             self._take_links(fetch, features, page)
-            classless = self.link_paths.classless(page.links.link_paths)
             page.page_links = picking(fetch.in_scope)(fetch.page_links)
-            self.page_link_places.update(compress(classless, page.page_links))
+            turning = list(compress(page.links.link_paths, page.page_links))
+            self.page_link_places.update(self.link_paths.classless(turning))
             self._take_texts(fetch, features, page)
         page.reported = self._record_outcome(fetch, page)
         if features is not None and features.paths.parents and not page.refetch:
-            links = self._sample_page(fetch, features, page, classless)
+            links = self._sample_page(fetch, features, page)
             if self.templates is None:
                 if not self.waits_for_question:
-                    self._plan_sample(fetch, page)
+                    self.plan.add_page(page.links, [fetch.seed, fetch.seq])
             else:
                 self.crawled[page.cluster] += 1
                 self._navigate(links, page.cluster, page.contexts)
@@ -273,6 +267,7 @@ class SiteModel(Stateful):
             self.templates.sample if self.templates else {},
             self.identities,
             dict(self.aliases),
+            self.link_paths.classless_by_id(),
         )
 
     def activate(self, learned: LearnedSite) -> None:
@@ -291,7 +286,6 @@ class SiteModel(Stateful):
         if first:
             self.crawled.update(learned.templates.sample.values())
             self.plan = SamplingPlan()
-            self.plan_urls = {}
         for page in [p for p in self.sample if p.key not in learned.templates.sample]:
             contexts = self.memory.contexts(page.hash)
             cluster, _ = learned.templates.nearest(page.paths)
@@ -391,26 +385,14 @@ class SiteModel(Stateful):
             link_path = page.contexts[0][1]
         return self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
 
-    def _sample_page(
-        self, fetch: Fetch, features: PageFeatures, page: PageObservation, classless: list[int]
-    ) -> list[SampledLink]:
-        """Keep a page for the next learning, and return its distinct links; `classless` as of `observe`."""
-        links = list(dict.fromkeys(zip(page.links.link_paths, classless, page.links.keys, strict=True)))
+    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> list[SampledLink]:
+        """Keep a page for the next learning, and return its distinct links."""
+        links = list(dict.fromkeys(zip(page.links.link_paths, page.links.keys, strict=True)))
         self.sample.append(SampledPage.of(fetch.seq, features.key, fetch.key, features.paths, links))
         if features.title:
             self.titles[fetch.key] = features.title
             drop_oldest(self.titles, self.learning.max_sample_pages)
         return links
-
-    def _plan_sample(self, fetch: Fetch, page: PageObservation) -> None:
-        """Let the sampling plan draw one link of each link path of a page."""
-        links: dict[int, list[int]] = defaultdict(list)
-        for link_path, key, url in zip(page.links.link_paths, page.links.keys, page.links.urls, strict=True):
-            links[link_path].append(key)
-            self.plan_urls.setdefault(key, url)
-        self.plan.add_page(fetch.key, links, default_rng([fetch.seed, fetch.seq]))
-        if len(self.plan_urls) > _PLAN_URLS:
-            self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 
     def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from linkscore_scoring.site.learning import SamplingPlan
+from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.types import links_of_page
 
 
-def _rng(seed: int = 1) -> np.random.Generator:
-    return np.random.default_rng(seed)
+def _plan(*pages: dict[int, list[int]], max_urls: int = 20_000) -> SamplingPlan:
+    """Return a plan after pages, each with the numbers of its links by link path."""
+    plan = SamplingPlan(max_urls=max_urls)
+    for page in pages:
+        keys = [key for of_path in page.values() for key in of_path]
+        paths = [path for path, of_path in page.items() for _ in of_path]
+        urls, zeros = [f"u{key}" for key in keys], [0] * len(keys)
+        plan.add_page(links_of_page(urls, keys, paths, zeros, urls, source=0, depth=1), [1, 2])
+    return plan
 
 
-def _urls(plan: SamplingPlan, n: int = 99) -> list[str]:
-    return [planned.url for planned in plan.plan(n)]
+def test_one_url_per_link_path_comes_first_and_the_others_in_turn() -> None:
+    found = _plan({1: [11, 12, 13], 2: [21, 22, 23]}).plan(99)
+    assert [p.link_path for p in found] == [1, 2, 1, 2, 1, 2]
+    assert [p.reason for p in found] == ["one_per_apath"] * 2 + ["unused_link"] * 4
+    assert {p.url for p in found} == {"u11", "u12", "u13", "u21", "u22", "u23"}
 
 
-def test_one_url_per_link_path_comes_first_with_its_reason() -> None:
-    plan = SamplingPlan()
-    plan.add_page("/", {1: ["a1", "a2", "a3"], 2: ["b1"]}, _rng())
-    first = plan.plan(2)
-    assert [(p.link_path, p.reason) for p in first] == [(1, "one_per_apath"), (2, "one_per_apath")]
-    assert first[0].url in {"a1", "a2", "a3"}
-    assert first[1].url == "b1"
+def test_drawn_fetched_and_failed_urls_are_not_drawn_again() -> None:
+    plan = _plan({1: [11, 11]}, {1: [11], 2: [21], 3: [31]})
+    plan.mark_fetched([21, 11])
+    assert [p.url for p in plan.plan(99)] == ["u31"]
+    assert (plan.is_drawn(31), plan.is_drawn(21)) == (True, False)
+    again = SamplingPlan()
+    again.load_state(unpacked(packed(plan.to_state())))
+    assert again.plan(99) == plan.plan(99)
 
 
-def test_unused_links_are_taken_in_turn_over_the_lists() -> None:
-    plan = SamplingPlan()
-    plan.add_page("/", {1: ["a1", "a2", "a3"], 2: ["b1", "b2", "b3"]}, _rng())
-    rest = plan.plan(99)[2:]
-    assert [p.link_path for p in rest] == [1, 2, 1, 2]
-    assert {p.reason for p in rest} == {"unused_link"}
-
-
-def test_seen_urls_are_not_drawn_again() -> None:
-    plan = SamplingPlan()
-    plan.add_page("a", {1: ["a", "b"]}, _rng())
-    plan.add_page("b", {1: ["a", "b"]}, _rng())
-    assert _urls(plan) == []
-
-
-def test_fetched_and_failed_urls_leave_the_plan() -> None:
-    plan = SamplingPlan()
-    plan.add_page("/", {1: ["a"], 2: ["b"], 3: ["c"]}, _rng())
-    plan.mark_fetched(["b", "a"])
-    assert _urls(plan) == ["c"]
-
-
-def test_plan_is_bounded() -> None:
-    plan = SamplingPlan(max_urls=10)
-    plan.add_page("/", {x: [f"{x}-{i}" for i in range(50)] for x in range(30)}, _rng())
-    assert len(_urls(plan, 9_999)) <= 20
+def test_a_plan_is_bounded() -> None:
+    pages = {path: list(range(100 * path, 100 * path + 50)) for path in range(1, 31)}
+    assert len(_plan(pages, max_urls=10).plan(9_999)) <= 20

@@ -159,7 +159,7 @@ class Irobot(Stateful, Policy):
         chars, unique = self._texts.get(page.hash, (0, True))
         cluster = site.templates.sample.get(page.key, site.cluster_of(page.hash))
         aliases, links = site.aliases, []
-        for link_path, _, target in page.links:
+        for link_path, target in page.links:
             pattern = site.patterns.resolve(site.memory.pattern(target) or 0)
             links.append(((pattern, link_path), aliases.get(target, target)))
         kind = cluster, site.patterns.resolve(site.memory.pattern(page.hash) or 0)
