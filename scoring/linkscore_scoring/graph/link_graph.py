@@ -1,18 +1,166 @@
-"""Pages, the URLs they link to, and the links between them. Bounded; see `LinkGraph`."""
+"""URLs of a site as numbers in the order they were found, each with one value, and the links between them.
+
+Bounded; see `UrlNodes` and `LinkGraph`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, reading_state
-from linkscore_scoring.graph.url_nodes import UrlNodes
-from linkscore_scoring.state import pack_array, unpack_array
+from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.sums import left_sum
+from linkscore_scoring.types import PageObservation
 
 Ints = NDArray[np.int64]
+
+# Kinds of URLs, bytes in the state: not fetched yet; a usable page came back; none did.
+_OPEN, _FETCHED, _DEAD = 0, 1, 2
+# One in so many is forgotten at a time, since moving the columns costs as much for one as for many.
+_SLACK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A fetch as the nodes see it."""
+
+    node: int  # number of the page
+    is_seed: bool  # no page linked it, as far as remembered
+    is_first: bool  # it is the first usable fetch of the page
+
+
+class UrlNodes(Stateful):
+    """Numbers and values of URLs by identity hash.
+
+    `max_urls`: most URLs kept; `trim` forgets the ones found first, a sixteenth of the bound at a time.
+    `first`: lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
+
+    A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
+    gives its value to the page (`moved`), so no credit is lost. Cost O(1) a link, about 150 bytes a URL.
+    """
+
+    state_name = "URL nodes"
+    first: Stored[int]
+    moved: Stored[dict[int, int]]
+    _ids: Stored[dict[int, int]]
+    _keys: Stored[list[int]]
+    _kinds: Stored[list[int]]
+    _values: Stored[list[float]]
+
+    def __init__(self) -> None:
+        self.max_urls = 200_000
+        self.first = 0
+        self.moved, self._ids = {}, {}
+        self._keys, self._kinds, self._values = [], [], []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, node: int) -> float:
+        return self._values[node - self.first]
+
+    def __setitem__(self, node: int, value: float) -> None:
+        self._values[node - self.first] = value
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the value of every URL kept, (n_urls,), by number less `first`; a copy."""
+        return np.array(self._values, dtype=np.float64)
+
+    def replace_values(self, values: NDArray[np.float64]) -> None:
+        """Give every URL kept a new value; (n_urls,) as `values` returns them."""
+        self._values = values.tolist()
+
+    def open_ones(self) -> NDArray[np.bool_]:
+        """Return whether each URL kept `is_open`, (n_urls,), by number less `first`."""
+        return np.asarray(np.array(self._kinds, dtype=np.uint8) == _OPEN, dtype=np.bool_)
+
+    def value_of(self, key: int) -> float:
+        """Return the value of a URL by identity hash, 0 if it is not known."""
+        node = self._ids.get(key)
+        return 0.0 if node is None else self._values[node - self.first]
+
+    def is_open(self, node: int) -> bool:
+        """Say whether a URL was not fetched yet."""
+        return self._kinds[node - self.first] == _OPEN
+
+    def is_fetched(self, node: int) -> bool:
+        """Say whether a usable page came back from a URL."""
+        return self._kinds[node - self.first] == _FETCHED
+
+    def key(self, node: int) -> int:
+        """Return the identity hash a URL was found by."""
+        return self._keys[node - self.first]
+
+    def arrive(self, page: PageObservation) -> Arrival:
+        """Take in a fetch, and where it was redirected to; its links are taken in by `targets`."""
+        asked, node = self._ids.get(page.requested), self._ids.get(page.key)
+        is_seed = asked is None and node is None
+        if node is None:
+            reusable = asked is not None and not self.is_fetched(asked)
+            node = asked if reusable and asked is not None else self._add(page.key, page.url)
+        elif asked is not None and asked != node and not self.is_fetched(asked):
+            self._move(asked, node)
+        self._ids[page.requested] = self._ids[page.key] = node
+        is_first = not page.failed and not self.is_fetched(node)
+        if is_first or self.is_open(node):
+            self._close(node, _DEAD if page.failed else _FETCHED)
+        return Arrival(node, is_seed, is_first)
+
+    def targets(self, page: PageObservation) -> list[int]:
+        """Return the distinct URLs a page links to, in its order; not itself, nor URLs known to be dead."""
+        own = self._ids[page.key]
+        ids = self._ids
+        found = dict.fromkeys(
+            ids[key] if key in ids else self._add(key, url)
+            for key, url in zip(page.links.keys, page.links.urls, strict=True)
+        )
+        found.pop(own, None)
+        return [node for node in found if self._kinds[node - self.first] != _DEAD]
+
+    def trim(self) -> float:
+        """Forget what is beyond the bound; return the sum of the values forgotten."""
+        if len(self._keys) <= self.max_urls:
+            return 0.0
+        surplus = len(self._keys) - self.max_urls + self.max_urls // _SLACK
+        lost = left_sum(self._values[:surplus])
+        self._forget(surplus)
+        return lost
+
+    def _forget(self, n: int) -> None:
+        self.first += n
+        del self._keys[:n], self._kinds[:n], self._values[:n]
+        self._ids = {key: node for key, node in self._ids.items() if node >= self.first}
+        self.moved = {old: new for old, new in self.moved.items() if old >= self.first}
+
+    def _add(self, key: int, url: str) -> int:
+        node = self.first + len(self._keys)
+        self._ids[key] = node
+        self._keys.append(key)
+        self._kinds.append(_OPEN)
+        self._values.append(0.0)
+        return node
+
+    def _close(self, node: int, kind: int) -> None:
+        self._kinds[node - self.first] = kind
+
+    def _move(self, old: int, new: int) -> None:
+        """Let a URL that redirects give its value to where it leads."""
+        self.moved[old] = new
+        self[new] += self[old]
+        self[old] = 0.0
+        self._close(old, _FETCHED)
+
+    def after_load(self) -> None:
+        """Refuse columns that differ in length, and numbers that stand for nothing."""
+        n, known = len(self._keys), [*self._ids.values(), *self.moved]
+        if not n == len(self._kinds) == len(self._values):
+            raise ValueError(f"{n} keys, {len(self._kinds)} kinds, {len(self._values)} values")
+        if strange := [node for node in known if not 0 <= node - self.first < n]:
+            raise ValueError(f"number {strange[0]} is not in [{self.first}, {self.first + n})")
+
 
 LINKS_PER_URL = 20
 """Links kept for each URL of the bound; a bound of memory, 8 bytes a link; chosen, not measured."""
@@ -25,11 +173,13 @@ class LinkGraph(UrlNodes):
     count as pages without links. Cost 8 bytes a link, the text of each unfetched URL.
     """
 
+    links: Stored[int]
+    _urls: Stored[list[str]]
+    _out: Stored[dict[int, Ints]]
+
     def __init__(self) -> None:
         super().__init__()
-        self.links = 0
-        self._urls: list[str] = []
-        self._out: dict[int, Ints] = {}
+        self.links, self._urls, self._out = 0, [], {}
 
     def url(self, node: int) -> str:
         """Return an unfetched URL; empty once it is fetched."""
@@ -97,30 +247,11 @@ class LinkGraph(UrlNodes):
         super()._close(node, kind)
         self._urls[node - self.first] = ""
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the graph as plain values."""
-        targets = np.concatenate([np.zeros(0, dtype=np.int64), *self._out.values()])
-        return {
-            **super().to_state(),
-            "urls": self._urls,
-            "pages": list(self._out),
-            "sizes": [len(out) for out in self._out.values()],
-            "targets": pack_array(targets),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the graph of `to_state`.
-
-        Raises CorruptState if a field is missing or malformed, or columns differ in length.
-        """
-        super().load_state(state)
-        with reading_state("link graph"):
-            self._urls = list(map(str, state["urls"]))
-            pages, sizes = list(map(int, state["pages"])), np.array(state["sizes"], dtype=np.int64)
-            targets = unpack_array(state["targets"])
-        if len(self._urls) != len(self) or len(pages) != len(sizes) or sizes.sum() != len(targets):
-            raise CorruptState("link graph: urls, pages, sizes and targets disagree in length")
-        if len(targets) and targets.max() >= self.first + len(self):
-            raise CorruptState(f"link graph: a link to number {targets.max()}, there are {len(self)} URLs")
-        self.links = len(targets)
-        self._out = dict(zip(pages, np.split(targets, np.cumsum(sizes)[:-1]), strict=True)) if pages else {}
+    def after_load(self) -> None:
+        """Refuse columns that differ in length, and links to numbers that stand for nothing."""
+        super().after_load()
+        highest = max((int(out.max()) for out in self._out.values() if len(out)), default=-1)
+        if len(self._urls) != len(self) or self.links != sum(map(len, self._out.values())):
+            raise ValueError("urls, keys and links disagree in length")
+        if highest >= self.first + len(self):
+            raise ValueError(f"a link to number {highest}, there are {len(self)} URLs")

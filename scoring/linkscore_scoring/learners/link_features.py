@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.learners.models import Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored
@@ -259,8 +258,8 @@ class NeighbourLabels(Stateful):
             if before is not None:
                 bad, good = (bad - 1, good) if relevant else (bad, good - 1)
             self._children[parent] = (max(0, bad + (not relevant)), max(0, good + relevant))
-        for table in (self._labels, self._children):
-            _trim(table, self.max_pages)
+        drop_oldest(self._labels, self.max_pages)
+        drop_oldest(self._children, self.max_pages)
 
     def counts(self, parents: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """Return how many good and bad parents and siblings links have, (n, 4) float64, columns as
@@ -283,22 +282,19 @@ class NeighbourLabels(Stateful):
         return good, bad, good_siblings, bad_siblings
 
 
-def _trim(table: dict[int, Any], most: int) -> None:
-    for oldest in list(islice(table, max(0, len(table) - most))):
-        del table[oldest]
-
-
 _NOBODY = (0, "", 0, "")  # the link of a pattern that is not known
 _MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
 _ANCHOR_CHARS = 80  # of an anchor; a bound
 
 
-class LatestLinks:
+class LatestLinks(Stateful):
     """The latest link of each URL pattern: identity hash, URL, link path, anchor."""
+
+    _examples: Stored[dict[int, tuple[int, str, int, str]]]
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
         self.max_patterns = max_patterns
-        self._examples: dict[int, tuple[int, str, int, str]] = {}
+        self._examples = {}
 
     def __contains__(self, pattern: int) -> bool:
         return pattern in self._examples
@@ -308,8 +304,7 @@ class LatestLinks:
         columns = zip(links.patterns, links.keys, links.urls, links.link_paths, links.anchors, strict=True)
         for pattern, key, url, link_path, anchor in columns:
             self._examples[pattern] = (key, url, link_path, anchor[:_ANCHOR_CHARS])
-        for pattern in list(islice(self._examples, max(0, len(self._examples) - self.max_patterns))):
-            del self._examples[pattern]
+        drop_oldest(self._examples, self.max_patterns)
 
     def batch(self, patterns: Sequence[int]) -> LinkBatch:
         """Return one link for each pattern; an empty one for a pattern that is not known."""
@@ -328,17 +323,3 @@ class LatestLinks:
     def newest(self, n: int) -> list[int]:
         """Return up to n patterns, those first seen last."""
         return list(islice(reversed(self._examples), n))
-
-    def to_state(self) -> list[Any]:
-        """Return the examples as plain values."""
-        return [[pattern, *example] for pattern, example in self._examples.items()]
-
-    def load_state(self, state: list[Any]) -> None:
-        """Take over the examples of `to_state`."""
-        try:
-            self._examples = {
-                int(pattern): (int(key), str(url), int(link_path), str(anchor))
-                for pattern, key, url, link_path, anchor in state
-            }
-        except (TypeError, ValueError) as exc:
-            raise CorruptState(f"link examples: malformed entry {exc}") from exc

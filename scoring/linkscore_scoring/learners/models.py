@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, InvalidParams, reading_state
+from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.state import Stateful, Stored
 
 DIM = 1 << 18
 """Features of a classifier unless it is told otherwise: 4 MB a table of two rows; chosen, not measured."""
@@ -60,21 +61,18 @@ def features_of(rows: list[dict[int, float]]) -> Features:
     )
 
 
-class Classifier(ABC):
+class Classifier(Stateful, ABC):
     """An online binary classifier over hashed features; bounded by `dim`, deterministic, no clock, no
-    draws."""
+    draws. What it knows of a feature is a column of a table, zero before its first label.
+    """
 
     name: ClassVar[str]
     balanced: ClassVar[bool] = True
+    _table: Stored[Floats]
 
     def __init__(self, *, dim: int = DIM) -> None:
         self.dim = dim
-
-    def learn(self, X: Features, y: Floats, weight: Floats | None = None) -> None:
-        """Learn rows in order; cost O(nnz), about 20 us a row for the numpy learners."""
-        weights = np.ones(len(X)) if weight is None else weight
-        for (indices, values), label, share in zip(X.each(), y, weights, strict=True):
-            self.learn_row(indices, values, bool(label), float(share))
+        self._table = np.zeros((2, dim))
 
     @abstractmethod
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
@@ -92,13 +90,10 @@ class Classifier(ABC):
     def soften(self, keep: float) -> None:
         """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
 
-    @abstractmethod
-    def to_state(self) -> dict[str, Any]:
-        """Return what was learned as plain values."""
-
-    @abstractmethod
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`."""
+    def after_load(self) -> None:
+        """Refuse the table of another number of features."""
+        if self._table.shape != (2, self.dim):
+            raise ValueError(f"want 2 rows of {self.dim} features, got {self._table.shape}")
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -112,26 +107,8 @@ def logit(prob: Floats) -> Floats:
     return np.asarray(np.log(p / (1.0 - p)), dtype=np.float64)
 
 
-def packed_columns(table: Floats, blank: Floats) -> dict[str, bytes]:
-    """Return the columns of a (k, dim) table that differ from the column `blank`, (k, 1), bit for bit."""
-    touched = np.flatnonzero((table != blank).any(axis=0))
-    return {"columns": touched.astype("<i8").tobytes(), "cells": table[:, touched].astype("<f8").tobytes()}
-
-
-def unpack_columns(table: Floats, blank: Floats, state: dict[str, Any]) -> None:
-    """Fill a table with the columns of `packed_columns`."""
-    try:
-        columns = np.frombuffer(state["columns"], dtype="<i8")
-        cells = np.frombuffer(state["cells"], dtype="<f8").reshape(len(table), len(columns))
-        table[:] = blank
-        table[:, columns] = cells
-    except (KeyError, TypeError, ValueError, IndexError) as exc:
-        raise CorruptState(f"classifier table: {exc}") from exc
-
-
-_MU, _SIGMA = 0, 1  # rows of the table
+_MU, _SPENT = 0, 1  # rows of the table: mean, and how much of a variance of 1 is gone
 _R = 1.0  # regularisation: larger moves slower; chosen, not measured
-_PRIOR = np.array([[0.0], [1.0]])
 
 
 class Arow(Classifier):
@@ -143,26 +120,22 @@ class Arow(Classifier):
 
     name = "arow"
 
-    def __init__(self, *, dim: int = DIM) -> None:
-        super().__init__(dim=dim)
-        self._table = np.repeat(_PRIOR, dim, axis=1)
-
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
         """Move mean and variance, if the row is not beyond the margin."""
-        mu, sigma = self._table[:, indices]
+        mu, spent = self._table[:, indices]
         sign = 1.0 if relevant else -1.0
         loss = 1.0 - sign * float(mu @ values)
         if loss <= 0.0:
             return
-        spread = sigma * values
+        spread = (1.0 - spent) * values
         beta = 1.0 / (float(spread @ values) + _R / weight)
         self._table[_MU, indices] = mu + loss * beta * sign * spread
-        self._table[_SIGMA, indices] = sigma - beta * spread**2
+        self._table[_SPENT, indices] = spent + beta * spread**2
 
     def predict_prob(self, X: Features) -> Floats:
         """Return the logistic of twice the margin, moderated by its variance."""
         margin = X.sums(self.contributions(X))
-        variance = X.sums(self._table[_SIGMA, X.indices] * X.values**2)
+        variance = X.sums((1.0 - self._table[_SPENT, X.indices]) * X.values**2)
         return sigmoid(2.0 * margin / np.sqrt(1.0 + pi * variance / 8.0))
 
     def contributions(self, X: Features) -> Floats:
@@ -172,15 +145,7 @@ class Arow(Classifier):
     def soften(self, keep: float) -> None:
         """Shrink the weights, and be less sure of all of them."""
         self._table[_MU] *= keep
-        self._table[_SIGMA] = np.minimum(1.0, self._table[_SIGMA] / keep)
-
-    def to_state(self) -> dict[str, Any]:
-        """Return mean and variance of the weights that moved."""
-        return packed_columns(self._table, _PRIOR)
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over means and variances."""
-        unpack_columns(self._table, _PRIOR, state)
+        self._table[_SPENT] = np.maximum(0.0, 1.0 - (1.0 - self._table[_SPENT]) / keep)
 
 
 _Z, _N = 0, 1  # rows of the table, as in the paper
@@ -188,7 +153,6 @@ _ALPHA, _L2 = (
     0.5,
     0.01,
 )  # learning rate and regularisation; chosen, not measured; beta is the paper's 1, l1 is 0
-_BLANK = np.zeros((2, 1))
 
 
 class Ftrl(Classifier):
@@ -201,7 +165,6 @@ class Ftrl(Classifier):
 
     def __init__(self, *, dim: int = DIM) -> None:
         super().__init__(dim=dim)
-        self._table = np.zeros((2, dim))
         self._weights = np.zeros(dim)
 
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
@@ -236,13 +199,9 @@ class Ftrl(Classifier):
         self._table[_Z] = -kept * ((1.0 + np.sqrt(self._table[_N])) / _ALPHA + _L2)
         self._weights = self._solved(self._table)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return z and n of the features seen."""
-        return packed_columns(self._table, _BLANK)
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over z and n; the weights follow from them."""
-        unpack_columns(self._table, _BLANK, state)
+    def after_load(self) -> None:
+        """Work out the weights."""
+        super().after_load()
         self._weights = self._solved(self._table)
 
 
@@ -258,13 +217,13 @@ class MultinomialNb(Classifier):
 
     name = "multinomial_nb"
     balanced = False
+    _totals: Stored[Floats]
+    _classes: Stored[Floats]
+    _seen: Stored[int]
 
     def __init__(self, *, dim: int = DIM) -> None:
         super().__init__(dim=dim)
-        self._table = np.zeros((2, dim))
-        self._totals = np.zeros(2)
-        self._classes = np.zeros(2)
-        self._seen = 0
+        self._totals, self._classes, self._seen = np.zeros(2), np.zeros(2), 0
 
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
         """Count the features of the row in its class."""
@@ -290,19 +249,6 @@ class MultinomialNb(Classifier):
         """Shrink all counts."""
         for counts in (self._table, self._totals, self._classes):
             counts *= keep
-
-    def to_state(self) -> dict[str, Any]:
-        """Return all counts."""
-        sums = [*self._totals.tolist(), *self._classes.tolist()]
-        return {**packed_columns(self._table, _BLANK), "sums": sums, "seen": self._seen}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the counts."""
-        unpack_columns(self._table, _BLANK, state)
-        with reading_state("multinomial_nb"):
-            sums = np.array(state["sums"], dtype=np.float64)
-            self._totals, self._classes = sums.reshape(2, 2)
-            self._seen = int(state["seen"])
 
 
 CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.graph.link_graph import LINKS_PER_URL, LinkGraph
-from linkscore_scoring.graph.url_nodes import Arrival
+from linkscore_scoring.graph.link_graph import LINKS_PER_URL, Arrival, LinkGraph
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import LinkBatch, PageObservation
@@ -51,13 +50,6 @@ def test_a_failed_page_is_dead_until_it_comes() -> None:
     assert visit(graph, "b").is_first
 
 
-def test_a_failed_repeat_leaves_a_page_fetched() -> None:
-    graph = LinkGraph()
-    visit(graph, "a")
-    assert not graph.arrive(seen("a", failed=True)).is_first
-    assert graph.is_fetched(0)
-
-
 def test_a_redirect_to_a_new_url_keeps_the_number() -> None:
     graph = LinkGraph()
     visit(graph, "a", "old")
@@ -77,13 +69,6 @@ def test_a_redirect_to_a_known_url_moves_value_and_links() -> None:
     assert graph.out(0) == [2]
     assert [column.tolist() for column in graph.edges()] == [[0, 2], [2, 3]]
     assert not visit(graph, "new", asked="old").is_first
-
-
-def test_a_seed_that_redirects_is_one_page() -> None:
-    graph = LinkGraph()
-    assert visit(graph, "home", "b", asked="start") == Arrival(0, is_seed=True, is_first=True)
-    visit(graph, "b", "start", "home")
-    assert graph.out(1) == [0]
 
 
 def test_urls_found_first_go_first_and_their_values_are_told() -> None:
@@ -146,12 +131,11 @@ def broken(**changes: Any) -> dict[str, Any]:
         {"keys": [1]},
         {"keys": None},
         {"values": ["x", 0, 0]},
-        {"aliases": [[1, 9]]},
-        {"moved": [[9, 1]]},
+        {"ids": {1: 9}},
+        {"moved": {9: 1}},
         {"urls": ["", "b"]},
-        {"sizes": [3]},
-        {"targets": 5},
-        {"pages": [0, 1]},
+        {"links": 9},
+        {"out": 5},
     ],
 )
 def test_state_that_does_not_fit_is_refused(changes: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.graph.url_nodes import Arrival
+from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.base import Explanation, Term
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
 from linkscore_scoring.types import PageObservation

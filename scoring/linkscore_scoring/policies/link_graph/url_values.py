@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import CorruptState, reading_state
-from linkscore_scoring.graph.url_nodes import Arrival, UrlNodes
+from linkscore_scoring.graph.link_graph import Arrival, UrlNodes
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from linkscore_scoring.learners.link_features import (
     GROUPS,
@@ -42,12 +41,6 @@ def test_tokens_of_a_url() -> None:
     ]
 
 
-@pytest.mark.parametrize("url", ["http://h", "", "x", "http://h/?", "http://h/%zz/\ud800?&&=#f"])
-def test_strange_urls_have_tokens_and_features(url: str) -> None:
-    assert url_words(url)
-    assert np.isfinite(LinkFeatures(GROUPS).of([url]).values).all()
-
-
 def test_groups_are_switched_by_name() -> None:
     url, more = (
         "http://h/a/1",
@@ -58,12 +51,6 @@ def test_groups_are_switched_by_name() -> None:
     assert len(bias) == 1
     assert all(bias < features for features in alone.values())
     assert found(LinkFeatures(GROUPS), url, **more) == set().union(*alone.values())
-
-
-def test_numbers_share_their_features_and_words_do_not() -> None:
-    features = LinkFeatures(["url"])
-    assert found(features, "http://a/t/17?p=2") == found(features, "http://b/t/3?p=99")
-    assert found(features, "http://a/t/17") != found(features, "http://a/u/17")
 
 
 def test_a_link_has_the_same_features_in_any_batch() -> None:
@@ -96,13 +83,6 @@ def test_parents_and_siblings_are_counted() -> None:
         [1, 0, 1, 2],
         [0, 0, 0, 0],
     ]
-
-
-def test_a_second_label_replaces_the_first_and_a_repeated_one_counts_once() -> None:
-    neighbours = NeighbourLabels()
-    for relevant in (True, True, False):
-        neighbours.note(2, [1], relevant)
-    assert neighbours.counts([[1], [2]]).tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
 
 
 def test_relatives_are_bounded_and_survive_a_restart() -> None:
