@@ -41,7 +41,7 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
 
 
-_REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
+_REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
 
 
 @click.command()
@@ -122,7 +122,6 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option(
     "--browse-days", type=click.IntRange(0), default=0, help="First days of it that are used.  [default: all]"
 )
-@click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=OUT, help="Write an HTML report.")
 @json_file_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")

@@ -243,7 +243,7 @@ def _live(
     source = SiteSource([warc])
     with prepare_site([source], workers=1) as stored:
         experiment = Experiment(stored)
-        (task,) = tasks_of(experiment, [SuiteSite(source, relevance)], progress)
+        (task,) = tasks_of(experiment, SuiteSite(source, relevance), progress)
         return [
             experiment.result(Case(task, NONE, policy, 1), fetches, task.wanted, trace, (0.0, 0.0), 0)
             for policy, trace in zip(ORDERS, traces, strict=True)

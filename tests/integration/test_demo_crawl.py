@@ -5,14 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
+from linkscore_lab.archives import write_warc
 from linkscore_lab.crawls import crawl as modes
-from linkscore_lab.crawls import demo
 from linkscore_lab.crawls.crawl import Crawl, Mode, run_crawl
 from linkscore_lab.crawls.demo import Testbed, warc_testbed
 from linkscore_lab.crawls.servers import ChildFailed
@@ -26,19 +24,11 @@ LAST_IN_FIRST_OUT = Mode(
 )
 
 
-def record(url: str, body: bytes) -> bytes:
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
-    head = (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(block)}\r\n\r\n"
-    )
-    return gzip.compress(head.encode() + block + b"\r\n\r\n")
-
-
 def stored(folder: Path) -> tuple[Path, Path]:
     """Store the site without its calendar and permalinks: links that lead nowhere."""
     kept = {url: kind for url, kind in SITE.labels().items() if kind not in ("calendar", "thread_permalink")}
     warc, labels = folder / "demo.warc.gz", folder / "demo.labels.tsv.gz"
-    warc.write_bytes(b"".join(record(url, SITE.respond(url).body) for url in kept))
+    write_warc(warc, {url: SITE.respond(url) for url in kept})
     lines = ["url\tpage_type", *(f"{url}\t{kind}" for url, kind in kept.items())]
     labels.write_bytes(gzip.compress("\n".join(lines).encode()))
     return warc, labels
@@ -91,13 +81,6 @@ def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
     assert order(crawl(site_server, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
 
 
-def test_many_requests_at_a_time_keep_the_budget(site_server: Testbed, tmp_path: Path) -> None:
-    mode = modes.breadth_first().with_settings(CONCURRENT_REQUESTS=8)
-    result = crawl(site_server, mode, 25, tmp_path)
-    assert len(set(order(result))) == 25
-    assert result.stats["downloader/request_count"] == 25
-
-
 def test_feedback_yields_an_item_for_each_wanted_page_fetched(site_server: Testbed, tmp_path: Path) -> None:
     breadth_first = modes.breadth_first()
     mode = Mode("told", breadth_first.settings, feedback=True)
@@ -109,21 +92,6 @@ def test_feedback_yields_an_item_for_each_wanted_page_fetched(site_server: Testb
 def test_a_crawl_that_cannot_start_says_why(site_server: Testbed, tmp_path: Path) -> None:
     with pytest.raises(ChildFailed, match="no_such_module"):
         crawl(site_server, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
-
-
-def test_the_demonstration_ends_with_a_table_and_a_report(
-    archive: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(demo, "scored", lambda policy, *_, **__: Mode(policy, LAST_IN_FIRST_OUT.settings))
-    console = Console(file=StringIO(), width=80)
-    runs = demo.run_demo(
-        *archive, ["thread"], "20", ["stand_in"], tmp_path, target="127.0.0.1:1", console=console
-    )
-    assert [(run.policy, run.fetched) for run in runs] == [("breadth_first", 20), ("stand_in", 20)]
-    report = (tmp_path / "report.html").read_text()
-    assert "20 fetches" in report
-    assert report.count('fill="none" stroke=') == 2
-    assert str(tmp_path / "report.html") in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc
 import pytest
 
 from linkscore import Client, page
@@ -191,22 +190,3 @@ def test_a_mistake_is_named_by_its_option(there: dict[str, str], arguments: list
     got = run(*arguments, **there)
     assert got.exit_code != 0
     assert said in got.output
-
-
-def test_health_asks_any_server_without_a_token(there: dict[str, str]) -> None:
-    target, ca = there["LINKSCORE_TARGET"], there["LINKSCORE_TLS_CA"]
-    got = run("health", "--target", target, "--tls-ca", ca)
-    assert (got.exit_code, got.output) == (0, "SERVING\n")
-    assert run("health", "--target", target, "--timeout", "1").exit_code == 1
-    assert run("health", "--target", target, "--tls-ca", ca, "--server-name", "b.example").exit_code == 1
-
-
-def test_the_client_takes_the_file_of_an_authority(there: dict[str, str], folder: Path) -> None:
-    target = there["LINKSCORE_TARGET"]
-    with Client(target, tls=str(folder / "cert.pem"), token="s3cret-of-this-test") as client:
-        assert client.get_crawl(crawl="life").name == "crawls/life"
-    credentials = grpc.ssl_channel_credentials((folder / "cert.pem").read_bytes())
-    with Client(target, tls=credentials, token="s3cret-of-this-test") as client:
-        assert client.get_crawl(crawl="life").name == "crawls/life"
-    with pytest.raises(FileNotFoundError):
-        Client(target, tls=folder / "no-such.pem")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from linkscore_lab.archives import write_warc
+from linkscore_lab.datasets.site import Reply
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 def page(links: Sequence[str] = (), text: str = "") -> str:
@@ -17,10 +21,9 @@ def write_site(
     path: Path, host: str, pages: Mapping[str, str], redirects: Mapping[str, str] | None = None
 ) -> Path:
     """Write pages by path, then redirects, as a WARC file."""
-    rows = [(url, "200 OK", "", body) for url, body in pages.items()]
-    rows += [(url, "302 Found", f"Location: {to}\r\n", "") for url, to in (redirects or {}).items()]
-    path.write_bytes(b"".join(_record(f"http://{host}{url}", *rest) for url, *rest in rows))
-    return path
+    answers = {url: Reply(200, HTML, body.encode()) for url, body in pages.items()}
+    answers |= {url: Reply(302, HTML | {"Location": to}, b"") for url, to in (redirects or {}).items()}
+    return write_warc(path, {f"http://{host}{url}": reply for url, reply in answers.items()})
 
 
 def write_labels(path: Path, host: str, types: Mapping[str, str]) -> Path:
@@ -46,11 +49,3 @@ def shop(folder: Path, host: str = "shop.test", n: int = 12) -> tuple[Path, Path
     types = {url: url.split("/")[1] or "home" for url in (pages | lists | items)}
     warc = write_site(folder / f"{host}.warc.gz", host, pages | lists | items)
     return warc, write_labels(folder / f"{host}.labels.tsv", host, types)
-
-
-def _record(url: str, status: str, headers: str, body: str) -> bytes:
-    block = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n{headers}\r\n{body}".encode()
-    head = (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(block)}\r\n\r\n"
-    )
-    return gzip.compress(head.encode() + block + b"\r\n\r\n")

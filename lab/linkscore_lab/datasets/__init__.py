@@ -4,11 +4,8 @@
 """
 
 from linkscore_lab.datasets.labels import (
-    SitePageType,
     read_labels,
-    read_page_types,
     read_rewards,
-    read_templates,
 )
 from linkscore_lab.datasets.relevance import (
     ByFeedback,
@@ -30,14 +27,11 @@ __all__ = [
     "Relevance",
     "Reply",
     "Site",
-    "SitePageType",
     "choose_relevance",
     "identity",
     "identity_or_none",
     "read_labels",
     "read_page",
-    "read_page_types",
     "read_rewards",
-    "read_templates",
     "resolve",
 ]

@@ -16,7 +16,6 @@ from rich.progress import Progress as Bar
 
 from linkscore_cli.budgets import budget_of
 from linkscore_lab.datasets.relevance import choose_relevance
-from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
@@ -95,7 +94,6 @@ def _split(text: str) -> Sequence[str]:
 def run_replay(
     suite: Suite,
     *,
-    target: str = "",
     report: Path | None = None,
     json_out: Path | None = None,
     workers: int = 0,
@@ -108,7 +106,7 @@ def run_replay(
     Browse logs of the sites, their first days or all, are mined for every crawl before its first page.
     """
     console = console or Console()
-    scorer = _make_scorer(target, browse_logs, browse_days)
+    scorer = _make_scorer(browse_logs, browse_days)
     with progress_on(console) as progress:
         session = ReplaySession(suite, progress, scorer, workers)
         runs = list(session.run())
@@ -129,11 +127,9 @@ def run_replay(
     return runs
 
 
-def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeScorer:
+def _make_scorer(browse_logs: Sequence[Path], days: int) -> MakeScorer:
     if not browse_logs:
-        return remote.at(target) if target else InProcessScorer
-    if target:
-        raise InvalidInput("must be imported by the server itself: linkscore logs import", field="browse-log")
+        return InProcessScorer
     from linkscore_lab.replay.browse_log import (
         read_counts,  # duckdb only when there is a log
     )

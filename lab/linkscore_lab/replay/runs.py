@@ -141,10 +141,7 @@ class Experiment:
         wanted = {key: kind for key, kind in case.task.wanted.items() if key not in free}
         budget = self.budget(case)
         scorer = self._scorer(case, examples, wanted)
-        try:
-            trace = crawl(self.site, self._plan(case, budget, free), scorer)
-        finally:
-            scorer.close()
+        trace = crawl(self.site, self._plan(case, budget, free), scorer)
         spent = (time.perf_counter() - started, time.process_time() - cpu)
         n_examples = len(examples) or int(_example_given(case.policy))
         return self.result(case, budget, wanted, trace, spent, n_examples)

@@ -86,9 +86,6 @@ class CrawlScorer:
         """Say why a link has its score."""
         return None
 
-    def close(self) -> None:
-        """Forget the crawl."""
-
 
 @dataclass(frozen=True, slots=True)
 class GivenExample:

@@ -58,9 +58,8 @@ class ReplaySession:
         """Yield the result of each crawl."""
         self._check_policies()
         compare = comparison(self.suite.protocol.in_words)
-        sites = self.suite.sites
-        for group in [sites] if self.suite.mixed else [(site,) for site in sites]:
-            yield from self._run_site(group, compare)
+        for site in self.suite.sites:
+            yield from self._run_site(site, compare)
 
     def _check_policies(self) -> None:
         for policy in self.suite.policies:
@@ -73,11 +72,11 @@ class ReplaySession:
             given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
             make_params(kind, given)
 
-    def _run_site(self, group: Sequence[SuiteSite], compare: Compare | None) -> Iterator[RunResult]:
-        name = group[0].source.archives[0].name
+    def _run_site(self, entry: SuiteSite, compare: Compare | None) -> Iterator[RunResult]:
+        name = entry.source.archives[0].name
         wanted = self.suite.protocol.in_words
         with prepare_site(
-            [entry.source for entry in group],
+            [entry.source],
             workers=self.workers,
             seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
             layout=any(map(reads_layout, self.suite.policies)),
@@ -85,21 +84,19 @@ class ReplaySession:
             compare=compare,
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
-            kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
-            experiment = Experiment(site, self.suite.protocol, kinds, self.make_scorer)
-            tasks = tasks_of(experiment, group, self.progress)
+            experiment = Experiment(site, self.suite.protocol, entry.kinds, self.make_scorer)
+            tasks = tasks_of(experiment, entry, self.progress)
             self.progress.said(_opened(site, len(experiment.pages), tasks))
-            yield from self._run_cases(experiment, self._cases(experiment, group, tasks))
+            yield from self._run_cases(experiment, self._cases(experiment, entry, tasks))
 
-    def _cases(self, experiment: Experiment, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
+    def _cases(self, experiment: Experiment, entry: SuiteSite, tasks: Sequence[Task]) -> list[Case]:
         starts = (
             draw_starts(experiment.site, experiment.pages, self.suite.starts)
             if self.suite.starts > 1
             else [""]
         )
-        modes = list(dict.fromkeys(mode for entry in group for mode in entry.modes))
         seeds = range(1, self.suite.seeds + 1)
-        every = list(cases(tasks, modes, self.suite.policies, seeds, starts))
+        every = list(cases(tasks, list(dict.fromkeys(entry.modes)), self.suite.policies, seeds, starts))
         kept = [case for case in every if experiment.applies(case)]
         if not kept:
             rule = "every policy asked for needs an example page: use mode examples or a target type"
@@ -121,22 +118,20 @@ class ReplaySession:
             yield result
 
 
-def tasks_of(experiment: Experiment, group: Sequence[SuiteSite], progress: Progress) -> list[Task]:
+def tasks_of(experiment: Experiment, entry: SuiteSite, progress: Progress) -> list[Task]:
     """Return what a site is crawled for: its relevant pages, or those with text, and each target type."""
     site = experiment.site
     tasks = []
-    rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
-    if rewards:
-        merged = {key: reward for part in rewards for key, reward in part.items() if reward}
-        merged = {key: 0.0 for part in rewards for key in part} | merged
-        tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, merged), merged))
+    if entry.relevance:
+        rewards = page_rewards(site, entry.relevance)
+        tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards))
         if not tasks[0].wanted:
             raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
-    elif not any(entry.targets for entry in group):
+    elif not entry.targets:
         tasks.append(_new_text(experiment))
-    for target in dict.fromkeys(t for entry in group for t in entry.targets):
-        merged = type_rewards(site, target)
-        task = Task(target_name(target), wanted_pages(site, experiment.facts, merged), merged)
+    for target in dict.fromkeys(entry.targets):
+        rewards = type_rewards(site, target)
+        task = Task(target_name(target), wanted_pages(site, experiment.facts, rewards), rewards)
         if task.wanted:
             tasks.append(task)
         else:

@@ -44,14 +44,13 @@ class Suite:
     protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out and charged
     seeds: int = 5  # Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random
     starts: int = 1
-    mixed: bool = False  # One crawl of all sites together
 
 
 _SITE_KEYS = {
     "warc", "labels", "url_list", "relevant", "relevant_url", "structured_data", "feedback_file", "targets",
     "wanted_tag", "kinds", "tasks", "modes",
 }  # fmt: skip
-_SUITE_KEYS = {"site", "policies", "seeds", "starts", "mixed", "tasks", "modes"}
+_SUITE_KEYS = {"site", "policies", "seeds", "starts", "tasks", "modes"}
 # What crawls start from is a file, named on the command line.
 _PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)} - {"experience"}
 
@@ -88,7 +87,6 @@ def _suite(table: Mapping[str, Any], sites: Sequence[SuiteSite]) -> Suite:
         protocol=replace(protocol, budget=str(protocol.budget)),
         seeds=int(table.get("seeds", 5)),
         starts=int(table.get("starts", 1)),
-        mixed=bool(table.get("mixed", False)),
     )
     check_suite(suite)
     return suite
@@ -115,8 +113,6 @@ def check_suite(suite: Suite) -> None:
         problems.append(FieldProblem("latency_spread", rule))
     if (wanted := suite.protocol.in_words) is not None:
         problems += wanted.problems("wanted")
-    if suite.mixed and suite.starts > 1:
-        problems.append(FieldProblem("starts", "must be 1 in a mixed crawl: it begins at every entry"))
     for i, site in enumerate(suite.sites):
         problems += [FieldProblem(f"site[{i}].{p.field}", p.rule) for p in _site_problems(site)]
     if problems:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.datasets.labels import SitePageType, archive_in, read_page_types
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy
@@ -23,6 +22,7 @@ from linkscore_lab.replay.task import (
     type_rewards,
     wanted_pages,
 )
+from linkscore_research.labelled import SitePageType, archive_in, read_page_types
 from linkscore_research.quality.baseline import TYPES, Figure
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import builtin

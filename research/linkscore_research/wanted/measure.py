@@ -53,7 +53,6 @@ class Bench:
         plan = CrawlPlan(self.site.entries, budget, frozenset(free), feedback)
         scorer = ORDERS[order](self, task, samples)
         trace = crawl(self.site, plan, scorer)
-        scorer.close()
         return Outcome(task.site, task.tag, len(wanted), order, *_recall(trace.order, wanted, budget))
 
     def in_process(self, policy: str, task: TagTask, samples: Sequence[int], *, told: bool) -> CrawlScorer:

@@ -150,17 +150,6 @@ async def test_every_page_counts_against_the_budget_also_one_that_nobody_named(s
         await agent.begin([f"{HOST}/"])
 
 
-async def test_a_crawl_of_its_own_is_deleted_and_one_that_was_named_is_kept(server: Server) -> None:
-    agent = await begun(server)
-    first = agent.crawl
-    await agent.begin([f"{HOST}/"], wanted="prices")
-    assert server.deleted == [first]
-    assert server.options == {"crawl": agent.crawl, "policy": "topic", "wanted": "prices"}
-    kept = await begun(server, crawl="kept")
-    await kept.end()
-    assert server.deleted == [first]
-
-
 async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page(server: Server) -> None:
     crawl = await begun(server)
     await crawl.next_urls(1)
@@ -177,18 +166,6 @@ async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page
     assert (await crawl.report_page(f"{HOST}/", "<p>"))["budget"]["pages_used"] == 1
     first, again = server.pages
     assert first.event_id == again.event_id
-
-
-async def test_a_reward_may_be_said_later_and_a_page_once(server: Server) -> None:
-    agent = await begun(server)
-    await agent.report_page(f"{HOST}/", "<p>")
-    await agent.report_page(f"{HOST}/", reward=0.25)
-    assert server.rewards == [0.25]
-    assert len(server.pages) == 1
-    with pytest.raises(AgentError, match="already"):
-        await agent.report_page(f"{HOST}/", "<p>")
-    with pytest.raises(AgentError, match="between 0 and 1"):
-        await agent.report_page(f"{HOST}/x", "<p>", reward=2.0)
 
 
 async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: Server) -> None:
@@ -209,19 +186,6 @@ async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: 
     assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
 
 
-async def test_nothing_is_asked_before_a_crawl_is_begun(server: Server) -> None:
-    agent = AgentCrawl(lambda: server)  # type: ignore[arg-type, return-value]
-    for call in (
-        agent.next_urls(),
-        agent.report_page("x"),
-        agent.explain([]),
-        agent.advise(),
-        agent.site_map(),
-    ):
-        with pytest.raises(AgentError, match="begin"):
-            await call
-
-
 @pytest.mark.parametrize(
     ("content", "body"),
     [
@@ -235,8 +199,3 @@ async def test_nothing_is_asked_before_a_crawl_is_begun(server: Server) -> None:
 )
 def test_markdown_becomes_paragraphs_with_its_links(content: str, body: str) -> None:
     assert _as_html(content) == body
-
-
-def test_brackets_without_end_are_read_in_time_of_their_length() -> None:
-    assert len(_as_html("[" * 100_000)) < 110_000
-    assert len(_as_html("[a](" * 50_000)) < 210_000

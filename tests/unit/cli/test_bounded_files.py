@@ -21,7 +21,6 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
 from linkscore_server.settings import load
 from linkscore_server.tokens import TokenFile
-from support.command_line import run
 
 SIZE = 600 << 20
 """Bytes of a file of one line: none of what reads it may need even a half of them."""
@@ -71,19 +70,6 @@ def test_a_file_that_is_no_text_is_refused(reader: str, tmp_path: Path) -> None:
         READERS[reader](path)
 
 
-@pytest.mark.parametrize("line", ["[" * 100_000, '{"a":' * 100_000, '{"time":1,"url":' + "[" * 100_000])
-def test_nested_json_among_the_first_lines_of_a_log_is_a_bad_line(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "log.json"
-    path.write_text(f'{{"time": 1, "client": "c", "url": "https://a.org/"}}\n{line}\n')
-    assert (log_file(path).format, log_file(path).names) == ("json", ("time", "client", "url"))
-
-
-def test_a_log_with_a_line_longer_than_a_look_is_told_by_those_before(tmp_path: Path) -> None:
-    path = tmp_path / "log.tsv"
-    path.write_text("time\tclient\turl\n1\tc\thttps://a.org/\n" + "x" * (2 << 20) + "\n")
-    assert log_file(path).names == ("time", "client", "url")
-
-
 @pytest.mark.parametrize(
     ("table", "said"),
     [
@@ -102,8 +88,3 @@ def test_a_table_of_labels_that_cannot_be_read_says_why(table: str, said: str | 
         return
     with pytest.raises(click.BadParameter, match=said):
         read_labels(path)
-
-
-def test_nested_parameters_of_a_policy_are_a_text() -> None:
-    got = run("crawls", "create", "c", "--policy", "harvest:curiosity=" + "[" * 100_000)
-    assert (got.exit_code, "curiosity must be a number" in got.output) == (2, True)

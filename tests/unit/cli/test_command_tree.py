@@ -14,7 +14,6 @@ import pytest
 from linkscore.v1 import policy_pb2
 from linkscore_cli import plugins
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.errors import in_options
 from linkscore_cli.main import SECTIONS
 from linkscore_cli.policies import policy_text, read_policy
 from support.command_line import run
@@ -72,16 +71,6 @@ def test_a_command_that_cannot_be_loaded_says_why_and_hides_no_other(
     assert got.exit_code == 1
     assert said in got.output
     assert "(cannot be loaded)" in run("--help").output
-
-
-def test_a_command_without_its_entry_point_says_that_the_installation_is_old(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(plugins, "commands_of", lambda group: {})
-    got = run("replay", "x")
-    assert got.exit_code == 2
-    assert "what is installed is older than its source" in got.output
-    assert "No such command 'nothing'" in run("nothing").output
 
 
 # The server and its token
@@ -144,30 +133,6 @@ def test_a_server_refuses_the_variables_that_look_like_protection() -> None:
 
 
 # Words of errors
-
-
-@pytest.mark.parametrize(
-    ("field", "said"),
-    [
-        ("policy.harvest.curiosity", "--policy harvest.curiosity: must be so"),
-        ("crawl.policy.external.name", "--policy: must be so"),
-        ("extra_policies[1].pagerank.damping", "--extra-policy pagerank.damping: must be so"),
-        ("examples[0].url", "--example url: must be so"),
-        ("crawl.name", "NAME: must be so"),
-        ("something.else", "something.else: must be so"),
-        ("", "must be so"),
-    ],
-)
-def test_a_field_of_a_request_is_said_as_its_option(field: str, said: str) -> None:
-    with click.Context(TREE["crawls", "create"]):
-        assert in_options([(field, "must be so")]) == said
-
-
-def test_errors_of_the_lab_name_options_too(tmp_path: Path) -> None:
-    (tmp_path / "site.warc.gz").write_bytes(b"")
-    got = run("replay", tmp_path / "site.warc.gz", "--relevant", "x", "--relevant-url", "y")
-    assert got.exit_code == 1
-    assert "Error: --relevant: must be given in exactly one way" in got.output
 
 
 def test_an_archive_alone_is_replayed_for_new_text(tmp_path: Path) -> None:

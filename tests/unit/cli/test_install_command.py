@@ -41,9 +41,3 @@ def test_an_extra_of_a_clone_or_a_wheel_is_installed_from_it(
     assert (
         command(monkeypatch, {"url": wheel.as_uri(), "archive_info": {}}) == f"pip install '{wheel}[server]'"
     )
-
-
-def test_elsewhere_an_extra_has_its_plain_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = (tmp_path / "gone.whl").as_uri()
-    for noted in (None, {"url": gone}, {"url": "https://example.org/linkscore.git", "vcs_info": {}}):
-        assert command(monkeypatch, noted) == "pip install 'linkscore[server]'"

@@ -91,10 +91,6 @@ def test_a_template_shows_samples_figures_and_what_leads_there(console: TestClie
     assert "What leads there" in text(page)
 
 
-def test_a_template_that_is_gone_is_said(console: TestClient) -> None:
-    assert "no template of this name" in text(tree(console, of(BOOKS, "map/c999"), 404))
-
-
 def test_a_map_without_templates_says_why(console: TestClient, writing: TestClient) -> None:
     reading = text(tree(console, of(YOUNG, "map")))
     assert "Templates are learned from 200 different pages; 10 were seen so far." in reading
@@ -144,11 +140,6 @@ def test_who_said_nothing_and_may_expect_little_is_sent_to_teach(console: TestCl
 def test_what_is_not_there_is_said(console: TestClient, path: str) -> None:
     page = tree(console, path, 404)
     assert "NOT_FOUND" in text(page)
-
-
-def test_an_odd_page_of_a_list_starts_anew(console: TestClient) -> None:
-    for odd in ("-1", "x", "9" * 400, "\u0663"):
-        assert tree(console, f"{of(BOOKS, 'map')}?from={odd}").get_element_by_id("templates") is not None
 
 
 @pytest.mark.parametrize("view", ["map", "harvest", "teach"])

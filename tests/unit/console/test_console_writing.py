@@ -14,7 +14,6 @@ from linkscore import Client, page
 from linkscore.v1.crawl_service_pb2 import LEARN_ON_DEMAND
 from linkscore_console.command import listening
 from linkscore_console.source import LOAD, Source
-from support.command_line import run
 from support.console.crawls import BOOKS, YOUNG
 from support.small_site import HOST, body_of, url_of
 
@@ -133,16 +132,6 @@ def test_every_answer_allows_its_own_files_only(console: TestClient) -> None:
         assert headers["referrer-policy"] == "same-origin"
 
 
-def test_no_page_has_anything_inline(console: TestClient) -> None:
-    for path in ("/", f"/crawls/{BOOKS}/sites/{HOST}/map", f"/crawls/{BOOKS}/sites/{HOST}/harvest"):
-        page = html.fromstring(console.get(path).text)
-        assert (
-            page.xpath("//style | //*[@style] | //script[not(@src) and not(@type='application/json')]") == []
-        )
-        sources = page.xpath("//script/@src | //link/@href | //img/@src")
-        assert all(source.startswith("/static/") for source in sources)
-
-
 def test_a_server_that_is_away_is_said(connected: Callable[..., TestClient]) -> None:
     console = connected(target="127.0.0.1:1", timeout_s=0.5)
     for path in ("/", f"/crawls/{BOOKS}", f"/crawls/{BOOKS}/sites/{HOST}/map"):
@@ -187,9 +176,3 @@ def test_writing_is_for_this_machine_only() -> None:
         assert bound.getsockname()[1]
     with listening("127.0.0.1:0", writable=True) as bound:
         assert bound.getsockname()[1]
-
-
-def test_the_command_says_what_it_takes() -> None:
-    got = run("console", "--help")
-    assert got.exit_code == 0
-    assert {"--target", "--token-file", "--tls-ca", "--listen", "--write"} <= set(got.stdout.split())

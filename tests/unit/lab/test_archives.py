@@ -5,10 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import shutil
-import subprocess
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import brotli
@@ -131,45 +128,6 @@ def test_content_coding_is_undone(tmp_path: Path, coding: str, body: bytes) -> N
 )
 def test_chunks_are_joined_as_far_as_they_are_there(tmp_path: Path, body: bytes) -> None:
     assert one(tmp_path, http(body, headers=[("Transfer-Encoding", "chunked")])).body == b"<p>text"
-
-
-@pytest.mark.skipif(shutil.which("wget") is None, reason="needs wget")
-@pytest.mark.parametrize("option", ["--warc-header=x: y", "--no-warc-compression"])
-def test_what_wget_stores_is_read(tmp_path: Path, origin: str, option: str) -> None:
-    command = ["wget", "-q", "--no-proxy", "--warc-file=crawl", option, f"{origin}/", f"{origin}/b"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    archive = open_archive(list(tmp_path.glob("crawl.warc*")))
-    assert [(r.url, r.body) for r in archive.records()] == [
-        (f"{origin}/", b'<a href="/b">b</a>'),
-        (f"{origin}/b", b"<p>b"),
-    ]
-    assert (archive.name, archive.entry, archive.damage) == ("crawl", f"{origin}/", [])
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Iterator[str]:
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
-
-    class Pages(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            whole = self.path == "/"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header(*(("Content-Length", "18") if whole else ("Transfer-Encoding", "chunked")))
-            self.end_headers()
-            self.wfile.write(b'<a href="/b">b</a>' if whole else b"3\r\n<p>\r\n1\r\nb\r\n0\r\n\r\n")
-
-        def log_message(self, *args: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 # Damage.

@@ -34,14 +34,6 @@ def test_the_busiest_site_is_counted_from_its_first_to_its_last_day(log: Path) -
     assert counts.transits.tolist() == [2, 1, 1]
 
 
-def test_another_site_and_window_may_be_asked_for(log: Path) -> None:
-    assert read_counts(log, site="b.org").clicks.tolist() == [1]
-    last = read_counts(log, n_days=2)
-    assert (last.first_day, last.urls, last.click_days.tolist()) == (DAY + 3, ["http://a.org/x"], [1])
-    first = read_counts(log, first_day=DAY, n_days=1)
-    assert (first.n_days, first.clicks.tolist()) == (1, [1, 1])
-
-
 def test_a_site_that_is_not_there_is_named(log: Path) -> None:
     with pytest.raises(InvalidInput, match=r"no visit of 'c\.org'"):
         read_counts(log, site="c.org")

@@ -66,15 +66,6 @@ def test_types_are_found_in_each_syntax(page: bytes, types: set[str]) -> None:
     assert schema_types(page) == types
 
 
-@pytest.mark.parametrize(
-    "name", ["QAPage", "https://schema.org/QAPage", "http://schema.org/QAPage/", "schema:qapage"]
-)
-def test_a_type_is_named_with_or_without_its_prefix(name: str) -> None:
-    relevance = ByStructuredData([name])
-    assert ask(relevance, body=MICRODATA) == (1.0, True)
-    assert ask(relevance, body=b"<p>q") == (0.0, False)
-
-
 def test_a_reward_is_reported_as_it_is_and_half_is_relevant(tmp_path: Path) -> None:
     file = tmp_path / "rewards.tsv.gz"
     rows = "note\turl\treward\nx\thttps://s.test/t?a=1&b=2#top\t0.5\n\thttps://s.test/u\t.49\n\thttps://s.test/u\t.25\n"
@@ -102,19 +93,6 @@ def test_a_wrong_row_is_refused_by_its_line(tmp_path: Path, rows: str, rule: str
     file.write_text(f"url\treward\n{rows}\n")
     with pytest.raises(InvalidInput, match=rf"feedback_file: .*{rule}"):
         ByFeedback(file)
-
-
-@pytest.mark.parametrize(
-    ("content", "rule"),
-    [(b"url\tscore\n", "column reward missing"), (b"url\treward\n\xff", "must be a UTF-8 table")],
-)
-def test_a_file_that_is_no_table_of_rewards_is_refused(tmp_path: Path, content: bytes, rule: str) -> None:
-    file = tmp_path / "rewards.tsv"
-    file.write_bytes(content)
-    with pytest.raises(InvalidInput, match=rf"feedback_file: .*{rule}"):
-        ByFeedback(file)
-    with pytest.raises(InvalidInput, match=r"feedback_file: .*No such file"):
-        ByFeedback(tmp_path / "none.tsv")
 
 
 def test_bad_patterns_and_empty_types_are_refused() -> None:

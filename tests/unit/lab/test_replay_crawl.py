@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,10 +37,17 @@ class Scribe(CrawlScorer):
 
     per_url = False
 
-    def __init__(self, *, learned_after: int = 0, skip: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        learned_after: int = 0,
+        skip: Sequence[str] = (),
+        until: int = 100,
+        wanted: Sequence[str] = (),
+    ) -> None:
         self.log: list[str] = []
         self.begun: list[str] = []
-        self._learned_after, self._skip = learned_after, skip
+        self._learned_after, self._skip, self._until, self._wanted = learned_after, skip, until, wanted
 
     def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
         self.begun.append(site.records[number].key)
@@ -50,9 +58,11 @@ class Scribe(CrawlScorer):
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         n = len(keys)
-        skip = [key in self._skip for key in keys]
+        skip = self.skips([(key, b"t") for key in keys])
         learned = visit.index + 1 >= self._learned_after
-        return PageScores(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned)
+        return PageScores(
+            keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned, wanted=self._wanted
+        )
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         self.log.append(f"feedback {key} {reward:g}")
@@ -63,13 +73,10 @@ class Scribe(CrawlScorer):
         return best_first([0.5] * len(buckets), waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        return [False] * len(links)
+        return [key in self._skip and len(self.begun) < self._until for key, _ in links]
 
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         return ScoreExplanation(url, 0.5, "all", "all alike")
-
-    def close(self) -> None:
-        self.log.append("close")
 
 
 def test_redirects_are_followed_and_links_out_of_the_archive_counted_once(site: StoredSite) -> None:
@@ -88,6 +95,26 @@ def test_links_a_policy_advises_against_are_not_queued(site: StoredSite) -> None
     trace = crawl(site, CrawlPlan([HOME], 10), Scribe(skip=[A]))
     assert trace.order == [HOME, B]
     assert trace.skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "scribe", "order"),
+    [
+        ({"obey_verdicts": True}, {"skip": [A]}, [HOME, B]),
+        ({"obey_verdicts": True}, {"skip": [A], "until": 2}, [HOME, B, A, C]),
+        ({}, {"skip": [A], "until": 2}, [HOME, B]),
+        (
+            {"obey_verdicts": True, "obey_requests": True},
+            {"skip": [B], "wanted": [B, "http://s.test/nowhere"]},
+            [HOME, B, A, C],
+        ),
+    ],
+    ids=["left when nothing else waits", "comes back", "dropped for good", "asked for comes first"],
+)
+def test_a_crawler_that_obeys_leaves_what_is_to_skip_and_fetches_what_is_asked_for(
+    site: StoredSite, plan: dict[str, bool], scribe: dict[str, Any], order: list[str]
+) -> None:
+    assert crawl(site, CrawlPlan([HOME], 10, **plan), Scribe(**scribe)).order == order
 
 
 def test_free_pages_are_fetched_but_neither_charged_nor_counted(site: StoredSite) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
@@ -113,13 +112,6 @@ def test_figures_that_mean_nothing_are_none() -> None:
     assert {value for name, value in empty.items() if "fetches_to" in name} == {None}
 
 
-def test_coverage_leaves_out_permalinks_or_what_is_said() -> None:
-    def coverage(uncovered: list[str] | None) -> object:
-        return metrics.run_metrics(ORDER, PAGES, WANTED, TYPES, KINDS, uncovered=uncovered)["coverage"]
-
-    assert [coverage(None), coverage([]), coverage(["thread"])] == [2 / 3, 3 / 4, 1]
-
-
 @pytest.mark.parametrize(
     ("curve", "n_pages", "percent", "expected"),
     [
@@ -131,15 +123,6 @@ def test_coverage_leaves_out_permalinks_or_what_is_said() -> None:
 )
 def test_area_under_the_curve_by_hand(curve: list[int], n_pages: int, percent: int, expected: float) -> None:
     assert metrics.area(curve, n_pages, percent) == expected
-
-
-def test_every_metric_is_in_the_docs() -> None:
-    text = (Path(__file__).parents[3] / "docs/reference/replay.md").read_text(encoding="utf-8")
-    section = text.partition("\n## Metrics\n")[2].partition("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| `")]
-    assert [name for row in rows for name in re.findall("`([^`]+)`", row.split("|")[1])] == list(
-        metrics.DEFINITIONS
-    )
 
 
 # The file.

@@ -93,14 +93,6 @@ def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -
     assert "left out: source_target, user_content, none: needs an example page" in heard.lines[1]
 
 
-def test_a_mixed_suite_is_one_crawl_of_all_its_sites(tmp_path: Path) -> None:
-    sites = (shop_site(tmp_path, "a.test"), shop_site(tmp_path, "b.test"))
-    suite = replace(of(sites[0], "harvest", "breadth_first"), sites=sites, mixed=True)
-    found = run(suite)
-    assert {(r.site, r.n_reachable, r.n_wanted) for r in found} == {("a.test+b.test", 58, 48)}
-    assert found[1].composition["home"][-1] == 2
-
-
 def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_about(tmp_path: Path) -> None:
     """Items have some 460 characters each; a list that shows the beginning of all of them owns none of it."""
     items = {
@@ -117,12 +109,6 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     assert rewards["http://shop.test/list"] == rewards["http://shop.test/"] == 0.0
     chars = len(items["/item/0"].strip())
     assert rewards["http://shop.test/item/0"] == pytest.approx(chars / (chars + 400))
-
-
-def test_a_site_no_model_was_trained_with_is_left_out_as_it_is(tmp_path: Path) -> None:
-    suite = of(shop_site(tmp_path), "breadth_first", "focus")
-    left_out = replace(suite, protocol=replace(suite.protocol, leave_site_out=True))
-    assert [found.order_digest for found in run(left_out)] == [found.order_digest for found in run(suite)]
 
 
 def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:

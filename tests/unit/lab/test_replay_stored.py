@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.datasets.labels import read_labels, read_page_types
+from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import shop, write_site
@@ -52,11 +52,8 @@ def test_an_archive_without_pages_is_refused(tmp_path: Path) -> None:
         prepare_site([SiteSource([warc])], workers=1)
 
 
-def test_label_tables_say_what_each_page_is_and_what_a_type_is_good_for(tmp_path: Path) -> None:
+def test_a_label_table_without_its_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text("url\tkind\nhttp://s.test/\thome\n")
     with pytest.raises(InvalidInput, match="column page_type missing"):
         read_labels(path)
-    path.write_text("site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t0\ns\ttag\t0\t1\n")
-    types = [(t.name, t.user_content, t.target) for t in read_page_types(path)["s"]]
-    assert types == [("thread", True, False), ("tag", False, True)]

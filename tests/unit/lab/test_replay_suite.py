@@ -33,7 +33,6 @@ def test_values_of_a_site_win_over_those_of_the_suite(tmp_path: Path) -> None:
 modes = ["none"]
 policies = "opic"
 budget = 10
-mixed = true
 [[site]]
 warc = ["a.warc.gz", "b.warc.gz"]
 relevant_url = "/item/"
@@ -44,7 +43,7 @@ modes = ["feedback", "none"]
     assert site.source.archives == [tmp_path / "a.warc.gz", tmp_path / "b.warc.gz"]
     assert isinstance(site.relevance, ByUrl)
     assert site.modes == ("feedback", "none")
-    assert (suite.protocol.budget, suite.mixed) == ("10", True)
+    assert suite.protocol.budget == "10"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.datasets.relevance import TAGS, ByTag, carried_tags, choose_relevance
+from linkscore_lab.datasets.relevance import TAGS, carried_tags, choose_relevance
 from linkscore_lab.replay import prepare, run
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.suite import read_suite
@@ -60,15 +60,6 @@ def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
     # The query once, and every page with text once, however many crawls.
     assert texts.count("paddle") == 1
     assert len([text for text in texts if "All about" in text]) == len(TOPICS) * POSTS
-
-
-@pytest.mark.parametrize("found", [{}, {"boats": lambda: 1 / 0}], ids=["not installed", "fails"])
-def test_a_replay_refuses_an_embedding_that_is_not_there(
-    sources: SiteSource, monkeypatch: pytest.MonkeyPatch, found: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(prepare, "installed_embeddings", lambda: found)
-    with pytest.raises(InvalidInput, match="boats"):
-        run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="maps", embedding="boats")
 
 
 def test_a_suite_says_all_that_is_wanted_in_words(sources: SiteSource, tmp_path: Path) -> None:
