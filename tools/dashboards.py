@@ -16,7 +16,7 @@ _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _COLUMNS, _HEIGHT = 2, 8
 _WIDTH = 24 // _COLUMNS  # Grafana's grid has 24 columns
 _BY = 'instance=~"$instance"'
-_STREAMS = ".*/(StreamPages|LearnSite|ImportBrowseRecords|MineSite)"
+_LONG = ".*/(LearnSite|ImportBrowseRecords|MineSite)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ SERVING = (
     ),
     Panel(
         "Time to answer, 99th percentile",
-        "By method, without streams and calls that wait for a learning. A dot is a call: its request id is in the log if it took over 2.5 s.",
+        "By method, without calls that wait for a learning or an import. A dot is a call: its request id is in the log if it took over 2.5 s.",
         "s",
         (
             (
-                quantile(0.99, "linkscore_rpc_duration_seconds", "method", f'method!~"{_STREAMS}"'),
+                quantile(0.99, "linkscore_rpc_duration_seconds", "method", f'method!~"{_LONG}"'),
                 "{{method}}",
             ),
         ),

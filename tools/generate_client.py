@@ -22,13 +22,10 @@ _PATTERNS = (
         "Blocking client of a linkscore server; safe to share between threads. "
         "For asyncio see `AsyncClient`.",
     ),
-    (r"in a task of gRPC", "in a thread of gRPC"),
     (r"\b(?:async|await) ", ""),
     (r"\b__a(enter|exit)__", r"__\1__"),
     (r"\bgrpc\.aio\.", "grpc."),
-    (r"\basync_browse_batches", "browse_batches"),
-    (r"\bAsyncIterable\[(\w+)\] \| Iterable\[\1\]", r"Iterable[\1]"),
-    (r"(?<!see `)\bAsync(Client|Iterable|Iterator)\b", r"\1"),
+    (r"(?<!see `)\bAsync(Client|Iterator)\b", r"\1"),
 )
 
 

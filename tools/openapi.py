@@ -1,6 +1,6 @@
 """Describe the calls of the contract as JSON over HTTP; --check fails if it would change.
 
-Comments of the contract become descriptions. Streams are left out: they go over gRPC alone.
+Comments of the contract become descriptions.
 """
 
 from __future__ import annotations
@@ -100,9 +100,8 @@ def described(files: list[descriptor_pb2.FileDescriptorProto]) -> dict[str, Any]
         said = comments(file)
         for at, service in enumerate(file.service):
             for which, method in enumerate(service.method):
-                if not (method.client_streaming or method.server_streaming):
-                    text = said.get((6, at, 2, which), "")
-                    paths[f"/{PACKAGE}.{service.name}/{method.name}"] = {"post": _call(service, method, text)}
+                text = said.get((6, at, 2, which), "")
+                paths[f"/{PACKAGE}.{service.name}/{method.name}"] = {"post": _call(service, method, text)}
         schemas |= dict(_messages(file, said))
     used = _reached(paths, schemas)
     return {

@@ -56,7 +56,7 @@ var reconnect = backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
 	// Links, Crawls, Sites, BrowseLogs and Inspection are the generated stubs; calls through them carry the token and the
-	// deadline of this client too, and fail with *Error; of streams, see FromGRPC.
+	// deadline of this client too, and fail with *Error.
 	Links      pb.LinkScoringServiceClient
 	Crawls     pb.CrawlServiceClient
 	Sites      pb.SiteModelServiceClient

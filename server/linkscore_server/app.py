@@ -234,8 +234,6 @@ class Application:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self.front.leave()
         await self.door.turn_away()
-        self.scoring.drain()
-        self.front.drain()
         json_stops = [self._json.stop()] if self._json is not None else []
         await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)
         self._ready = False

@@ -1,6 +1,6 @@
 """One door before every call: who makes it, how many bytes it brings, how it ends.
 
-Every handler is given to gRPC as one that takes a stream of raw bytes, also where the contract has a single
+Every handler is given to gRPC as one that takes a stream of raw bytes, where the contract has a single
 request: on the wire that is the same, and nothing is read of a call that is refused. gRPC's own limits bound
 calls, streams, connections and the size of a message (`app`); here the bytes in work are bounded, and those
 on their way. Whose turn a page is says `turns`.
@@ -13,8 +13,8 @@ import ctypes
 import logging
 import math
 import time
-from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -77,8 +77,8 @@ _PUSHBACK, _COME_AGAIN_MS = "grpc-retry-pushback-ms", 250
 """Trailer that tells gRPC's own retries when to begin, and the time: after the server has closed."""
 _SLOW_S = 2.5
 """Seconds from which a call leaves a line in the log: the bound of `LinkscoreSlow`, which sends you there."""
-_UNTIMED = frozenset({"StreamPages", "LearnSite", "ImportBrowseRecords", "MineSite"})
-"""Calls that last as long as their crawl or a learning takes: slow says nothing of them."""
+_UNTIMED = frozenset({"LearnSite", "ImportBrowseRecords", "MineSite"})
+"""Calls that last as long as a learning or an import takes: slow says nothing of them."""
 
 _log = logging.getLogger(__name__)
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)  # glibc keeps what it was given back
@@ -99,7 +99,6 @@ class BytesInWork:
         self.most = most
         self.used = 0
         self._of: Counter[str] = Counter()
-        self._freed: list[asyncio.Future[None]] = []
 
     def take(self, crawl: str, size: int, *, is_owed: bool = False) -> None:
         """Count bytes of a crawl; those that `is_owed` whatever it has, small ones too, and what is alone."""
@@ -116,58 +115,15 @@ class BytesInWork:
         self._of[crawl] -= size
         if not self._of[crawl]:
             del self._of[crawl]
-        for freed in self._freed:
-            if not freed.done():
-                freed.set_result(None)
-        self._freed.clear()
 
     @contextmanager
-    def held(self, crawl: str, size: int, *, is_owed: bool = False) -> Iterator[None]:
+    def held(self, crawl: str, size: int) -> Iterator[None]:
         """Count bytes of a crawl for as long as the context lasts."""
-        self.take(crawl, size, is_owed=is_owed)
+        self.take(crawl, size)
         try:
             yield
         finally:
             self.give_back(crawl, size)
-
-    async def room(self, crawl: str) -> None:
-        """Wait until a crawl has no more than its share."""
-        while self._of[crawl] > self.most - self.used:
-            self._freed.append(asyncio.get_running_loop().create_future())
-            await self._freed[-1]
-
-
-class Unanswered:
-    """The messages of one stream that are not answered yet, in their order; a context."""
-
-    def __init__(self, in_work: BytesInWork) -> None:
-        self._in_work = in_work
-        self._held: deque[tuple[str, int]] = deque()
-        self._is_over = False
-
-    def __enter__(self) -> Unanswered:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._is_over = True
-        while self._held:
-            self.end_oldest()
-
-    async def room(self, crawl: str) -> None:
-        """Wait until more of the stream may be read."""
-        if self._held:
-            await self._in_work.room(crawl)
-
-    def begin(self, crawl: str, size: int) -> None:
-        """Count a message; one that is read when the call is over goes with it."""
-        if not self._is_over:
-            self._in_work.take(crawl, size)
-            self._held.append((crawl, size))
-
-    def end_oldest(self) -> None:
-        """Count the message that came first no more."""
-        if self._held:
-            self._in_work.give_back(*self._held.popleft())
 
 
 @dataclass(slots=True, eq=False)
@@ -369,8 +325,6 @@ class Door(grpc.aio.ServerInterceptor):
             return self._open(handler)
         method = details.method.removeprefix(_OURS)
         begin = partial(self._begin, handler, method, dict(details.invocation_metadata))
-        if handler.response_streaming:
-            return grpc.stream_stream_rpc_method_handler(partial(self._stream, begin))
         return grpc.stream_unary_rpc_method_handler(partial(self._unary, begin))
 
     async def _unary(self, begin: Callable[[Any], _Call], _: Any, context: Any) -> Any:
@@ -389,11 +343,6 @@ class Door(grpc.aio.ServerInterceptor):
             self._end(call)
 
     async def _answered(self, call: _Call) -> Any:
-        if call.handler.request_streaming:
-            with Unanswered(self._in_work) as messages:
-                return await call.handler.stream_unary(
-                    self._messages(call, messages, one_by_one=True), call.context
-                )
         raw = await self._arrivals.next(call.context, call.peer, _RECEIVE_S)
         if raw is None:
             raise MalformedMessage("there is no request")
@@ -409,42 +358,6 @@ class Door(grpc.aio.ServerInterceptor):
         assert task is not None
         self._in_work.take(call.crawl, size, is_owed=RPCS[call.method].role > Role.READ)
         task.add_done_callback(partial(self._in_work.give_back, call.crawl, size))
-
-    async def _stream(self, begin: Callable[[Any], _Call], _: Any, context: Any) -> AsyncIterator[Any]:
-        call = begin(context)
-        try:
-            self._check(call)
-            with self._in_flight(), Unanswered(self._in_work) as messages:
-                requests = self._messages(call, messages)
-                async with aclosing(call.handler.stream_stream(requests, context)) as answers:
-                    async for response in answers:
-                        messages.end_oldest()
-                        raw = call.handler.response_serializer(response)
-                        with self._in_work.held(call.crawl, len(raw), is_owed=True):
-                            yield raw
-            call.code = grpc.StatusCode.OK
-        except Exception as exc:
-            await self._fail(call, exc)
-        finally:
-            self._end(call)
-
-    async def _messages(
-        self, call: _Call, messages: Unanswered, *, one_by_one: bool = False
-    ) -> AsyncGenerator[Any, None]:
-        """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for."""
-        while True:
-            await messages.room(call.crawl)
-            raw = await self._arrivals.next(call.context, call.peer, None)
-            if raw is None:
-                return
-            self._check_still_known(call)
-            request = _parsed(call, raw)
-            messages.begin(call.crawl, len(raw))
-            del raw
-            yield request
-            del request  # the next one may be long in coming
-            if one_by_one:
-                messages.end_oldest()
 
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""
@@ -494,15 +407,6 @@ class Door(grpc.aio.ServerInterceptor):
             raise NotServing("state is loading or the server drains, try again")
         _check_role(call.who, call.method)
         set_caller(call.who)
-
-    def _check_still_known(self, call: _Call) -> None:
-        """Refuse the next message of a stream whose token is none any more, or may do less by now."""
-        who = self._caller_of(call.authorization)
-        if who is None:
-            raise BadToken("authorization: the token is none of this server any more")
-        if who != call.who:
-            _check_role(who, call.method)
-            call.who = who
 
     @contextmanager
     def _in_flight(self) -> Iterator[None]:

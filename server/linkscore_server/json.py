@@ -177,8 +177,6 @@ def _wrong(request: Request, method: Any, call: str) -> Response | None:
     if method is None:
         why = f"/{call}: no such call; GET /openapi.json lists them"
         return _refused(404, code_pb2.UNIMPLEMENTED, why)
-    if method.client_streaming or method.server_streaming:
-        return _refused(501, code_pb2.UNIMPLEMENTED, f"/{call}: streams go over gRPC alone")
     return None
 
 

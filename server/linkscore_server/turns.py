@@ -50,11 +50,8 @@ class Turns:
         """Seconds that the call has waited which waits for longest."""
         return time.monotonic() - next(iter(self._since_s.values()), time.monotonic())
 
-    async def of_call(self, crawl: str, *, is_patient: bool = False) -> Queue:
-        """Wait until a call may begin, beside few others of its crawl.
-
-        One that waits for too long is `Overloaded`, unless it `is_patient`.
-        """
+    async def of_call(self, crawl: str) -> Queue:
+        """Wait until a call may begin beside few others of its crawl; raises `Overloaded`."""
         queue = self._crawls.get(crawl)
         if queue is None:
             queue = self._crawls[crawl] = Queue()
@@ -64,7 +61,7 @@ class Turns:
         waits = object()
         self._since_s[waits] = time.monotonic()
         try:
-            async with asyncio.timeout(None if is_patient else self._longest_s):
+            async with asyncio.timeout(self._longest_s):
                 await queue.calls.acquire()
         except TimeoutError:
             rule = f"calls of this crawl wait for more than {self._longest_s:g} s"

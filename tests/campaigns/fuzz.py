@@ -1,4 +1,4 @@
-"""``make fuzz N=20000``: random calls of every RPC to a real server, streams and broken messages too.
+"""``make fuzz N=20000``: random calls of every RPC to a real server, broken messages too.
 
 All requests follow from a seed, which is printed with what was found: a status that says the fault is ours,
 an error in the log, a number that is none, memory beyond `MOST_MB`.
@@ -52,7 +52,7 @@ METHODS = [
     for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 ]
-_OFTEN = {"IngestPages": 6.0, "StreamPages": 6.0, "ReportFeedback": 6.0, "ScoreLinks": 6.0, "MineSite": 0.02}
+_OFTEN = {"IngestPages": 6.0, "ReportFeedback": 6.0, "ScoreLinks": 6.0, "MineSite": 0.02}
 
 
 class Process(Protocol):

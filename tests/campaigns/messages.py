@@ -67,7 +67,6 @@ class Messages:
         self._crawls = list(crawls)
         self._seen: defaultdict[str, list[Any]] = defaultdict(list)
         self._number = 0
-        self._of_stream = ""
 
     def learn(self, answer: Message) -> None:
         """Keep names, URLs, tickets and buckets of an answer for later requests."""
@@ -83,13 +82,8 @@ class Messages:
                 del kept[:-50]
 
     def requests(self, method: MethodDescriptor) -> list[bytes]:
-        """Return the requests of a call: one, or those of a stream, which are about one crawl mostly."""
-        if not method.client_streaming:
-            return [self._request(method.input_type)]
-        self._of_stream = self.crawl()
-        stream = [self._request(method.input_type) for _ in range(self._rng.choice((0, 1, 2, 5)))]
-        self._of_stream = ""
-        return stream
+        """Return the request of a call."""
+        return [self._request(method.input_type)]
 
     def _request(self, descriptor: Descriptor) -> bytes:
         """Return the bytes of a request: mostly one that makes sense, one in eight not even a message."""
@@ -222,7 +216,7 @@ class Messages:
     def crawl(self) -> str:
         """Return the name of a crawl, one that exists most of the time."""
         if self._rng.random() < 0.95:
-            return self._of_stream or self._rng.choice(self._crawls)
+            return self._rng.choice(self._crawls)
         return self._rng.choice(("crawls/d", "crawls/nothing", "crawls/A B"))
 
     def site(self) -> str:
@@ -285,7 +279,6 @@ _TEXTS: dict[str, Callable[[Messages], str]] = {
     "referrer": Messages.url,
     "event_id": Messages.event_id,
     "batch_id": Messages.event_id,
-    "batch_ids": Messages.event_id,
     "page_token": lambda m: m.seen("page_token", "", "a"),
     "buckets": lambda m: m.seen("bucket", f"{HOST}/x", "a", ""),
     "content_type": lambda m: m.one_of(*bodies.CONTENT_TYPES),

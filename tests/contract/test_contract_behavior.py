@@ -37,7 +37,7 @@ def visits(days: int = 30) -> list[browse.BrowseRecord]:
 
 def mined(server: Stubs, crawl: str) -> browse.MineSiteResponse:
     batch = browse.ImportBrowseRecordsRequest(crawl=crawl, batch_id="1", records=visits())
-    server.browse.ImportBrowseRecords(iter([batch]))
+    server.browse.ImportBrowseRecords(batch)
     return server.browse.MineSite(browse.MineSiteRequest(name=f"{crawl}/sites/{HOST}"))
 
 

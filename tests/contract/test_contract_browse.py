@@ -36,12 +36,12 @@ def batch(
     return pb.ImportBrowseRecordsRequest(crawl=crawl, batch_id=batch_id, records=records, **more)
 
 
-def send(server: Stubs, *batches: pb.ImportBrowseRecordsRequest) -> pb.ImportBrowseRecordsResponse:
-    return server.browse.ImportBrowseRecords(iter(batches))
+def send(server: Stubs, request: pb.ImportBrowseRecordsRequest) -> pb.ImportBrowseRecordsResponse:
+    return server.browse.ImportBrowseRecords(request)
 
 
-def stats(server: Stubs, crawl: str, *ids: str) -> pb.GetBrowseStatsResponse:
-    return server.browse.GetBrowseStats(pb.GetBrowseStatsRequest(crawl=crawl, batch_ids=ids))
+def stats(server: Stubs, crawl: str) -> pb.GetBrowseStatsResponse:
+    return server.browse.GetBrowseStats(pb.GetBrowseStatsRequest(crawl=crawl))
 
 
 @pytest.fixture
@@ -49,39 +49,27 @@ def news_crawl(new_crawl: Callable[..., str]) -> str:
     return new_crawl(policy=NEWS)
 
 
-def test_batches_are_answered_in_order_with_counts_of_what_became_of_records(
-    server: Stubs, crawl: str
-) -> None:
-    got = send(
-        server,
-        batch(crawl, "1", record(1, "c", "/"), record(2, "c", "/"), record(3, "c", "/x", "/")),
-        batch("", "2", record(DAY_S, "c", "/"), record(4, "c", "/x.png"), left_out={"mine": 4}),
-    )
-    assert [(b.batch_id, b.status.code) for b in got.batches] == [("1", OK), ("2", OK)]
-    assert (got.record_count, got.visit_count) == (9, 3)
+def test_a_batch_is_answered_with_counts_of_what_became_of_its_records(server: Stubs, crawl: str) -> None:
+    records = (record(1, "c", "/"), record(2, "c", "/"), record(3, "c", "/x", "/"), record(4, "c", "/x.png"))
+    got = send(server, batch(crawl, "1", *records, left_out={"mine": 4}))
+    assert (got.duplicate, got.record_count, got.visit_count) == (False, 8, 2)
     assert dict(got.left_out) == {"repeat": 1, "asset": 1, "mine": 4}
 
 
 def test_a_batch_counts_once(server: Stubs, crawl: str) -> None:
     first = batch(crawl, "1", record(1, "c", "/"))
-    assert send(server, first, first).batches[1].status.code == DUPLICATE
-    again = send(server, first, batch(crawl, "2", record(1, "d", "/")))
-    assert [b.status.code for b in again.batches] == [DUPLICATE, OK]
-    assert again.record_count == 1
+    send(server, first)
+    assert send(server, first) == pb.ImportBrowseRecordsResponse(duplicate=True)
+    send(server, batch(crawl, "2", record(1, "d", "/")))
     assert stats(server, crawl).visit_count == 2
 
 
-def test_an_invalid_batch_is_named_and_the_others_count(server: Stubs, crawl: str) -> None:
+def test_an_invalid_batch_is_refused_by_field(server: Stubs, crawl: str) -> None:
     torn = pb.BrowseColumns(texts=["c"], epoch_ms=[1], clients=[0], urls=[7], referrers=[0])
-    got = send(
-        server,
-        batch(crawl, "", record(1, "c", "/")),
-        batch(crawl, "torn", columns=torn),
-        batch(crawl, "fine", record(1, "c", "/")),
-    )
-    assert [b.status.code for b in got.batches] == [BAD, BAD, OK]
-    assert [b.status.problems[0].field for b in got.batches[:2]] == ["batch_id", "columns.urls"]
-    assert got.visit_count == 1
+    bad = {"batch_id": batch(crawl, "", record(1, "c", "/")), "columns.urls": batch(crawl, "t", columns=torn)}
+    for field, request in bad.items():
+        assert set(refusal(lambda request=request: send(server, request)).violations) == {field}
+    assert stats(server, crawl).visit_count == 0
 
 
 def test_hosts_that_were_not_asked_for_are_left_out(server: Stubs, crawl: str) -> None:
@@ -91,15 +79,14 @@ def test_hosts_that_were_not_asked_for_are_left_out(server: Stubs, crawl: str) -
     assert (got.visit_count, dict(got.left_out)) == (1, {"host": 1})
 
 
-def test_stats_say_days_sites_and_which_batches_are_there(server: Stubs, crawl: str) -> None:
+def test_stats_say_days_and_sites(server: Stubs, crawl: str) -> None:
     send(
         server,
         batch(
             crawl, "1", record(1, "c", "/"), record(2 * DAY_S, "c", "/"), record(3, "c", "/", status_code=404)
         ),
     )
-    got = stats(server, crawl, "1", "2")
-    assert list(got.imported_batch_ids) == ["1"]
+    got = stats(server, crawl)
     assert [day.start.seconds for day in got.days] == [START, START + 2 * DAY_S]
     assert all(day.stored_bytes > 0 for day in got.days)
     (site,) = got.sites
@@ -183,11 +170,9 @@ def test_seeds_need_a_site_without_a_log_or_a_policy_that_looks_for_news(
 @pytest.mark.parametrize(
     ("call", "code", "reason"),
     [
-        (lambda s, c: send(s), "INVALID_ARGUMENT", "REQUIRED"),
         (lambda s, c: send(s, batch("", "1")), "INVALID_ARGUMENT", "REQUIRED"),
         (lambda s, c: send(s, batch("crawls/nope", "1")), "NOT_FOUND", "CRAWL_NOT_FOUND"),
         (lambda s, c: stats(s, "crawls/nope"), "NOT_FOUND", "CRAWL_NOT_FOUND"),
-        (lambda s, c: stats(s, c, *map(str, range(10_001))), "INVALID_ARGUMENT", "INVALID_VALUE"),
         (lambda s, c: mine(s, f"{c}/sites/b.org"), "NOT_FOUND", "SITE_NOT_FOUND"),
         (lambda s, c: mine(s, f"{c}/sites/b.org", window_days=1), "INVALID_ARGUMENT", "INVALID_VALUE"),
         (lambda s, c: mine(s, f"{c}/sites/b.org", news_threshold=-1), "INVALID_ARGUMENT", "INVALID_VALUE"),

@@ -34,13 +34,6 @@ def test_a_page_answers_with_the_urls_it_rescored(server: Stubs, new_crawl: Call
     assert list(server.links.ScoreLinks(asked).links.scores) == list(moved.scores)
 
 
-def test_a_stream_does_so_too(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl(policy=EVERY_PAGE)
-    sent = [pb.StreamPagesRequest(crawl=crawl, page=page(n)) for n in range(2)]
-    answers = list(server.links.StreamPages(iter(sent)))
-    assert [set(answer.result.rescored.urls) for answer in answers] == [set(), ELSEWHERE]
-
-
 def test_another_policy_named_by_the_request_rescores_nothing(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:

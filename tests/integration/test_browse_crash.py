@@ -9,13 +9,11 @@ import grpc
 import pytest
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from support.server_process import ServerProcess, Stubs, serving, stubs
+from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 
 CRAWL = "crawls/logs"
 DAY_S, START = 86_400, 20_000 * 86_400
-OK, DUPLICATE = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE
 CLIENT = "visitor-8f3a-198.51.100.77"
 DAYS, N_BATCHES = 3, 60
 
@@ -35,14 +33,12 @@ def batch(number: int) -> pb.ImportBrowseRecordsRequest:
     )
 
 
-def send(server: Stubs, number: int) -> int:
-    answer = server.browse.ImportBrowseRecords(iter([batch(number)]), timeout=60)
-    return answer.batches[0].status.code
+def is_new(server: Stubs, number: int) -> bool:
+    return not server.browse.ImportBrowseRecords(batch(number), timeout=60).duplicate
 
 
 def stats(server: Stubs) -> pb.GetBrowseStatsResponse:
-    ids = [str(number) for number in range(N_BATCHES)]
-    return server.browse.GetBrowseStats(pb.GetBrowseStatsRequest(crawl=CRAWL, batch_ids=ids))
+    return server.browse.GetBrowseStats(pb.GetBrowseStatsRequest(crawl=CRAWL))
 
 
 class Sender(threading.Thread):
@@ -57,7 +53,7 @@ class Sender(threading.Thread):
         with stubs(self._target) as server:
             for number in range(self._first, N_BATCHES):
                 try:
-                    assert send(server, number) == OK
+                    assert is_new(server, number)
                 except grpc.RpcError:
                     return
                 self.acked.append(number)
@@ -78,23 +74,22 @@ def test_what_was_acknowledged_is_there_and_nothing_is_half_there(after: int, tm
     sender.join(60)
     with serving(tmp_path) as again, stubs(again.target) as connected:
         got = stats(connected)
-        there = {int(batch_id) for batch_id in got.imported_batch_ids}
-        assert set(sender.acked) <= there <= {*sender.acked, len(sender.acked)}
-        assert got.sites[0].visit_count == DAYS * len(there)
-        assert got.visit_count == DAYS * len(there)
-        assert send(connected, 0) == DUPLICATE
-        assert send(connected, len(there)) == OK
-        assert stats(connected).sites[0].visit_count == DAYS * (len(there) + 1)
+        acked, there = len(sender.acked), got.batch_count
+        assert sender.acked == list(range(acked))
+        assert there in (acked, acked + 1)
+        assert got.sites[0].visit_count == got.visit_count == DAYS * there
+        assert [is_new(connected, number) for number in range(there + 1)] == [False] * there + [True]
+        assert stats(connected).sites[0].visit_count == DAYS * (there + 1)
 
 
 def test_no_client_id_is_on_disk_or_in_the_log_and_deleting_the_crawl_erases_the_rest(tmp_path: Path) -> None:
     with serving(tmp_path, "--log-level", "debug") as server, stubs(server.target) as connected:
         connected.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL)))
         for number in range(3):
-            send(connected, number)
+            assert is_new(connected, number)
         bad = batch(9)
         bad.columns.urls[0] = 77
-        connected.browse.ImportBrowseRecords(iter([bad]))
+        assert refusal(lambda: connected.browse.ImportBrowseRecords(bad)).violations
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert any(path.suffix == ".duckdb" for path in files)
         assert not [path for path in files if CLIENT.encode() in path.read_bytes()]

@@ -19,7 +19,7 @@ from linkscore_server.tokens import digest_of
 from support import life_crawl
 from support.half_sent import HalfCaller, half_sent
 from support.life_crawl import CRAWL, create
-from support.server_process import Stubs, refusal, serving, stubs
+from support.server_process import Stubs, serving, stubs
 from support.small_site import page
 
 INGEST = "LinkScoringService/IngestPages"
@@ -37,7 +37,7 @@ def light_calls(server: Stubs, calls: int = 50) -> int:
 
 @pytest.mark.parametrize(
     ("method", "sent"),
-    [(INGEST, 0), (INGEST, 60_000), ("LinkScoringService/StreamPages", 0), ("CrawlService/GetCrawl", 0)],
+    [(INGEST, 0), (INGEST, 60_000), ("CrawlService/GetCrawl", 0)],
 )
 def test_four_calls_that_stop_hold_nobody_up(tmp_path: Path, method: str, sent: int) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
@@ -115,24 +115,24 @@ def test_calls_that_stop_half_way_take_no_more_memory_than_there_is(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_forty_streams_of_large_messages_are_answered_or_refused_within_the_bounds(tmp_path: Path) -> None:
-    request = pb.StreamPagesRequest(crawl=CRAWL)
-    request.page.url, request.page.body = "https://h.test/a", b"x" * MESSAGE
+def test_forty_large_messages_at_once_are_answered_or_refused_within_the_bounds(tmp_path: Path) -> None:
+    request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(0)])
+    request.pages[0].body = b"x" * MESSAGE
     raw = request.SerializeToString()
     ends: Counter[str] = Counter()
 
-    def stream(_: int) -> None:
+    def send(_: int) -> None:
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_send_message_length", -1)]
         with grpc.insecure_channel(process.target, options) as channel:
-            call = channel.stream_stream("/linkscore.v1.LinkScoringService/StreamPages")
             try:
-                ends["answered"] += len(list(call(iter([raw]))))
+                channel.unary_unary(f"/linkscore.v1.{INGEST}")(raw)
+                ends["answered"] += 1
             except grpc.RpcError as error:
                 ends[error.code().name] += 1
 
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
-        beside(40, stream, lambda: light_calls(server, 20) == 20)
+        beside(40, send, lambda: light_calls(server, 20) == 20)
         assert process.peak_bytes() < PEAK
     assert ends["answered"]
     assert set(ends) <= {"answered", "RESOURCE_EXHAUSTED"}
@@ -182,32 +182,6 @@ def test_connections_end_before_descriptors_do_and_those_there_go_on(tmp_path: P
         server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))  # files can still be opened
         for connection in crowd:
             connection.close()
-
-
-def test_a_stream_whose_token_is_taken_away_ends_at_its_next_message(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    admin = f"admin admin * sha256:{digest_of('admin-of-this-test')}\n"
-    tokens.write_text(f"{admin}crawler write * sha256:{digest_of('crawler-of-this-test')}\n")
-    sent = threading.Semaphore(1)
-
-    def requests() -> object:
-        for n in range(2):
-            assert sent.acquire(timeout=60)
-            request = pb.StreamPagesRequest(crawl=CRAWL)
-            request.page.url, request.page.status_code = f"https://h.test/{n}", 200
-            yield request
-
-    with serving(tmp_path, "--token-file", str(tokens)) as process, stubs(process.target) as server:
-        header = (("authorization", "Bearer admin-of-this-test"),)
-        crawl = crawl_pb.Crawl(name=CRAWL)
-        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl), metadata=header)
-        metadata = (("authorization", "Bearer crawler-of-this-test"),)
-        stream = server.links.StreamPages(requests(), metadata=metadata)
-        next(stream)
-        tokens.write_text(admin)
-        sent.release()
-        told = refusal(lambda: next(stream))
-        assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "BAD_TOKEN")
 
 
 def test_a_token_that_floods_leaves_room_and_time_to_another(tmp_path: Path) -> None:

@@ -63,15 +63,9 @@ def pages(n: int) -> pb.IngestPagesRequest:
     return pb.IngestPagesRequest(crawl=CRAWL, pages=[page(n)])
 
 
-async def streamed(stubs: Stubs) -> Any:
-    call = stubs.links.StreamPages(iter([pb.StreamPagesRequest(crawl=CRAWL, page=page(1))]))
-    return [answer async for answer in call]
-
-
 FEEDBACK = pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[pb.Feedback(url=url_of(1), reward=1.0)])
 BROUGHT: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
     "IngestPages": lambda s: s.links.IngestPages(pages(1)),
-    "StreamPages": streamed,
     "ReportFeedback": lambda s: s.links.ReportFeedback(FEEDBACK),
     "CreateCrawl": lambda s: s.crawls.CreateCrawl(
         crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/another"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
@@ -22,8 +21,8 @@ from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
 from support.life_crawl import CRAWL, NOT_SERVING, SERVING, create, ingest, page_count
-from support.server_process import refusal, serving, stubs
-from support.small_site import HOST, page, url_of
+from support.server_process import serving, stubs
+from support.small_site import HOST, url_of
 
 
 def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_states_are_written(
@@ -47,33 +46,6 @@ def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_states_are_writ
         assert page_count(server) == 40
         shards = server.crawls.ListShards(crawl_pb.ListShardsRequest()).shards
         assert [shard.replay_count for shard in shards] == [0]
-
-
-@pytest.mark.long
-def test_an_open_stream_does_not_hold_a_drain_and_its_pages_are_answered(tmp_path: Path) -> None:
-    with serving(tmp_path, "--drain-s", "600") as process, stubs(process.target) as server:
-        create(server)
-        going_on = threading.Event()
-
-        def sent() -> Iterator[pb.StreamPagesRequest]:
-            for n in range(5):
-                yield pb.StreamPagesRequest(crawl=CRAWL, request_id=n, page=page(n))
-            going_on.wait(60)
-
-        call = server.links.StreamPages(sent())
-        assert next(call).request_id == 0
-        process.process.send_signal(signal.SIGTERM)
-        got = []
-
-        def read() -> None:
-            got.extend(iter(call.__next__, None))
-
-        told = refusal(read)
-        going_on.set()
-        assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_SERVING")
-        assert process.process.wait(60) == 0
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        assert page_count(server) >= 1 + len(got)
 
 
 def test_a_watcher_of_health_does_not_hold_a_drain(tmp_path: Path) -> None:

@@ -45,16 +45,12 @@ def package(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def ingest(
-    client: Client, bodies: Sequence[str], *, stream: bool = False, place: str = "a"
-) -> list[pb.PageResult]:
+def ingest(client: Client, bodies: Sequence[str], *, place: str = "a") -> list[pb.PageResult]:
     links = "<a href='/next'>next</a>"
     pages = [
         page(url=f"http://h.test/{place}/{n}", body=f"{body}{links}".encode(), content_type="text/html")
         for n, body in enumerate(bodies)
     ]
-    if stream:
-        return [answer.result for answer in client.stream_pages(crawl="c", pages=iter(pages))]
     return list(client.ingest_pages(crawl="c", pages=pages).results)
 
 
@@ -63,14 +59,13 @@ def ranks(client: Client, buckets: Sequence[str]) -> list[float]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stream", [False, True])
 def test_pages_are_judged_by_the_model_and_read_again_without_it(
-    tmp_path: Path, package: dict[str, str], stream: bool
+    tmp_path: Path, package: dict[str, str]
 ) -> None:
     folder = tmp_path / "run"
     with serving(folder, **package) as server, Client(server.target) as client:
         client.create_crawl(crawl="c", wanted=WANTED)
-        canoe, car = ingest(client, PAGES, stream=stream)
+        canoe, car = ingest(client, PAGES)
         assert canoe.relevance_parts.meaning == 1.0
         assert canoe.relevance_parts.words == 0.0
         assert canoe.relevance == 0.5

@@ -234,7 +234,6 @@ def test_what_is_no_request_is_refused_in_words(process: ServerProcess, request_
     [
         ("GET", "/linkscore.v1.CrawlService/GetCrawl", {}, 405),
         ("POST", "/linkscore.v1.CrawlService/Forget", {}, 404),
-        ("POST", "/linkscore.v1.LinkScoringService/StreamPages", {}, 501),
         ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"origin": "http://evil.example"}, 403),
         ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"content-type": "text/plain"}, 415),
         ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"content-encoding": "gzip"}, 415),

@@ -41,12 +41,6 @@ async def classified(stub: Any, page: common_pb2.Page) -> common_pb2.ItemStatus:
     return answer.classifications[0].status
 
 
-async def streamed(stub: Any, page: common_pb2.Page) -> common_pb2.ItemStatus:
-    call = stub.StreamPages(iter([pb.StreamPagesRequest(crawl=CRAWL, page=page)]))
-    (answer,) = [answer async for answer in call]
-    return answer.result.status
-
-
 async def errors_left_by(work: Callable[[], Awaitable[Any]]) -> list[str]:
     """Return the errors that only the garbage collector found after some work."""
     gc.collect()
@@ -63,7 +57,7 @@ async def errors_left_by(work: Callable[[], Awaitable[Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-@pytest.mark.parametrize("call", [ingested, classified, streamed])
+@pytest.mark.parametrize("call", [ingested, classified])
 async def test_a_refused_page_leaves_no_error_that_holds_it(
     tmp_path: Path, call: Callable[[Any, common_pb2.Page], Awaitable[common_pb2.ItemStatus]], page: Any
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -18,8 +17,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from linkscore import AsyncClient, Client, page
-from linkscore.v1 import common_pb2, link_scoring_service_pb2_grpc
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc
 from linkscore_server.app import Application
 from linkscore_server.observability.tracing import NO_TRACING, OpenTelemetry, tracing_to
 from linkscore_server.settings import Settings
@@ -29,7 +28,6 @@ from support.small_site import body_of, url_of
 CALLER = "4bf92f3577b34da6a3ce929d0e0e4736"
 CALLER_SPAN = "00f067aa0ba902b7"
 INGEST = "/linkscore.v1.LinkScoringService/IngestPages"
-STREAM = "/linkscore.v1.LinkScoringService/StreamPages"
 
 
 def traceparent(*, sampled: bool = True) -> list[tuple[str, str]]:
@@ -61,11 +59,6 @@ async def ingest(app: Application, pages: int, metadata: list[tuple[str, str]]) 
         await stub.IngestPages(pb.IngestPagesRequest(crawl="crawls/c", pages=sent), metadata=metadata)
 
 
-async def coming() -> AsyncIterator[common_pb2.Page]:
-    for n in range(3, 7):
-        yield page(url=url_of(n), body=body_of(n))
-
-
 def under(spans: tuple[ReadableSpan, ...], parent: ReadableSpan) -> list[str]:
     """Names of the spans right below one, in the order they began."""
     below = [span for span in spans if span.parent and span.parent.span_id == parent.context.span_id]
@@ -93,21 +86,13 @@ async def test_every_stage_of_a_page_is_a_span_of_the_callers_trace() -> None:
     assert only(spans, "log").end_time <= only(spans, "apply").start_time
 
 
-async def test_each_page_of_a_batch_and_of_a_stream_has_its_stages() -> None:
+async def test_each_page_of_a_batch_has_its_stages() -> None:
     async with traced() as (app, kept):
         await ingest(app, 3, [])
-        batch = kept.get_finished_spans()
-        kept.clear()
-        async with AsyncClient(app.address) as client:
-            assert [answer.request_id async for answer in client.stream_pages(crawl="c", pages=coming())]
-        while not any(span.name == STREAM for span in kept.get_finished_spans()):
-            await asyncio.sleep(0.01)
-        stream = kept.get_finished_spans()
-    for spans, method, logged in ((batch, INGEST, [3]), (stream, STREAM, [1] * 4)):
-        stages = [*["read", "apply", "answer"] * sum(logged), *["log"] * len(logged)]
-        assert sorted(under(spans, only(spans, method))) == sorted(stages)
-        assert [span.attributes["linkscore.events"] for span in spans if span.name == "log"] == logged
-        assert only(spans, method).parent is None
+        spans = kept.get_finished_spans()
+    assert sorted(under(spans, only(spans, INGEST))) == sorted([*["read", "apply", "answer"] * 3, "log"])
+    assert [span.attributes["linkscore.events"] for span in spans if span.name == "log"] == [3]
+    assert only(spans, INGEST).parent is None
 
 
 async def test_pages_of_a_large_call_are_written_while_later_ones_are_read() -> None:

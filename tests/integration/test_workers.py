@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -193,19 +192,13 @@ def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(tmp_pa
         assert pages_of(server, crawl) == len(SITES)
 
 
-def test_streams_and_metrics_are_of_all_workers(tmp_path: Path) -> None:
+def test_metrics_are_of_all_workers(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2", "--metrics-listen", "127.0.0.1:0") as process:
         with stubs(process.target) as server:
             crawl = create(server, "streamed", 4)
             pages = [page_on(site, n) for n in range(3) for site in SITES]
-
-            def sent() -> Iterator[pb.StreamPagesRequest]:
-                for number, one in enumerate(pages):
-                    yield pb.StreamPagesRequest(crawl="" if number else crawl, request_id=number, page=one)
-
-            got = list(server.links.StreamPages(sent()))
-        assert [answer.request_id for answer in got] == list(range(len(pages)))
-        assert {answer.result.status.code for answer in got} == {common.ITEM_CODE_OK}
+            got = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
+        assert {result.status.code for result in got.results} == {common.ITEM_CODE_OK}
         [port] = {
             line["message"].rpartition(":")[2]
             for line in process.records()

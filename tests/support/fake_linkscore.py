@@ -134,15 +134,6 @@ class FakeLinkscore(
         results = [self._result(page, request.encoding) for page in request.pages]
         return self._spoiled(link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake"))
 
-    def StreamPages(self, request_iterator, context):
-        self._enter("StreamPages", context)
-        encoding = 0
-        for request in request_iterator:
-            encoding = encoding or request.encoding
-            yield link_scoring_service_pb2.StreamPagesResponse(
-                request_id=request.request_id, result=self._result(request.page, encoding), policy="fake"
-            )
-
     def ClassifyPages(self, request, context):
         self._enter("ClassifyPages", context)
         entries = [link_scoring_service_pb2.PageClassification(cluster="c1") for _ in request.pages]

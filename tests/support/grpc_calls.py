@@ -80,10 +80,6 @@ class Wrapped:
         context.sent = sent
         return self._handler.stream_unary(sent, context)
 
-    def stream_stream(self, sent: Sent, context: Context) -> Any:
-        context.sent = sent
-        return self._handler.stream_stream(sent, context)
-
 
 def door(metrics: Metrics | None = None, room: BytesInWork | None = None, **options: Any) -> Door:
     """A door that lets everything in, but for what `options` say."""

@@ -219,10 +219,10 @@ func (x *BrowseColumns) GetReferrers() []uint32 {
 	return nil
 }
 
-// One batch of records.
+// Request of ImportBrowseRecords: one batch of records.
 type ImportBrowseRecordsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name `crawls/{crawl}`. Required in the first message; later ones may leave it out.
+	// Resource name `crawls/{crawl}`. Required.
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// Name of the batch, at most 128 bytes. Required. A batch whose id the crawl knows already is not taken in again.
 	BatchId string `protobuf:"bytes,2,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
@@ -310,67 +310,12 @@ func (x *ImportBrowseRecordsRequest) GetColumns() *BrowseColumns {
 	return nil
 }
 
-// What became of one batch.
-type BrowseBatchStatus struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
-	BatchId string `protobuf:"bytes,1,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
-	// OK, DUPLICATE, or INVALID with the reasons; of an invalid batch nothing was taken in.
-	Status        *ItemStatus `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BrowseBatchStatus) Reset() {
-	*x = BrowseBatchStatus{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BrowseBatchStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BrowseBatchStatus) ProtoMessage() {}
-
-func (x *BrowseBatchStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BrowseBatchStatus.ProtoReflect.Descriptor instead.
-func (*BrowseBatchStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *BrowseBatchStatus) GetBatchId() string {
-	if x != nil {
-		return x.BatchId
-	}
-	return ""
-}
-
-func (x *BrowseBatchStatus) GetStatus() *ItemStatus {
-	if x != nil {
-		return x.Status
-	}
-	return nil
-}
-
 // Response of ImportBrowseRecords.
 type ImportBrowseRecordsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Batches in input order.
-	Batches []*BrowseBatchStatus `protobuf:"bytes,1,rep,name=batches,proto3" json:"batches,omitempty"`
-	// Records of the batches that were OK, those their sender left out included.
+	// The crawl had the batch already: nothing was taken in, and the counts are 0.
+	Duplicate bool `protobuf:"varint,1,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
+	// Records of the batch, those its sender left out included.
 	RecordCount uint64 `protobuf:"varint,2,opt,name=record_count,json=recordCount,proto3" json:"record_count,omitempty"`
 	// What was kept of them: one visit a client, page and day of a batch.
 	VisitCount uint64 `protobuf:"varint,3,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
@@ -382,7 +327,7 @@ type ImportBrowseRecordsResponse struct {
 
 func (x *ImportBrowseRecordsResponse) Reset() {
 	*x = ImportBrowseRecordsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +339,7 @@ func (x *ImportBrowseRecordsResponse) String() string {
 func (*ImportBrowseRecordsResponse) ProtoMessage() {}
 
 func (x *ImportBrowseRecordsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,14 +352,14 @@ func (x *ImportBrowseRecordsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportBrowseRecordsResponse.ProtoReflect.Descriptor instead.
 func (*ImportBrowseRecordsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ImportBrowseRecordsResponse) GetBatches() []*BrowseBatchStatus {
+func (x *ImportBrowseRecordsResponse) GetDuplicate() bool {
 	if x != nil {
-		return x.Batches
+		return x.Duplicate
 	}
-	return nil
+	return false
 }
 
 func (x *ImportBrowseRecordsResponse) GetRecordCount() uint64 {
@@ -451,7 +396,7 @@ type NewsLabel struct {
 
 func (x *NewsLabel) Reset() {
 	*x = NewsLabel{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +408,7 @@ func (x *NewsLabel) String() string {
 func (*NewsLabel) ProtoMessage() {}
 
 func (x *NewsLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +421,7 @@ func (x *NewsLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsLabel.ProtoReflect.Descriptor instead.
 func (*NewsLabel) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NewsLabel) GetUrl() string {
@@ -511,7 +456,7 @@ type MineSiteRequest struct {
 
 func (x *MineSiteRequest) Reset() {
 	*x = MineSiteRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +468,7 @@ func (x *MineSiteRequest) String() string {
 func (*MineSiteRequest) ProtoMessage() {}
 
 func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +481,7 @@ func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteRequest.ProtoReflect.Descriptor instead.
 func (*MineSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MineSiteRequest) GetName() string {
@@ -580,7 +525,7 @@ type MinedPolicy struct {
 
 func (x *MinedPolicy) Reset() {
 	*x = MinedPolicy{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -592,7 +537,7 @@ func (x *MinedPolicy) String() string {
 func (*MinedPolicy) ProtoMessage() {}
 
 func (x *MinedPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -605,7 +550,7 @@ func (x *MinedPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MinedPolicy.ProtoReflect.Descriptor instead.
 func (*MinedPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MinedPolicy) GetPolicy() string {
@@ -646,7 +591,7 @@ type MineSiteResponse struct {
 
 func (x *MineSiteResponse) Reset() {
 	*x = MineSiteResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +603,7 @@ func (x *MineSiteResponse) String() string {
 func (*MineSiteResponse) ProtoMessage() {}
 
 func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +616,7 @@ func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteResponse.ProtoReflect.Descriptor instead.
 func (*MineSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MineSiteResponse) GetWindowStart() *timestamppb.Timestamp {
@@ -727,16 +672,14 @@ func (x *MineSiteResponse) GetLeftOutCount() uint64 {
 type GetBrowseStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}`.
-	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Batches to ask about, at most 10,000.
-	BatchIds      []string `protobuf:"bytes,2,rep,name=batch_ids,json=batchIds,proto3" json:"batch_ids,omitempty"`
+	Crawl         string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetBrowseStatsRequest) Reset() {
 	*x = GetBrowseStatsRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -748,7 +691,7 @@ func (x *GetBrowseStatsRequest) String() string {
 func (*GetBrowseStatsRequest) ProtoMessage() {}
 
 func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -761,7 +704,7 @@ func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetBrowseStatsRequest) GetCrawl() string {
@@ -769,13 +712,6 @@ func (x *GetBrowseStatsRequest) GetCrawl() string {
 		return x.Crawl
 	}
 	return ""
-}
-
-func (x *GetBrowseStatsRequest) GetBatchIds() []string {
-	if x != nil {
-		return x.BatchIds
-	}
-	return nil
 }
 
 // What is stored of one day.
@@ -791,7 +727,7 @@ type BrowseDay struct {
 
 func (x *BrowseDay) Reset() {
 	*x = BrowseDay{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +739,7 @@ func (x *BrowseDay) String() string {
 func (*BrowseDay) ProtoMessage() {}
 
 func (x *BrowseDay) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +752,7 @@ func (x *BrowseDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseDay.ProtoReflect.Descriptor instead.
 func (*BrowseDay) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BrowseDay) GetStart() *timestamppb.Timestamp {
@@ -854,7 +790,7 @@ type BrowseSite struct {
 
 func (x *BrowseSite) Reset() {
 	*x = BrowseSite{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +802,7 @@ func (x *BrowseSite) String() string {
 func (*BrowseSite) ProtoMessage() {}
 
 func (x *BrowseSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +815,7 @@ func (x *BrowseSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseSite.ProtoReflect.Descriptor instead.
 func (*BrowseSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BrowseSite) GetSite() string {
@@ -936,16 +872,14 @@ type GetBrowseStatsResponse struct {
 	// Visits made of all batches, those of deleted days included.
 	VisitCount uint64 `protobuf:"varint,4,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
 	// Records left out of all batches, by rule.
-	LeftOut map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// Those of the batches asked about that were taken in.
-	ImportedBatchIds []string `protobuf:"bytes,6,rep,name=imported_batch_ids,json=importedBatchIds,proto3" json:"imported_batch_ids,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	LeftOut       map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetBrowseStatsResponse) Reset() {
 	*x = GetBrowseStatsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +891,7 @@ func (x *GetBrowseStatsResponse) String() string {
 func (*GetBrowseStatsResponse) ProtoMessage() {}
 
 func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +904,7 @@ func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetBrowseStatsResponse) GetDays() []*BrowseDay {
@@ -1008,18 +942,11 @@ func (x *GetBrowseStatsResponse) GetLeftOut() map[string]uint64 {
 	return nil
 }
 
-func (x *GetBrowseStatsResponse) GetImportedBatchIds() []string {
-	if x != nil {
-		return x.ImportedBatchIds
-	}
-	return nil
-}
-
 var File_linkscore_v1_browse_log_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/browse_log_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\"\x84\x02\n" +
+	"%linkscore/v1/browse_log_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x02\n" +
 	"\fBrowseRecord\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12\x10\n" +
@@ -1046,12 +973,9 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\acolumns\x18\x06 \x01(\v2\x1b.linkscore.v1.BrowseColumnsR\acolumns\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"`\n" +
-	"\x11BrowseBatchStatus\x12\x19\n" +
-	"\bbatch_id\x18\x01 \x01(\tR\abatchId\x120\n" +
-	"\x06status\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\"\xab\x02\n" +
-	"\x1bImportBrowseRecordsResponse\x129\n" +
-	"\abatches\x18\x01 \x03(\v2\x1f.linkscore.v1.BrowseBatchStatusR\abatches\x12!\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x8e\x02\n" +
+	"\x1bImportBrowseRecordsResponse\x12\x1c\n" +
+	"\tduplicate\x18\x01 \x01(\bR\tduplicate\x12!\n" +
 	"\frecord_count\x18\x02 \x01(\x04R\vrecordCount\x12\x1f\n" +
 	"\vvisit_count\x18\x03 \x01(\x04R\n" +
 	"visitCount\x12Q\n" +
@@ -1082,10 +1006,9 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"page_count\x18\x04 \x01(\x04R\tpageCount\x125\n" +
 	"\bpolicies\x18\x05 \x03(\v2\x19.linkscore.v1.MinedPolicyR\bpolicies\x125\n" +
 	"\bduration\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12$\n" +
-	"\x0eleft_out_count\x18\a \x01(\x04R\fleftOutCount\"J\n" +
+	"\x0eleft_out_count\x18\a \x01(\x04R\fleftOutCount\"-\n" +
 	"\x15GetBrowseStatsRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
-	"\tbatch_ids\x18\x02 \x03(\tR\bbatchIds\"`\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\"`\n" +
 	"\tBrowseDay\x120\n" +
 	"\x05start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12!\n" +
 	"\fstored_bytes\x18\x02 \x01(\x04R\vstoredBytes\"\x8d\x02\n" +
@@ -1099,7 +1022,7 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\vmined_start\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"minedStart\x12\x1d\n" +
 	"\n" +
-	"mined_days\x18\x06 \x01(\rR\tminedDays\"\xef\x02\n" +
+	"mined_days\x18\x06 \x01(\rR\tminedDays\"\xc1\x02\n" +
 	"\x16GetBrowseStatsResponse\x12+\n" +
 	"\x04days\x18\x01 \x03(\v2\x17.linkscore.v1.BrowseDayR\x04days\x12.\n" +
 	"\x05sites\x18\x02 \x03(\v2\x18.linkscore.v1.BrowseSiteR\x05sites\x12\x1f\n" +
@@ -1107,13 +1030,12 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"batchCount\x12\x1f\n" +
 	"\vvisit_count\x18\x04 \x01(\x04R\n" +
 	"visitCount\x12L\n" +
-	"\bleft_out\x18\x05 \x03(\v21.linkscore.v1.GetBrowseStatsResponse.LeftOutEntryR\aleftOut\x12,\n" +
-	"\x12imported_batch_ids\x18\x06 \x03(\tR\x10importedBatchIds\x1a:\n" +
+	"\bleft_out\x18\x05 \x03(\v21.linkscore.v1.GetBrowseStatsResponse.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x012\xa8\x02\n" +
-	"\x10BrowseLogService\x12l\n" +
-	"\x13ImportBrowseRecords\x12(.linkscore.v1.ImportBrowseRecordsRequest\x1a).linkscore.v1.ImportBrowseRecordsResponse(\x01\x12I\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x012\xa6\x02\n" +
+	"\x10BrowseLogService\x12j\n" +
+	"\x13ImportBrowseRecords\x12(.linkscore.v1.ImportBrowseRecordsRequest\x1a).linkscore.v1.ImportBrowseRecordsResponse\x12I\n" +
 	"\bMineSite\x12\x1d.linkscore.v1.MineSiteRequest\x1a\x1e.linkscore.v1.MineSiteResponse\x12[\n" +
 	"\x0eGetBrowseStats\x12#.linkscore.v1.GetBrowseStatsRequest\x1a$.linkscore.v1.GetBrowseStatsResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
@@ -1130,58 +1052,54 @@ func file_linkscore_v1_browse_log_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_browse_log_service_proto_rawDescData
 }
 
-var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_linkscore_v1_browse_log_service_proto_goTypes = []any{
 	(*BrowseRecord)(nil),                // 0: linkscore.v1.BrowseRecord
 	(*BrowseColumns)(nil),               // 1: linkscore.v1.BrowseColumns
 	(*ImportBrowseRecordsRequest)(nil),  // 2: linkscore.v1.ImportBrowseRecordsRequest
-	(*BrowseBatchStatus)(nil),           // 3: linkscore.v1.BrowseBatchStatus
-	(*ImportBrowseRecordsResponse)(nil), // 4: linkscore.v1.ImportBrowseRecordsResponse
-	(*NewsLabel)(nil),                   // 5: linkscore.v1.NewsLabel
-	(*MineSiteRequest)(nil),             // 6: linkscore.v1.MineSiteRequest
-	(*MinedPolicy)(nil),                 // 7: linkscore.v1.MinedPolicy
-	(*MineSiteResponse)(nil),            // 8: linkscore.v1.MineSiteResponse
-	(*GetBrowseStatsRequest)(nil),       // 9: linkscore.v1.GetBrowseStatsRequest
-	(*BrowseDay)(nil),                   // 10: linkscore.v1.BrowseDay
-	(*BrowseSite)(nil),                  // 11: linkscore.v1.BrowseSite
-	(*GetBrowseStatsResponse)(nil),      // 12: linkscore.v1.GetBrowseStatsResponse
-	nil,                                 // 13: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	nil,                                 // 14: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	nil,                                 // 15: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	(*timestamppb.Timestamp)(nil),       // 16: google.protobuf.Timestamp
-	(*ItemStatus)(nil),                  // 17: linkscore.v1.ItemStatus
-	(*durationpb.Duration)(nil),         // 18: google.protobuf.Duration
+	(*ImportBrowseRecordsResponse)(nil), // 3: linkscore.v1.ImportBrowseRecordsResponse
+	(*NewsLabel)(nil),                   // 4: linkscore.v1.NewsLabel
+	(*MineSiteRequest)(nil),             // 5: linkscore.v1.MineSiteRequest
+	(*MinedPolicy)(nil),                 // 6: linkscore.v1.MinedPolicy
+	(*MineSiteResponse)(nil),            // 7: linkscore.v1.MineSiteResponse
+	(*GetBrowseStatsRequest)(nil),       // 8: linkscore.v1.GetBrowseStatsRequest
+	(*BrowseDay)(nil),                   // 9: linkscore.v1.BrowseDay
+	(*BrowseSite)(nil),                  // 10: linkscore.v1.BrowseSite
+	(*GetBrowseStatsResponse)(nil),      // 11: linkscore.v1.GetBrowseStatsResponse
+	nil,                                 // 12: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	nil,                                 // 13: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	nil,                                 // 14: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	(*timestamppb.Timestamp)(nil),       // 15: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 16: google.protobuf.Duration
 }
 var file_linkscore_v1_browse_log_service_proto_depIdxs = []int32{
-	16, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
+	15, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: linkscore.v1.ImportBrowseRecordsRequest.records:type_name -> linkscore.v1.BrowseRecord
-	13, // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	12, // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
 	1,  // 3: linkscore.v1.ImportBrowseRecordsRequest.columns:type_name -> linkscore.v1.BrowseColumns
-	17, // 4: linkscore.v1.BrowseBatchStatus.status:type_name -> linkscore.v1.ItemStatus
-	3,  // 5: linkscore.v1.ImportBrowseRecordsResponse.batches:type_name -> linkscore.v1.BrowseBatchStatus
-	14, // 6: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	5,  // 7: linkscore.v1.MineSiteRequest.news_labels:type_name -> linkscore.v1.NewsLabel
-	16, // 8: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
-	7,  // 9: linkscore.v1.MineSiteResponse.policies:type_name -> linkscore.v1.MinedPolicy
-	18, // 10: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
-	16, // 11: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
-	16, // 12: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
-	16, // 13: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
-	16, // 14: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
-	10, // 15: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
-	11, // 16: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
-	15, // 17: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	2,  // 18: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
-	6,  // 19: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
-	9,  // 20: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
-	4,  // 21: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
-	8,  // 22: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
-	12, // 23: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
-	21, // [21:24] is the sub-list for method output_type
-	18, // [18:21] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	13, // 4: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	4,  // 5: linkscore.v1.MineSiteRequest.news_labels:type_name -> linkscore.v1.NewsLabel
+	15, // 6: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
+	6,  // 7: linkscore.v1.MineSiteResponse.policies:type_name -> linkscore.v1.MinedPolicy
+	16, // 8: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
+	15, // 9: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
+	15, // 10: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
+	15, // 11: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
+	15, // 12: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
+	9,  // 13: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
+	10, // 14: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
+	14, // 15: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	2,  // 16: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
+	5,  // 17: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
+	8,  // 18: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
+	3,  // 19: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
+	7,  // 20: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
+	11, // 21: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
+	19, // [19:22] is the sub-list for method output_type
+	16, // [16:19] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_browse_log_service_proto_init() }
@@ -1189,14 +1107,13 @@ func file_linkscore_v1_browse_log_service_proto_init() {
 	if File_linkscore_v1_browse_log_service_proto != nil {
 		return
 	}
-	file_linkscore_v1_common_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_browse_log_service_proto_rawDesc), len(file_linkscore_v1_browse_log_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,10 +32,10 @@ const (
 //
 // Takes in browse logs and mines them.
 type BrowseLogServiceClient interface {
-	// Takes in records, batch by batch; answers when all of them are durable. A batch counts as a whole or not at all, and
-	// once: send it again under its id after a broken call. Sites with enough new days are mined afterwards, beside the
-	// request path, if a policy of the crawl reads logs.
-	ImportBrowseRecords(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse], error)
+	// Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
+	// under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
+	// path, if a policy of the crawl reads logs.
+	ImportBrowseRecords(ctx context.Context, in *ImportBrowseRecordsRequest, opts ...grpc.CallOption) (*ImportBrowseRecordsResponse, error)
 	// Mines a site now; answers when its policies have what was learned and that is durable.
 	MineSite(ctx context.Context, in *MineSiteRequest, opts ...grpc.CallOption) (*MineSiteResponse, error)
 	// What a crawl holds of browse logs.
@@ -50,18 +50,15 @@ func NewBrowseLogServiceClient(cc grpc.ClientConnInterface) BrowseLogServiceClie
 	return &browseLogServiceClient{cc}
 }
 
-func (c *browseLogServiceClient) ImportBrowseRecords(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse], error) {
+func (c *browseLogServiceClient) ImportBrowseRecords(ctx context.Context, in *ImportBrowseRecordsRequest, opts ...grpc.CallOption) (*ImportBrowseRecordsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &BrowseLogService_ServiceDesc.Streams[0], BrowseLogService_ImportBrowseRecords_FullMethodName, cOpts...)
+	out := new(ImportBrowseRecordsResponse)
+	err := c.cc.Invoke(ctx, BrowseLogService_ImportBrowseRecords_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]{ClientStream: stream}
-	return x, nil
+	return out, nil
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type BrowseLogService_ImportBrowseRecordsClient = grpc.ClientStreamingClient[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]
 
 func (c *browseLogServiceClient) MineSite(ctx context.Context, in *MineSiteRequest, opts ...grpc.CallOption) (*MineSiteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -89,10 +86,10 @@ func (c *browseLogServiceClient) GetBrowseStats(ctx context.Context, in *GetBrow
 //
 // Takes in browse logs and mines them.
 type BrowseLogServiceServer interface {
-	// Takes in records, batch by batch; answers when all of them are durable. A batch counts as a whole or not at all, and
-	// once: send it again under its id after a broken call. Sites with enough new days are mined afterwards, beside the
-	// request path, if a policy of the crawl reads logs.
-	ImportBrowseRecords(grpc.ClientStreamingServer[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]) error
+	// Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
+	// under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
+	// path, if a policy of the crawl reads logs.
+	ImportBrowseRecords(context.Context, *ImportBrowseRecordsRequest) (*ImportBrowseRecordsResponse, error)
 	// Mines a site now; answers when its policies have what was learned and that is durable.
 	MineSite(context.Context, *MineSiteRequest) (*MineSiteResponse, error)
 	// What a crawl holds of browse logs.
@@ -107,8 +104,8 @@ type BrowseLogServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedBrowseLogServiceServer struct{}
 
-func (UnimplementedBrowseLogServiceServer) ImportBrowseRecords(grpc.ClientStreamingServer[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]) error {
-	return status.Errorf(codes.Unimplemented, "method ImportBrowseRecords not implemented")
+func (UnimplementedBrowseLogServiceServer) ImportBrowseRecords(context.Context, *ImportBrowseRecordsRequest) (*ImportBrowseRecordsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ImportBrowseRecords not implemented")
 }
 func (UnimplementedBrowseLogServiceServer) MineSite(context.Context, *MineSiteRequest) (*MineSiteResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method MineSite not implemented")
@@ -137,12 +134,23 @@ func RegisterBrowseLogServiceServer(s grpc.ServiceRegistrar, srv BrowseLogServic
 	s.RegisterService(&BrowseLogService_ServiceDesc, srv)
 }
 
-func _BrowseLogService_ImportBrowseRecords_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(BrowseLogServiceServer).ImportBrowseRecords(&grpc.GenericServerStream[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]{ServerStream: stream})
+func _BrowseLogService_ImportBrowseRecords_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ImportBrowseRecordsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BrowseLogServiceServer).ImportBrowseRecords(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BrowseLogService_ImportBrowseRecords_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BrowseLogServiceServer).ImportBrowseRecords(ctx, req.(*ImportBrowseRecordsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type BrowseLogService_ImportBrowseRecordsServer = grpc.ClientStreamingServer[ImportBrowseRecordsRequest, ImportBrowseRecordsResponse]
 
 func _BrowseLogService_MineSite_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(MineSiteRequest)
@@ -188,6 +196,10 @@ var BrowseLogService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*BrowseLogServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
+			MethodName: "ImportBrowseRecords",
+			Handler:    _BrowseLogService_ImportBrowseRecords_Handler,
+		},
+		{
 			MethodName: "MineSite",
 			Handler:    _BrowseLogService_MineSite_Handler,
 		},
@@ -196,12 +208,6 @@ var BrowseLogService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _BrowseLogService_GetBrowseStats_Handler,
 		},
 	},
-	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "ImportBrowseRecords",
-			Handler:       _BrowseLogService_ImportBrowseRecords_Handler,
-			ClientStreams: true,
-		},
-	},
+	Streams:  []grpc.StreamDesc{},
 	Metadata: "linkscore/v1/browse_log_service.proto",
 }

@@ -657,152 +657,6 @@ func (x *IngestPagesResponse) GetPolicy() string {
 	return ""
 }
 
-// Request of StreamPages.
-type StreamPagesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name `crawls/{crawl}`; required in the first message, later empty or the same.
-	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Echoed in the response that answers this message.
-	RequestId uint64 `protobuf:"varint,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The page.
-	Page *Page `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
-	// Number format, read from the first message.
-	Encoding PriorityEncoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=linkscore.v1.PriorityEncoding" json:"encoding,omitempty"`
-	// Policy, read from the first message; absent means the crawl's.
-	Policy        *PolicySpec `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StreamPagesRequest) Reset() {
-	*x = StreamPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StreamPagesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StreamPagesRequest) ProtoMessage() {}
-
-func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StreamPagesRequest.ProtoReflect.Descriptor instead.
-func (*StreamPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *StreamPagesRequest) GetCrawl() string {
-	if x != nil {
-		return x.Crawl
-	}
-	return ""
-}
-
-func (x *StreamPagesRequest) GetRequestId() uint64 {
-	if x != nil {
-		return x.RequestId
-	}
-	return 0
-}
-
-func (x *StreamPagesRequest) GetPage() *Page {
-	if x != nil {
-		return x.Page
-	}
-	return nil
-}
-
-func (x *StreamPagesRequest) GetEncoding() PriorityEncoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
-}
-
-func (x *StreamPagesRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
-// Response of StreamPages.
-type StreamPagesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// `request_id` of the message this answers.
-	RequestId uint64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What became of the page.
-	Result *PageResult `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
-	// Name of the policy that scored.
-	Policy        string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StreamPagesResponse) Reset() {
-	*x = StreamPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StreamPagesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StreamPagesResponse) ProtoMessage() {}
-
-func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StreamPagesResponse.ProtoReflect.Descriptor instead.
-func (*StreamPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *StreamPagesResponse) GetRequestId() uint64 {
-	if x != nil {
-		return x.RequestId
-	}
-	return 0
-}
-
-func (x *StreamPagesResponse) GetResult() *PageResult {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
-func (x *StreamPagesResponse) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
 // Request of ClassifyPages.
 type ClassifyPagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -816,7 +670,7 @@ type ClassifyPagesRequest struct {
 
 func (x *ClassifyPagesRequest) Reset() {
 	*x = ClassifyPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +682,7 @@ func (x *ClassifyPagesRequest) String() string {
 func (*ClassifyPagesRequest) ProtoMessage() {}
 
 func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +695,7 @@ func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesRequest.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ClassifyPagesRequest) GetCrawl() string {
@@ -881,7 +735,7 @@ type PageClassification struct {
 
 func (x *PageClassification) Reset() {
 	*x = PageClassification{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +747,7 @@ func (x *PageClassification) String() string {
 func (*PageClassification) ProtoMessage() {}
 
 func (x *PageClassification) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +760,7 @@ func (x *PageClassification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageClassification.ProtoReflect.Descriptor instead.
 func (*PageClassification) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PageClassification) GetStatus() *ItemStatus {
@@ -969,7 +823,7 @@ type ClassifyPagesResponse struct {
 
 func (x *ClassifyPagesResponse) Reset() {
 	*x = ClassifyPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +835,7 @@ func (x *ClassifyPagesResponse) String() string {
 func (*ClassifyPagesResponse) ProtoMessage() {}
 
 func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +848,7 @@ func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesResponse.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClassifyPagesResponse) GetClassifications() []*PageClassification {
@@ -1019,7 +873,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +885,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +898,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -1090,7 +944,7 @@ type ScoreLinksRequest struct {
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +956,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +969,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -1179,7 +1033,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1045,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1058,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -1247,8 +1101,7 @@ type BucketInFlight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the bucket the links were taken from. Required. It may be empty by now, and need not be asked about.
 	Bucket string `protobuf:"bytes,1,opt,name=bucket,proto3" json:"bucket,omitempty"`
-	// How many of its links were taken and have no answer yet: neither IngestPages nor StreamPages answered a page, or a
-	// failed fetch, for them. At most 1,000,000; absent means 1.
+	// How many of its links were taken and have no answer yet: no page, nor a failed fetch, that IngestPages answered. At most 1,000,000; absent means 1.
 	Count         *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1256,7 +1109,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1121,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1134,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -1326,7 +1179,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1191,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1204,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1435,7 +1288,7 @@ type RankBucketsResponse struct {
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1300,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1313,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1520,7 +1373,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1385,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1398,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1581,7 +1434,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1446,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1459,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1668,7 +1521,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1680,7 +1533,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1693,7 +1546,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1764,7 +1617,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1776,7 +1629,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1789,7 +1642,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1892,7 +1745,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +1757,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +1770,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1945,7 +1798,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +1810,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +1823,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1995,7 +1848,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +1860,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +1873,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -2075,7 +1928,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +1940,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +1953,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -2198,7 +2051,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2063,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2076,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2281,7 +2134,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2293,7 +2146,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2306,7 +2159,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2373,7 +2226,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2238,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2251,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2442,7 +2295,7 @@ type RankRevisitsRequest struct {
 
 func (x *RankRevisitsRequest) Reset() {
 	*x = RankRevisitsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2307,7 @@ func (x *RankRevisitsRequest) String() string {
 func (*RankRevisitsRequest) ProtoMessage() {}
 
 func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2320,7 @@ func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
 func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RankRevisitsRequest) GetCrawl() string {
@@ -2535,7 +2388,7 @@ type DuePage struct {
 
 func (x *DuePage) Reset() {
 	*x = DuePage{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2547,7 +2400,7 @@ func (x *DuePage) String() string {
 func (*DuePage) ProtoMessage() {}
 
 func (x *DuePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2560,7 +2413,7 @@ func (x *DuePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
 func (*DuePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DuePage) GetUrl() string {
@@ -2652,7 +2505,7 @@ type RankRevisitsResponse struct {
 
 func (x *RankRevisitsResponse) Reset() {
 	*x = RankRevisitsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2517,7 @@ func (x *RankRevisitsResponse) String() string {
 func (*RankRevisitsResponse) ProtoMessage() {}
 
 func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2530,7 @@ func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
 func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RankRevisitsResponse) GetPages() []*DuePage {
@@ -2730,7 +2583,7 @@ type NotifyChangedRequest struct {
 
 func (x *NotifyChangedRequest) Reset() {
 	*x = NotifyChangedRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2742,7 +2595,7 @@ func (x *NotifyChangedRequest) String() string {
 func (*NotifyChangedRequest) ProtoMessage() {}
 
 func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2755,7 +2608,7 @@ func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
 func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NotifyChangedRequest) GetCrawl() string {
@@ -2792,7 +2645,7 @@ type NoticeStatus struct {
 
 func (x *NoticeStatus) Reset() {
 	*x = NoticeStatus{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2657,7 @@ func (x *NoticeStatus) String() string {
 func (*NoticeStatus) ProtoMessage() {}
 
 func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +2670,7 @@ func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
 func (*NoticeStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NoticeStatus) GetOutcome() NoticeOutcome {
@@ -2845,7 +2698,7 @@ type NotifyChangedResponse struct {
 
 func (x *NotifyChangedResponse) Reset() {
 	*x = NotifyChangedResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +2710,7 @@ func (x *NotifyChangedResponse) String() string {
 func (*NotifyChangedResponse) ProtoMessage() {}
 
 func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +2723,7 @@ func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
 func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
@@ -2939,19 +2792,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\r_fetches_left\"a\n" +
 	"\x13IngestPagesResponse\x122\n" +
 	"\aresults\x18\x01 \x03(\v2\x18.linkscore.v1.PageResultR\aresults\x12\x16\n" +
-	"\x06policy\x18\x02 \x01(\tR\x06policy\"\xdf\x01\n" +
-	"\x12StreamPagesRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\x02 \x01(\x04R\trequestId\x12&\n" +
-	"\x04page\x18\x03 \x01(\v2\x12.linkscore.v1.PageR\x04page\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\x120\n" +
-	"\x06policy\x18\x05 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\"~\n" +
-	"\x13StreamPagesResponse\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\x01 \x01(\x04R\trequestId\x120\n" +
-	"\x06result\x18\x02 \x01(\v2\x18.linkscore.v1.PageResultR\x06result\x12\x16\n" +
-	"\x06policy\x18\x03 \x01(\tR\x06policy\"V\n" +
+	"\x06policy\x18\x02 \x01(\tR\x06policy\"V\n" +
 	"\x14ClassifyPagesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\x9b\x02\n" +
@@ -3125,10 +2966,9 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n" +
 	"\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n" +
 	"\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n" +
-	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xfb\x06\n" +
+	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xa3\x06\n" +
 	"\x12LinkScoringService\x12R\n" +
-	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n" +
-	"\vStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x010\x01\x12X\n" +
+	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12X\n" +
 	"\rClassifyPages\x12\".linkscore.v1.ClassifyPagesRequest\x1a#.linkscore.v1.ClassifyPagesResponse\x12O\n" +
 	"\n" +
 	"ScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n" +
@@ -3153,7 +2993,7 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
 	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
@@ -3162,127 +3002,119 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
 	(*Standing)(nil),                // 5: linkscore.v1.Standing
 	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
-	(*StreamPagesRequest)(nil),      // 7: linkscore.v1.StreamPagesRequest
-	(*StreamPagesResponse)(nil),     // 8: linkscore.v1.StreamPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 9: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 10: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 11: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 12: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 13: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 14: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 15: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 16: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 17: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 18: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 19: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 20: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 21: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 22: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 23: linkscore.v1.ReportFeedbackResponse
-	(*ScoreTerm)(nil),               // 24: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 25: linkscore.v1.LinkExplanation
-	(*SuggestExamplesRequest)(nil),  // 26: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 27: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 28: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 29: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 30: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 31: linkscore.v1.RankRevisitsResponse
-	(*NotifyChangedRequest)(nil),    // 32: linkscore.v1.NotifyChangedRequest
-	(*NoticeStatus)(nil),            // 33: linkscore.v1.NoticeStatus
-	(*NotifyChangedResponse)(nil),   // 34: linkscore.v1.NotifyChangedResponse
-	(*Page)(nil),                    // 35: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 36: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 37: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 38: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 39: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 40: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 41: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 42: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 43: google.protobuf.Timestamp
-	(Decision)(0),                   // 44: linkscore.v1.Decision
-	(SkipReason)(0),                 // 45: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 46: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 47: linkscore.v1.FieldProblem
+	(*ClassifyPagesRequest)(nil),    // 7: linkscore.v1.ClassifyPagesRequest
+	(*PageClassification)(nil),      // 8: linkscore.v1.PageClassification
+	(*ClassifyPagesResponse)(nil),   // 9: linkscore.v1.ClassifyPagesResponse
+	(*CandidateLink)(nil),           // 10: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 11: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 12: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 13: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 14: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 15: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 16: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 17: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 18: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 19: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 20: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 21: linkscore.v1.ReportFeedbackResponse
+	(*ScoreTerm)(nil),               // 22: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 23: linkscore.v1.LinkExplanation
+	(*SuggestExamplesRequest)(nil),  // 24: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 25: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 26: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 27: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 28: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 29: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 30: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 31: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 32: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 33: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 34: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 35: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 36: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 37: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 38: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 39: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 40: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 41: google.protobuf.Timestamp
+	(Decision)(0),                   // 42: linkscore.v1.Decision
+	(SkipReason)(0),                 // 43: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 44: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 45: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	35, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	36, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	37, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	38, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	39, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	40, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	41, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	40, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	42, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	33, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	34, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	35, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	36, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	37, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	38, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	39, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	38, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	40, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
 	3,  // 9: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	43, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	41, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
 	5,  // 11: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	44, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	44, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	42, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	42, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
 	4,  // 14: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	35, // 15: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	37, // 16: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	36, // 17: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	4,  // 18: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	35, // 19: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	38, // 20: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	39, // 21: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	42, // 22: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	10, // 23: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	12, // 24: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	36, // 25: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	37, // 26: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	40, // 27: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	39, // 28: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	25, // 29: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	36, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	15, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	44, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	18, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	36, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	43, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	21, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	38, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	38, // 38: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	24, // 39: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	39, // 40: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	45, // 41: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	36, // 42: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	27, // 43: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	43, // 44: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 45: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	43, // 46: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	46, // 47: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	30, // 48: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	43, // 49: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 50: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	47, // 51: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	33, // 52: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 53: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 54: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	9,  // 55: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	13, // 56: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	16, // 57: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	19, // 58: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	22, // 59: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	26, // 60: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	29, // 61: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	32, // 62: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	6,  // 63: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	8,  // 64: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	11, // 65: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	14, // 66: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	17, // 67: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	20, // 68: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	23, // 69: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	28, // 70: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	31, // 71: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	34, // 72: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	63, // [63:73] is the sub-list for method output_type
-	53, // [53:63] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	33, // 15: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	36, // 16: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	37, // 17: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	40, // 18: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	8,  // 19: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
+	10, // 20: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	34, // 21: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	35, // 22: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	38, // 23: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	37, // 24: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	23, // 25: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	34, // 26: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	13, // 27: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	42, // 28: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	16, // 29: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	34, // 30: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	41, // 31: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	19, // 32: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	36, // 33: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	36, // 34: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	22, // 35: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	37, // 36: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	43, // 37: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	34, // 38: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	25, // 39: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	41, // 40: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 41: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	41, // 42: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	44, // 43: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	28, // 44: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	41, // 45: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 46: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	45, // 47: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	31, // 48: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 49: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 50: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	11, // 51: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	14, // 52: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	17, // 53: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	20, // 54: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	24, // 55: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	27, // 56: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	30, // 57: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	6,  // 58: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 59: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	12, // 60: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	15, // 61: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	18, // 62: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	21, // 63: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	26, // 64: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	29, // 65: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	32, // 66: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	58, // [58:67] is the sub-list for method output_type
+	49, // [49:58] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -3295,22 +3127,22 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[16].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[19].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[15].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[25].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

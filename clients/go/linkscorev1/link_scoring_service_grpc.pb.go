@@ -22,7 +22,6 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	LinkScoringService_IngestPages_FullMethodName     = "/linkscore.v1.LinkScoringService/IngestPages"
-	LinkScoringService_StreamPages_FullMethodName     = "/linkscore.v1.LinkScoringService/StreamPages"
 	LinkScoringService_ClassifyPages_FullMethodName   = "/linkscore.v1.LinkScoringService/ClassifyPages"
 	LinkScoringService_ScoreLinks_FullMethodName      = "/linkscore.v1.LinkScoringService/ScoreLinks"
 	LinkScoringService_RankBuckets_FullMethodName     = "/linkscore.v1.LinkScoringService/RankBuckets"
@@ -42,9 +41,6 @@ type LinkScoringServiceClient interface {
 	// Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
 	// is a per-item status; the others count. At most 500 pages a call.
 	IngestPages(ctx context.Context, in *IngestPagesRequest, opts ...grpc.CallOption) (*IngestPagesResponse, error)
-	// IngestPages as a pipelined stream: one page a message, answered in order. Flow control is gRPC's; the server keeps
-	// a bounded number of pages in work.
-	StreamPages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamPagesRequest, StreamPagesResponse], error)
 	// Says which template cluster and type pages belong to. Read-only.
 	ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
@@ -86,19 +82,6 @@ func (c *linkScoringServiceClient) IngestPages(ctx context.Context, in *IngestPa
 	}
 	return out, nil
 }
-
-func (c *linkScoringServiceClient) StreamPages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamPagesRequest, StreamPagesResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &LinkScoringService_ServiceDesc.Streams[0], LinkScoringService_StreamPages_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[StreamPagesRequest, StreamPagesResponse]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type LinkScoringService_StreamPagesClient = grpc.BidiStreamingClient[StreamPagesRequest, StreamPagesResponse]
 
 func (c *linkScoringServiceClient) ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -189,9 +172,6 @@ type LinkScoringServiceServer interface {
 	// Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
 	// is a per-item status; the others count. At most 500 pages a call.
 	IngestPages(context.Context, *IngestPagesRequest) (*IngestPagesResponse, error)
-	// IngestPages as a pipelined stream: one page a message, answered in order. Flow control is gRPC's; the server keeps
-	// a bounded number of pages in work.
-	StreamPages(grpc.BidiStreamingServer[StreamPagesRequest, StreamPagesResponse]) error
 	// Says which template cluster and type pages belong to. Read-only.
 	ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
@@ -226,9 +206,6 @@ type UnimplementedLinkScoringServiceServer struct{}
 
 func (UnimplementedLinkScoringServiceServer) IngestPages(context.Context, *IngestPagesRequest) (*IngestPagesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method IngestPages not implemented")
-}
-func (UnimplementedLinkScoringServiceServer) StreamPages(grpc.BidiStreamingServer[StreamPagesRequest, StreamPagesResponse]) error {
-	return status.Errorf(codes.Unimplemented, "method StreamPages not implemented")
 }
 func (UnimplementedLinkScoringServiceServer) ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ClassifyPages not implemented")
@@ -292,13 +269,6 @@ func _LinkScoringService_IngestPages_Handler(srv interface{}, ctx context.Contex
 	}
 	return interceptor(ctx, in, info, handler)
 }
-
-func _LinkScoringService_StreamPages_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(LinkScoringServiceServer).StreamPages(&grpc.GenericServerStream[StreamPagesRequest, StreamPagesResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type LinkScoringService_StreamPagesServer = grpc.BidiStreamingServer[StreamPagesRequest, StreamPagesResponse]
 
 func _LinkScoringService_ClassifyPages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ClassifyPagesRequest)
@@ -488,13 +458,6 @@ var LinkScoringService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LinkScoringService_NotifyChanged_Handler,
 		},
 	},
-	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "StreamPages",
-			Handler:       _LinkScoringService_StreamPages_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
-		},
-	},
+	Streams:  []grpc.StreamDesc{},
 	Metadata: "linkscore/v1/link_scoring_service.proto",
 }

@@ -15,12 +15,10 @@ import {
   LinkScoringService,
   type PageResult,
   type RankBucketsResponse,
-  type StreamPagesRequest,
-  StreamPagesRequestSchema,
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
 import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
-import { type CallOptions, type Calls, stream, type Stub, stub } from "./rpc.js";
+import { type CallOptions, type Calls, type Stub, stub } from "./rpc.js";
 
 export type { CallOptions };
 
@@ -190,21 +188,6 @@ export class Crawl {
     const answer = await this.client.stubs.links.ingestPages(request, options);
     if (answer.results.length !== request.pages.length) throw odd("it has another number of results than pages were sent");
     return answer.results.map((message) => ({ links: readable(message.links), message }));
-  }
-
-  /** Sends pages as they come, answered in order; no deadline unless one is given. */
-  async *stream(pages: AsyncIterable<Page> | Iterable<Page>, options: CallOptions = {}): AsyncIterable<Result> {
-    const crawl = this.name;
-    async function* requests(): AsyncIterable<StreamPagesRequest> {
-      let requestId = 0n;
-      for await (const page of pages) {
-        const first = requestId === 0n ? { crawl } : {};
-        yield create(StreamPagesRequestSchema, { ...first, requestId: ++requestId, page: pageMessage(page) });
-      }
-    }
-    for await (const { result } of stream(this.client.calls, LinkScoringService.method.streamPages, requests(), options)) {
-      if (result) yield { links: rows(result.links), message: result };
-    }
   }
 
   /** Reports a fetch that brought no page. */

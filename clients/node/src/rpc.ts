@@ -2,7 +2,6 @@
 import {
   create,
   type DescMethod,
-  type DescMethodBiDiStreaming,
   type DescMethodUnary,
   type DescService,
   fromBinary,
@@ -67,35 +66,6 @@ async function callUnary(calls: Calls, method: DescMethodUnary, request: object,
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
   });
-}
-
-/** Opens a stream both ways; it ends when `requests` do and all answers came. */
-export async function* stream<I extends DescMethodBiDiStreaming>(
-  calls: Calls,
-  method: I,
-  requests: AsyncIterable<MessageShape<I["input"]>>,
-  options: CallOptions = {},
-): AsyncIterable<MessageShape<I["output"]>> {
-  const [encode, decode] = codec(method);
-  const deadline = options.timeoutMs === undefined ? {} : { deadline: Date.now() + options.timeoutMs };
-  const call = calls.channel.makeBidiStreamRequest(pathOf(method), encode, decode, await calls.metadata(), deadline);
-  const abort = () => call.cancel();
-  options.signal?.addEventListener("abort", abort);
-  const sent = (async () => {
-    for await (const request of requests) {
-      if (!call.write(request)) await new Promise((resolve) => call.once("drain", resolve).once("close", resolve));
-    }
-    call.end();
-  })().catch(abort);
-  try {
-    for await (const answer of call) yield answer as MessageShape<I["output"]>;
-    await sent;
-  } catch (thrown) {
-    throw LinkscoreError.from(thrown);
-  } finally {
-    options.signal?.removeEventListener("abort", abort);
-    call.cancel();
-  }
 }
 
 function codec(method: DescMethod): [(message: object) => Buffer, (bytes: Buffer) => object] {

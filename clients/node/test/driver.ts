@@ -59,11 +59,6 @@ async function carryOut(command: Command): Promise<object> {
       return {};
     case "ingest":
       return { links: (await crawl.ingest(command.pages.map(pageOf), options)).map(({ links }) => links.map(told)) };
-    case "stream": {
-      const links = [];
-      for await (const result of crawl.stream(command.pages.map(pageOf), options)) links.push(result.links.map(told));
-      return { links };
-    }
     case "failed":
       await crawl.failed({ ...link, ...(command.status ? { statusCode: command.status } : {}), ...(command.error ? { fetchError: command.error } : {}) }, options);
       return {};

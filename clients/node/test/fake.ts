@@ -46,8 +46,8 @@ export class Fake {
     const add = (method: DescMethod, handler: (...args: never[]) => void) => {
       definition[method.name] = {
         path: `/${method.parent.typeName}/${method.name}`,
-        requestStream: method.methodKind === "bidi_streaming",
-        responseStream: method.methodKind === "bidi_streaming",
+        requestStream: false,
+        responseStream: false,
         requestDeserialize: (bytes: Buffer) => fromBinary(method.input, bytes),
         responseSerialize: (answer: object) => Buffer.from(toBinary(method.output, create(method.output, answer as never))),
       };

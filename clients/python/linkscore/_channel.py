@@ -24,16 +24,9 @@ USER_AGENT = "linkscore-python"
 Tls = bool | str | os.PathLike[str] | grpc.ChannelCredentials
 """Whether and how to encrypt: the system's roots, the authority of a PEM file, or credentials."""
 
-# Streams are not tried again: gRPC loses the end of one whose next try finds no server, and it never ends.
-STREAMS = (
-    ("linkscore.v1.LinkScoringService", "StreamPages"),
-    ("linkscore.v1.BrowseLogService", "ImportBrowseRecords"),
-)
-
 # Three more tries within 0.7 s, chosen and not measured: a proxy may need them, and a crawl hardly waits.
 _SERVICE_CONFIG = {
     "methodConfig": [
-        {"name": [{"service": service, "method": method} for service, method in STREAMS]},
         {
             "name": [{}],
             "retryPolicy": {

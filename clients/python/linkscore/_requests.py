@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -10,16 +10,13 @@ from google.protobuf import field_mask_pb2
 
 from linkscore.errors import AlreadyExists, FieldViolation
 from linkscore.messages import (
-    BrowseBatch,
     CrawlOptions,
-    Policy,
     crawl_name,
     example_page,
     message_of,
     policy_spec,
     wanted_spec,
 )
-from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -123,46 +120,6 @@ def change_of(
     ]:
         differ["examples"] = new
     return update_request(crawl, differ) if differ else None
-
-
-def stream_page(
-    *, request_id: int, crawl: str, page: common_pb2.Page, policy: Policy | None, encoding: int
-) -> scoring_pb2.StreamPagesRequest:
-    """Build message `request_id` of a stream; only the first one says crawl, policy and encoding."""
-    if request_id > 1:
-        return scoring_pb2.StreamPagesRequest(request_id=request_id, page=page)
-    return scoring_pb2.StreamPagesRequest(
-        crawl=crawl_name(crawl),
-        request_id=request_id,
-        page=page,
-        encoding=encoding,  # type: ignore[arg-type]
-        policy=policy_spec(policy),
-    )
-
-
-def browse_batches(
-    crawl: str, given: Iterable[BrowseBatch]
-) -> Iterator[browse_pb2.ImportBrowseRecordsRequest]:
-    return (_browse_batch(crawl, batch) for batch in given)
-
-
-async def async_browse_batches(
-    crawl: str, given: AsyncIterable[BrowseBatch] | Iterable[BrowseBatch]
-) -> AsyncIterator[browse_pb2.ImportBrowseRecordsRequest]:
-    if isinstance(given, AsyncIterable):
-        async for batch in given:
-            yield _browse_batch(crawl, batch)
-    else:
-        for batch in given:
-            yield _browse_batch(crawl, batch)
-
-
-def _browse_batch(crawl: str, batch: BrowseBatch) -> browse_pb2.ImportBrowseRecordsRequest:
-    if isinstance(batch, browse_pb2.ImportBrowseRecordsRequest):
-        batch.crawl = crawl_name(crawl)
-        return batch
-    batch_id, records = batch
-    return browse_pb2.ImportBrowseRecordsRequest(crawl=crawl_name(crawl), batch_id=batch_id, records=records)
 
 
 def problem_of(request: Any, answer: Any) -> str:

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -15,16 +14,13 @@ import grpc
 
 from linkscore import _channel
 from linkscore._requests import (
-    async_browse_batches,
     change_of,
     crawl_spec,
     problem_of,
-    stream_page,
     update_request,
 )
 from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
-    BrowseBatch,
     Buckets,
     Budget,
     CrawlOptions,
@@ -58,7 +54,7 @@ from linkscore.v1.site_model_service_pb2_grpc import SiteModelServiceStub
 class AsyncClient:
     """Asyncio client of a linkscore server; belongs to the loop it was made in. For threads see `Client`.
 
-    It has the methods of `Client` with the same parameters: calls are awaited, lists and streams are
+    It has the methods of `Client` with the same parameters: calls are awaited, lists are
     asynchronous iterators. Examples are as at the prompt of ``python -m asyncio``; a program has them in a
     coroutine, below ``async with AsyncClient() as client:``.
 
@@ -74,7 +70,7 @@ class AsyncClient:
     token_file
         File that holds the token instead; read at every call, so that it may be rotated.
     timeout_s
-        Deadline of a call in seconds, > 0; every method takes its own. Streams have none unless given.
+        Deadline of a call in seconds, > 0; every method takes its own.
     channel_options
         gRPC channel options that win over ours.
 
@@ -357,44 +353,6 @@ class AsyncClient:
             encoding=encoding,  # type: ignore[arg-type]
         )
         return await self._call(self._links.IngestPages, request, timeout_s)
-
-    async def stream_pages(
-        self,
-        *,
-        crawl: str,
-        pages: AsyncIterable[common_pb2.Page],
-        policy: Policy | None = None,
-        encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
-        timeout_s: float | None = None,
-    ) -> AsyncIterator[scoring_pb2.StreamPagesResponse]:
-        """Send pages as they come and give their answers in order; leaving the loop ends the stream.
-
-        Cheaper than a call for each page. `pages` is read ahead of the answers, in a task of gRPC; the
-        server reads no more than it can take. No deadline unless one is given.
-
-        Examples
-        --------
-        >>> from linkscore import page
-        >>> client = AsyncClient("localhost:7411")
-        >>> async def coming():
-        ...     for n in range(3):
-        ...         yield page(url=f"http://a.org/{n}", body=b"<p>")
-        >>> [answer.request_id async for answer in client.stream_pages(crawl="books", pages=coming())]
-        [1, 2, 3]
-        """
-        count = itertools.count(1)
-        messages = (
-            stream_page(request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding)
-            async for page in pages
-        )
-        call = self._links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
-        try:
-            async for answer in call:
-                yield answer
-        except grpc.RpcError as e:
-            raise from_rpc_error(e) from e
-        finally:
-            call.cancel()
 
     async def classify_pages(
         self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
@@ -799,20 +757,26 @@ class AsyncClient:
         self,
         *,
         crawl: str,
-        batches: AsyncIterable[BrowseBatch] | Iterable[BrowseBatch],
-        timeout_s: float | None = None,
+        batch_id: str,
+        records: Iterable[browse_pb2.BrowseRecord] = (),
+        columns: browse_pb2.BrowseColumns | None = None,
+        hosts: Iterable[str] = (),
+        left_out: Mapping[str, int] | None = None,
+        timeout_s: float = 60.0,
     ) -> browse_pb2.ImportBrowseRecordsResponse:
-        """Send browse log records, (batch id, records) by (batch id, records); no deadline unless given.
+        """Send a batch of browse log records, as records or columns; `left_out` counts those you left out.
 
-        A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
+        A batch is taken in as a whole and once, so after an error send it again under its id.
         """
-        messages = async_browse_batches(crawl, batches)
-        try:
-            return await self._browse.ImportBrowseRecords(
-                messages, timeout=timeout_s, metadata=self._metadata()
-            )
-        except grpc.RpcError as e:
-            raise from_rpc_error(e) from e
+        request = browse_pb2.ImportBrowseRecordsRequest(
+            crawl=crawl_name(crawl),
+            batch_id=batch_id,
+            records=records,
+            columns=columns,
+            hosts=hosts,
+            left_out=left_out,
+        )
+        return await self._call(self._browse.ImportBrowseRecords, request, timeout_s)
 
     async def mine_site(
         self,
@@ -840,8 +804,8 @@ class AsyncClient:
         return await self._call(self._browse.MineSite, request, timeout_s)
 
     async def get_browse_stats(
-        self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
+        self, *, crawl: str, timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
-        """Say what a crawl holds of browse logs, and which of some batches it took in."""
-        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl), batch_ids=batch_ids)
+        """Say what a crawl holds of browse logs."""
+        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl))
         return await self._call(self._browse.GetBrowseStats, request, timeout_s)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,16 +15,13 @@ import grpc
 
 from linkscore import _channel
 from linkscore._requests import (
-    browse_batches,
     change_of,
     crawl_spec,
     problem_of,
-    stream_page,
     update_request,
 )
 from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
-    BrowseBatch,
     Buckets,
     Budget,
     CrawlOptions,
@@ -71,7 +67,7 @@ class Client:
     token_file
         File that holds the token instead; read at every call, so that it may be rotated.
     timeout_s
-        Deadline of a call in seconds, > 0; every method takes its own. Streams have none unless given.
+        Deadline of a call in seconds, > 0; every method takes its own.
     channel_options
         gRPC channel options that win over ours.
 
@@ -349,43 +345,6 @@ class Client:
             encoding=encoding,  # type: ignore[arg-type]
         )
         return self._call(self._links.IngestPages, request, timeout_s)
-
-    def stream_pages(
-        self,
-        *,
-        crawl: str,
-        pages: Iterable[common_pb2.Page],
-        policy: Policy | None = None,
-        encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
-        timeout_s: float | None = None,
-    ) -> Iterator[scoring_pb2.StreamPagesResponse]:
-        """Send pages as they come and give their answers in order; leaving the loop ends the stream.
-
-        Cheaper than a call for each page. `pages` is read ahead of the answers, in a thread of gRPC; the
-        server reads no more than it can take. No deadline unless one is given.
-
-        Examples
-        --------
-        >>> from linkscore import page
-        >>> client = Client("localhost:7411")
-        >>> def coming():
-        ...     for n in range(3):
-        ...         yield page(url=f"http://a.org/{n}", body=b"<p>")
-        >>> [answer.request_id for answer in client.stream_pages(crawl="books", pages=coming())]
-        [1, 2, 3]
-        """
-        count = itertools.count(1)
-        messages = (
-            stream_page(request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding)
-            for page in pages
-        )
-        call = self._links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
-        try:
-            yield from call
-        except grpc.RpcError as e:
-            raise from_rpc_error(e) from e
-        finally:
-            call.cancel()
 
     def classify_pages(
         self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
@@ -790,18 +749,26 @@ class Client:
         self,
         *,
         crawl: str,
-        batches: Iterable[BrowseBatch],
-        timeout_s: float | None = None,
+        batch_id: str,
+        records: Iterable[browse_pb2.BrowseRecord] = (),
+        columns: browse_pb2.BrowseColumns | None = None,
+        hosts: Iterable[str] = (),
+        left_out: Mapping[str, int] | None = None,
+        timeout_s: float = 60.0,
     ) -> browse_pb2.ImportBrowseRecordsResponse:
-        """Send browse log records, (batch id, records) by (batch id, records); no deadline unless given.
+        """Send a batch of browse log records, as records or columns; `left_out` counts those you left out.
 
-        A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
+        A batch is taken in as a whole and once, so after an error send it again under its id.
         """
-        messages = browse_batches(crawl, batches)
-        try:
-            return self._browse.ImportBrowseRecords(messages, timeout=timeout_s, metadata=self._metadata())
-        except grpc.RpcError as e:
-            raise from_rpc_error(e) from e
+        request = browse_pb2.ImportBrowseRecordsRequest(
+            crawl=crawl_name(crawl),
+            batch_id=batch_id,
+            records=records,
+            columns=columns,
+            hosts=hosts,
+            left_out=left_out,
+        )
+        return self._call(self._browse.ImportBrowseRecords, request, timeout_s)
 
     def mine_site(
         self,
@@ -829,8 +796,8 @@ class Client:
         return self._call(self._browse.MineSite, request, timeout_s)
 
     def get_browse_stats(
-        self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
+        self, *, crawl: str, timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
-        """Say what a crawl holds of browse logs, and which of some batches it took in."""
-        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl), batch_ids=batch_ids)
+        """Say what a crawl holds of browse logs."""
+        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl))
         return self._call(self._browse.GetBrowseStats, request, timeout_s)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
-from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -43,10 +42,6 @@ Example = str | tuple[str, bytes] | crawl_pb2.ExamplePage
 
 Sites = Iterable[str] | Mapping[str, int | None]
 """Hosts, or how many URLs of each host wait (None: enough)."""
-
-BrowseBatch = tuple[str, Iterable[browse_pb2.BrowseRecord]] | browse_pb2.ImportBrowseRecordsRequest
-"""Id and records of a batch, or the message."""
-
 
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400

@@ -9,7 +9,7 @@ A command has `call`, the arguments of that call, and perhaps `timeout_ms` (dead
 connect         target; token, token_file, timeout_ms; ca, cert,    {}, without asking the server; what was
                 key (paths of PEM files: TLS)                       connected before is closed
 ensure          crawl; policy (a name)                              {}
-ingest, stream  crawl, pages: url, final_url, status, body,         links: a list for each page, of url,
+ingest          crawl, pages: url, final_url, status, body,         links: a list for each page, of url,
                 body_bytes (make a body of so many), ticket         score, bucket, value, ticket, usable,
                                                                     in_scope
 failed          crawl, url, status, error, ticket                   {}

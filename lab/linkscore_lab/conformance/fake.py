@@ -10,7 +10,7 @@ import re
 import socket
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,10 +56,9 @@ class Seen:
     """One call as it arrived."""
 
     method: str
-    request: Any  # The message; of a stream, the first one
+    request: Any  # The message
     metadata: dict[str, str]  # Of the call, by lower-case key
     deadline_s: float | None  # Seconds left when it arrived; None without a deadline
-    messages: list[Any] = field(default_factory=list)  # All messages of a stream, as they come
     # Set when the call is over, given up by the client or answered
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -127,15 +126,8 @@ class FakeServer:
         return [call for call in self.calls if call.method == method]
 
     def _handler(self, method: Any) -> Any:
-        kinds = {
-            (False, False): (grpc.unary_unary_rpc_method_handler, self._unary),
-            (True, True): (grpc.stream_stream_rpc_method_handler, self._stream),
-        }
-        make, answer = kinds.get((method.client_streaming, method.server_streaming), (None, None))
-        if make is None or answer is None:
-            return grpc.stream_unary_rpc_method_handler(_refuse)
-        return make(
-            lambda request, context: answer(method.name, request, context),
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._unary(method.name, request, context),
             request_deserializer=message_factory.GetMessageClass(method.input_type).FromString,
             response_serializer=lambda message: message.SerializeToString(),
         )
@@ -144,14 +136,6 @@ class FakeServer:
         self._note(method, request, context)
         step = self._next(method, context)
         return step if isinstance(step, Message) else default_answer(method, request, context)
-
-    def _stream(self, method: str, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-        call: Seen | None = None
-        for request in requests:
-            call = call or self._note(method, request, context)
-            call.messages.append(request)
-            self._next(method, context)
-            yield scoring_pb2.StreamPagesResponse(request_id=request.request_id, result=_result(request.page))
 
     def _note(self, method: str, request: Any, context: grpc.ServicerContext) -> Seen:
         metadata = {key: str(value) for key, value in context.invocation_metadata()}
@@ -203,10 +187,6 @@ def _fail(step: Fail, context: grpc.ServicerContext) -> None:
     if step.raw_details:
         context.set_trailing_metadata((("grpc-status-details-bin", step.raw_details),))
     context.abort(step.code, step.message)
-
-
-def _refuse(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-    context.abort(grpc.StatusCode.UNIMPLEMENTED, "not played here")
 
 
 def _result(page: common_pb2.Page) -> scoring_pb2.PageResult:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,8 +54,7 @@ class Clients:
         """Call a method of the client; a blocking call is given up by closing its client."""
         if cancel_after_ms is not None:
             threading.Timer(cancel_after_ms / 1000, self._client.close).start()
-        answered = getattr(self._client, method)(**arguments)
-        return list(answered) if method == "stream_pages" else answered
+        return getattr(self._client, method)(**arguments)
 
     def close(self) -> None:
         """Close the client, if one is connected."""
@@ -79,10 +78,7 @@ class AsyncClients(Clients):
 
     def made_call(self, method: str, arguments: Command, cancel_after_ms: float | None) -> Any:
         async def call() -> Any:
-            if method == "stream_pages":
-                arguments["pages"] = _one_by_one(arguments["pages"])
-            made = getattr(self._client, method)(**arguments)
-            return [each async for each in made] if method == "stream_pages" else await made
+            return await getattr(self._client, method)(**arguments)
 
         async def call_and_give_up(after_s: float) -> Any:
             task = asyncio.create_task(call())
@@ -101,11 +97,6 @@ class AsyncClients(Clients):
         if self._client is not None:
             self._loop.run_until_complete(self._client.close())
             self._client = None
-
-
-async def _one_by_one(pages: list[common_pb2.Page]) -> AsyncIterator[common_pb2.Page]:
-    for each in pages:
-        yield each
 
 
 def _connection(command: Command) -> Command:
@@ -176,11 +167,6 @@ _CALLS = {
         "ingest_pages",
         lambda said: {"pages": list(map(_page, said["pages"]))},
         lambda got, said: {"links": [_links(each.links) for each in got.results]},
-    ),
-    "stream": Call(
-        "stream_pages",
-        lambda said: {"pages": list(map(_page, said["pages"]))},
-        lambda got, said: {"links": [_links(each.result.links) for each in got]},
     ),
     "failed": Call(
         "report_failure",

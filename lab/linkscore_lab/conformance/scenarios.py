@@ -10,9 +10,9 @@ script   a method, and its next step: `fail` (a code, `times` over), `status` (g
          `answer`, or `ticket_bytes` (an answer with a ticket of so many)
 call     of the driver, `with` arguments: `gives` (part of the answer), or `fails` (codes) and `error`
          (parts); `within_s` it ends, `until_s` it is tried again
-seen     a method, and of its calls: `times`, `requests`, `messages` (of a stream), `metadata` (`*` at the
-         end: any rest), `deadline_s` (null: none, or hours), `distinct` (values by path, none of them empty),
-         `bytes` (each has at least so many), `ended` (the server is told that they were given up)
+seen     a method, and of its calls: `times`, `requests`, `metadata` (`*` at the end: any rest), `deadline_s`
+         (null: none, or hours), `distinct` (values by path, none of them empty), `bytes` (each has at least
+         so many), `ended` (the server is told that they were given up)
 file     a name in the folder, and its `text`
 certify  a folder in the folder: an authority, and certificates it signed
 do       `stop` the server, have it `back`, `silence` the relay, `wait` for longer than a call may take
@@ -189,9 +189,6 @@ class _Trial:
             _holds(len(calls) == step["times"], f"{method} came {len(calls)} times, not {step['times']}")
         if "requests" in step:
             _fits(f"requests of {method}", [_plain(call.request) for call in calls], step["requests"])
-        messages = [message for call in calls for message in call.messages]
-        if "messages" in step:
-            _fits(f"messages of {method}", [_plain(message) for message in messages], step["messages"])
         for call in calls:
             for key, wanted in step.get("metadata", {}).items():
                 _fits(f"{key} of {method}", call.metadata.get(key), wanted)
@@ -204,8 +201,8 @@ class _Trial:
                 f"{method} has {call.request.ByteSize()} bytes",
             )
         for path, n in step.get("distinct", {}).items():
-            sent = messages or [call.request for call in calls]
-            values = [value for message in sent for value in _at(_plain(message), path.split("."))]
+            sent = [_plain(call.request) for call in calls]
+            values = [value for message in sent for value in _at(message, path.split("."))]
             _holds(
                 all(values) and len(set(values)) == n, f"{path} of {method}: {values}, expected {n} different"
             )

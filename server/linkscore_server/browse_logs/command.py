@@ -6,12 +6,9 @@ client's.
 
 from __future__ import annotations
 
-import inspect
-import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +20,6 @@ from rich.text import Text
 
 from linkscore import Client
 from linkscore.errors import NotFound
-from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection
 from linkscore_cli.errors import in_options
@@ -34,11 +30,7 @@ from linkscore_cli.policies import PolicyType
 if TYPE_CHECKING:  # duckdb only when a file is read
     from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog
 
-# A bound: the calls beside the import itself, which has no deadline, take milliseconds.
-_TIMEOUT_S = 60.0
-# A tenth of what GetBrowseStats takes.
-_IDS_AT_ONCE = 1_000
-_LOOK_S = 0.01  # between two looks whether a thread has read its batch; chosen, not measured
+_TIMEOUT_S = 60.0  # a bound: calls take milliseconds, a batch seconds
 _FORMATS = ("csv", "tsv", "json", "combined", "vhost_combined", "parquet")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -106,8 +98,8 @@ def import_logs(
         with connection.client(timeout_s=_TIMEOUT_S) as client:
             if create:
                 _create(client, crawl, policy)
-            upload = _Upload(client, crawl, cleaning, batch_records, Console(stderr=as_json))
-            imports = [upload.send(log) for log in logs]
+            console = Console(stderr=as_json)
+            imports = [_send(client, crawl, log, cleaning, batch_records, console) for log in logs]
     except InvalidInput as exc:
         raise click.ClickException(in_options([(p.field, p.rule) for p in exc.problems])) from exc
     except (LinkscoreError, duckdb.Error, OSError) as exc:
@@ -132,111 +124,35 @@ def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
     return {field: name for field, _, name in pairs}
 
 
-class _KnownBatches:
-    """Asks the server which batches of a file it has, a thousand at a time."""
+def _send(
+    client: Client, crawl: str, file: LogFile, cleaning: Cleaning, batch_records: int, console: Console
+) -> dict[str, Any]:
+    """Send a file, print and return what became of it; after an error the same command goes on from there."""
+    from linkscore_server.browse_logs import reading
 
-    def __init__(self, client: Client, crawl: str, prefix: str, batch_records: int) -> None:
-        self._client = client
-        self._crawl = crawl
-        self._prefix = prefix
-        self._step = batch_records
-        self._asked = 0
-        self._known: set[str] = set()
-        self.skipped = 0
-
-    def __call__(self, batch_id: str) -> bool:
-        """Say whether the server has a batch, and count it if so."""
-        begin = int(batch_id.rpartition("-")[2])
-        while begin >= self._asked * self._step:
-            numbers = range(self._asked, self._asked + _IDS_AT_ONCE)
-            ids = [f"{self._prefix}-{number * self._step}" for number in numbers]
-            answer = self._client.get_browse_stats(crawl=self._crawl, batch_ids=ids)
-            self._known = set(answer.imported_batch_ids)
-            self._asked += _IDS_AT_ONCE
-        self.skipped += batch_id in self._known
-        return batch_id in self._known
-
-
-class _Batches:
-    """The batches of a file on their way: counts what is sent, and keeps what stopped the reading."""
-
-    def __init__(
-        self, batches: Iterator[pb.ImportBrowseRecordsRequest], progress: Callable[[], None]
-    ) -> None:
-        self._batches = batches
-        self._progress = progress
-        self.left_out: Counter[str] = Counter()
-        self.error: Exception | None = None
-
-    def __iter__(self) -> Iterator[pb.ImportBrowseRecordsRequest]:
-        """Yield the batches; ends early if the file cannot be read on, which `error` says.
-
-        What gRPC runs in its own thread must not raise: the call would hang or hide the reason.
-        """
-        import duckdb
-
-        try:
-            for message in self._batches:
-                self.left_out.update(message.left_out)
-                self._progress()
-                yield message
-        except (duckdb.Error, OSError) as exc:
-            self.error = exc
-
-
-class _Upload:
-    """Sends files to a crawl, one after the other, and prints what became of each."""
-
-    def __init__(
-        self, client: Client, crawl: str, cleaning: Cleaning, batch_records: int, console: Console
-    ) -> None:
-        self._client = client
-        self._crawl = crawl
-        self._cleaning = cleaning
-        self._batch_records = batch_records
-        self._console = console
-
-    def send(self, file: LogFile) -> dict[str, Any]:
-        """Send a file, return what became of it; after an error the same command goes on from there."""
-        from linkscore_server.browse_logs import reading
-
-        size, answer = self._batch_records, pb.ImportBrowseRecordsResponse()
-        prefix = reading.fingerprint(file, self._cleaning, size)
-        known, read = _KnownBatches(self._client, self._crawl, prefix, size), reading.ReadLog()
-        batches = reading.batches_of(file, self._cleaning, read, is_known=known, batch_records=size)
-        with _ended(batches), _progress(file, read, self._console) as progress:
-            sent = _Batches(batches, progress)
-            messages = iter(sent)
-            if (first := next(messages, None)) is not None:  # an import of nothing is refused
-                answer = self._client.import_browse_records(
-                    crawl=self._crawl, batches=chain([first], messages)
-                )
+    read, left_out = reading.ReadLog(), Counter[str]()
+    visits = known = 0
+    batches = reading.batches_of(file, cleaning, read, batch_records=batch_records)
+    with closing(batches), _progress(file, read, console) as progress:
+        for batch in batches:
+            got = client.import_browse_records(
+                crawl=crawl, batch_id=batch.batch_id, columns=batch.columns, left_out=batch.left_out
+            )
+            left_out.update(batch.left_out if got.duplicate else got.left_out)
+            visits += got.visit_count
+            known += got.duplicate
             progress()
-        if sent.error is not None:
-            raise sent.error
-        left_out = read.left_out + (Counter(answer.left_out) - sent.left_out)
-        self._console.print(_summary(file.path, read, answer.visit_count, left_out, known.skipped))
-        for sample in read.samples:
-            self._console.print(Text(f"  a bad line, letters as a, digits as 9: {sample}"))
-        return {
-            "file": str(file.path),
-            "records": read.records,
-            "left_out": +left_out,
-            "visits": answer.visit_count,
-            "batches_known": known.skipped,
-            "bad_lines": read.samples,
-        }
-
-
-@contextmanager
-def _ended(batches: Generator[Any, None, None]) -> Iterator[None]:
-    """Let go of the file on leaving; gRPC's thread may be reading its next batch after a failure."""
-    try:
-        yield
-    finally:
-        while inspect.getgeneratorstate(batches) == inspect.GEN_RUNNING:
-            time.sleep(_LOOK_S)
-        batches.close()
+    console.print(_summary(file.path, read, visits, left_out, known))
+    for sample in read.samples:
+        console.print(Text(f"  a bad line, letters as a, digits as 9: {sample}"))
+    return {
+        "file": str(file.path),
+        "records": read.records,
+        "left_out": +left_out,
+        "visits": visits,
+        "batches_known": known,
+        "bad_lines": read.samples,
+    }
 
 
 @contextmanager

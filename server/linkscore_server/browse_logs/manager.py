@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
-from linkscore_server.browse_logs.staging import BatchLimits, staged
+from linkscore_server.browse_logs.staging import staged
 from linkscore_server.browse_logs.visits import SiteSpan, VisitQuery, Visits
 from linkscore_server.child_processes import child_processes
 from linkscore_server.crawls.actor import CrawlActor
@@ -43,6 +44,9 @@ FOLDER = "browse"
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
+
+_QUIET_S = 1.0
+"""Seconds after a batch of a crawl in which another one may come: then its sites are mined. Chosen."""
 
 _OUTCOMES = ("bad_line", "method", "status", "bot", "asset", "bad_url", "host", "repeat")
 """Rules by which records are left out, see `reading.RULES`: a sender's own reasons are one more in
@@ -124,12 +128,13 @@ class BrowseLogManager:
         self._settings = settings
         self._metrics = metrics
         self._clock = clock
-        self.limits = BatchLimits(settings.max_records_per_batch, foreign=settings.browse_referrers == "all")
+        self.keeps_foreign = settings.browse_referrers == "all"
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
         self._processes: ProcessPoolExecutor | None = None  # come with the first mining, go with the last
         self._running = 0
         self._mined_until_s = 0.0
         self._import_locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._last_batch_s: dict[str, float] = defaultdict(lambda: -math.inf)
         self._mining: dict[str, asyncio.Task[None]] = {}
         self._mine_again: set[str] = set()
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
@@ -159,7 +164,7 @@ class BrowseLogManager:
         self._thread.shutdown()
 
     async def take(
-        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
+        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest
     ) -> BrowseBatchImported | None:
         """Take in a batch; returns what became of it once it is durable, None if it was there already.
 
@@ -167,10 +172,10 @@ class BrowseLogManager:
         (`DiskFull` if that is why), CrawlClosed if the crawl takes nothing more.
         """
         self._registry.space.check()
-        return await tasks.kept(self._take(actor, message, hosts), "an import of browse logs", self._imports)
+        return await tasks.kept(self._take(actor, message), "an import of browse logs", self._imports)
 
     async def _take(
-        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
+        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest
     ) -> BrowseBatchImported | None:
         actor.use()
         name, batch_id = actor.key, message.batch_id
@@ -180,10 +185,11 @@ class BrowseLogManager:
                 await self._in_thread(store.show, batch_id)
                 return None
             event: BrowseBatchImported = await self._in_thread(
-                staged, message, hosts, store, actor.model.site_of, self.limits
+                staged, message, store, actor.model.site_of, self.keeps_foreign
             )
             await actor.submit(event)
             await self._in_thread(store.show, batch_id)
+        self._last_batch_s[name] = time.monotonic()
         for outcome, count in _by_label(event.counts).items():
             self._metrics.records.labels(outcome).inc(count)
         return event
@@ -255,6 +261,8 @@ class BrowseLogManager:
         actor.use()
         if not reading_policies(actor):
             return
+        while (wait_s := self._last_batch_s[actor.key] + _QUIET_S - time.monotonic()) > 0:
+            await asyncio.sleep(wait_s)
         spans = await self.spans(actor)
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
         from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine

@@ -368,10 +368,9 @@ def batches_of(
     cleaning: Cleaning,
     read: ReadLog,
     *,
-    is_known: Callable[[str], bool] = lambda batch_id: False,
     batch_records: int = BATCH_RECORDS,
 ) -> Generator[pb.ImportBrowseRecordsRequest, None, None]:
-    """Yield the batches of a file that are not known yet, in its order; `read` is kept up to date.
+    """Yield the batches of a file in its order; `read` is kept up to date.
 
     Raises duckdb.Error if the file cannot be read.
     """
@@ -394,8 +393,7 @@ def batches_of(
                 left_out["bad_line"] += _add_rejected(con, read)
             read.left_out.update(+left_out)
             message.left_out.update(+left_out)
-            if not is_known(message.batch_id):
-                yield message
+            yield message
             begin, rows = begin + max(len(rows), 1), following
 
 

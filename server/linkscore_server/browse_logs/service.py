@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
-from linkscore.v1 import common_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -42,10 +41,8 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
     MAX_BROWSE_SITES,
     choice_of,
-    invalid,
     parse_crawl,
     parse_site,
-    status,
 )
 from linkscore_server.services.sites import seeds_wanted
 from linkscore_server.settings import Settings
@@ -58,44 +55,30 @@ if TYPE_CHECKING:
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
-_MAX_BATCH_IDS = 10_000  # batch ids of one question: a bound
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     """Browse logs in, what was mined from them out."""
 
-    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager) -> None:
+    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager, most_records: int) -> None:
         self._registry = registry
         self._manager = manager
+        self._most_records = most_records
 
     async def ImportBrowseRecords(
-        self, requests: AsyncIterator[pb.ImportBrowseRecordsRequest], context: Any
+        self, request: pb.ImportBrowseRecordsRequest, context: Any
     ) -> pb.ImportBrowseRecordsResponse:
-        """Take in batches one after the other."""
-        response = pb.ImportBrowseRecordsResponse()
-        outcomes: Counter[str] = Counter()
-        actor: CrawlActor | None = None
-        async for message in requests:
-            if actor is None or message.crawl:
-                actor = await self._registry.open(parse_crawl(message.crawl))
-            said = response.batches.add(batch_id=message.batch_id).status
-            try:
-                check(message, self._manager.limits)
-            except InvalidInput as exc:
-                said.CopyFrom(invalid(exc))
-                continue
-            event = await self._manager.take(actor, message, message.hosts)
-            said.CopyFrom(
-                status(common_pb2.ITEM_CODE_DUPLICATE if event is None else common_pb2.ITEM_CODE_OK)
-            )
-            outcomes.update(event.counts if event is not None else {})
-        if actor is None:
-            raise InvalidInput("is required, in the form crawls/{crawl}", field="crawl", reason="REQUIRED")
+        """Take in a batch."""
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        check(request, self._most_records)
+        event = await self._manager.take(actor, request)
         self._manager.mine_later(actor)
-        response.record_count = outcomes.total()
-        response.visit_count = outcomes[""]
-        response.left_out.update(_left_out(outcomes))
-        return response
+        if event is None:
+            return pb.ImportBrowseRecordsResponse(duplicate=True)
+        counts = Counter(event.counts)
+        return pb.ImportBrowseRecordsResponse(
+            record_count=counts.total(), visit_count=counts[""], left_out=_left_out(counts)
+        )
 
     async def MineSite(self, request: pb.MineSiteRequest, context: Any) -> pb.MineSiteResponse:
         """Mine a site now."""
@@ -119,9 +102,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         self, request: pb.GetBrowseStatsRequest, context: Any
     ) -> pb.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs."""
-        if len(request.batch_ids) > _MAX_BATCH_IDS:
-            rule = f"must be at most {_MAX_BATCH_IDS}, got {len(request.batch_ids)}"
-            raise InvalidInput(rule, field="batch_ids")
         actor = await self._registry.open(parse_crawl(request.crawl))
         ledger, spans = actor.model.ledger, await self._manager.spans(actor)
         most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_BROWSE_SITES]
@@ -134,7 +114,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             batch_count=len(ledger.batches),
             visit_count=ledger.outcomes[""],
             left_out=_left_out(ledger.outcomes),
-            imported_batch_ids=[batch for batch in request.batch_ids if batch in ledger.batches],
         )
 
 
@@ -307,7 +286,7 @@ class BrowseLogs:
     ) -> None:
         self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
         self.seeds = CrawlSeeds(registry, self.manager)
-        self.service = BrowseLogService(registry, self.manager)
+        self.service = BrowseLogService(registry, self.manager, settings.max_records_per_batch)
 
     def recovered(self, shard: str, model: CrawlModel) -> None:
         """Publish the visits of batches that the log has, and drop the others."""

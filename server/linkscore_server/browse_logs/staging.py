@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,23 +29,15 @@ _RECORDS = """
         FROM flat)"""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """Most records of one batch, and whether referrers of other sites are kept."""
-
-    records: int
-    foreign: bool = False
-
-
-def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
+def check(message: pb.ImportBrowseRecordsRequest, most_records: int) -> None:
     """Check what is cheap to check of a batch; raises InvalidInput."""
     problems = []
     if not message.batch_id:
         problems.append(FieldProblem("batch_id", "is required", "REQUIRED"))
     if (size := len(message.batch_id.encode())) > MAX_BATCH_ID_BYTES:
         problems.append(FieldProblem("batch_id", f"must be at most {MAX_BATCH_ID_BYTES} bytes, got {size}"))
-    if (n := len(message.records) + len(message.columns.epoch_ms)) > limits.records:
-        rule = f"must be at most {limits.records} (max_records_per_batch), got {n}"
+    if (n := len(message.records) + len(message.columns.epoch_ms)) > most_records:
+        rule = f"must be at most {most_records} (max_records_per_batch), got {n}"
         problems.append(FieldProblem("records", rule))
     if (n := len(message.left_out)) > MAX_REASONS:
         problems.append(FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {n}"))
@@ -77,10 +68,9 @@ def _table_problems(table: pb.BrowseColumns) -> list[FieldProblem]:
 
 def staged(
     message: pb.ImportBrowseRecordsRequest,
-    hosts: Sequence[str],
     store: Visits,
     site_of: Callable[[str], str],
-    limits: BatchLimits,
+    foreign: bool,
 ) -> BrowseBatchImported:
     """Make the visits of a batch durable but unseen; returns the event that will show them.
 
@@ -92,9 +82,9 @@ def staged(
         message.batch_id,
         {"given": _rows(message.records), "flat": _table(message.columns)},
         _RECORDS,
-        rule_sql(hosts),
+        rule_sql(message.hosts),
         site_of=site_of,
-        foreign=limits.foreign,
+        foreign=foreign,
     )
     outcomes.update({name: count for name, count in message.left_out.items() if name and count})
     return BrowseBatchImported(message.batch_id, days, dict(outcomes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -19,6 +19,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
+from linkscore_server.browse_logs.staging import check
 from linkscore_server.front.parts import Groups, RoutedCrawl, gathered
 from linkscore_server.front.scatter_gather import events_in, without
 from linkscore_server.services import results, sites
@@ -126,20 +127,45 @@ async def get_browse_stats(
     for day in chain.from_iterable(got.days for got in answers):
         known = days.setdefault(day.start.seconds, browse_pb.BrowseDay(start=day.start))
         known.stored_bytes += day.stored_bytes
-    left_out: Counter[str] = Counter()
-    for got in answers:
-        left_out.update(got.left_out)
     found = sorted(
         chain.from_iterable(got.sites for got in answers), key=lambda site: (-site.visit_count, site.site)
     )
-    imported = set.intersection(*(set(got.imported_batch_ids) for got in answers))
     return browse_pb.GetBrowseStatsResponse(
         days=[days[start] for start in sorted(days)],
         sites=found[:MAX_BROWSE_SITES],
         batch_count=max(got.batch_count for got in answers),
         visit_count=sum(got.visit_count for got in answers),
-        left_out=left_out,
-        imported_batch_ids=[batch for batch in request.batch_ids if batch in imported],
+        left_out=_summed(got.left_out for got in answers),
+    )
+
+
+async def import_browse_records(
+    groups: Groups, request: browse_pb.ImportBrowseRecordsRequest
+) -> browse_pb.ImportBrowseRecordsResponse:
+    """Send every group the records of its sites: so each knows which batches there were."""
+    crawl, columns = groups.crawl, request.columns
+    check(request, groups.settings.max_records_per_batch)
+    parts = [browse_pb.ImportBrowseRecordsRequest(batch_id=request.batch_id) for _ in range(crawl.groups)]
+    for part in parts:
+        part.hosts.extend(request.hosts)
+    parts[0].left_out.update(request.left_out)
+    for record in request.records:
+        parts[crawl.group_of_url(record.url)].records.append(record)
+    group_of = [crawl.group_of_url(text) for text in columns.texts]
+    rows = zip(columns.epoch_ms, columns.clients, columns.urls, columns.referrers, strict=True)
+    for epoch_ms, client, url, referrer in rows:
+        own = parts[group_of[url]].columns
+        own.texts.extend(() if own.texts else columns.texts)
+        own.epoch_ms.append(epoch_ms)
+        own.clients.append(client)
+        own.urls.append(url)
+        own.referrers.append(referrer)
+    found = await gathered([groups.to(group, part) for group, part in enumerate(parts)])
+    return browse_pb.ImportBrowseRecordsResponse(
+        duplicate=all(got.duplicate for got in found),
+        record_count=sum(got.record_count for got in found),
+        visit_count=sum(got.visit_count for got in found),
+        left_out=_summed(got.left_out for got in found),
     )
 
 
@@ -284,6 +310,11 @@ def _bucket_part(
     return part
 
 
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """Return counts by name, added up."""
+    return sum(map(Counter, counts), Counter())
+
+
 def _rows_by_group(names: Sequence[str], group_of: Callable[[str], int]) -> dict[int, list[int]]:
     by_group: dict[int, list[int]] = {}
     for row, name in enumerate(names):
@@ -311,6 +342,7 @@ FAN_OUT: dict[str, Answer] = {
     "SiteModelService/ListSites": list_sites,
     "SiteModelService/SuggestSeeds": suggest_seeds,
     "BrowseLogService/GetBrowseStats": get_browse_stats,
+    "BrowseLogService/ImportBrowseRecords": import_browse_records,
     **dict.fromkeys(
         (
             "SiteModelService/GetSite",

@@ -95,10 +95,6 @@ class Front:
         if self.cluster is not None:
             await self.cluster.leave()
 
-    def drain(self) -> None:
-        """End streams once what they sent so far is answered."""
-        self.router.drain()
-
     async def close(self) -> None:
         """Stop, when no caller is left; others are answered what they asked before they were told."""
         if self._peer_server is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +15,6 @@ from grpc_status import rpc_status
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
-from linkscore_server import tasks
 from linkscore_server.front.questions import Questions
 from linkscore_server.services.contract import SERVICES
 from linkscore_server.services.errors import REQUEST_ID as KEY
@@ -55,10 +53,7 @@ class Owner(Protocol):
     """Answers for the shards that are its own. Errors are those that the call shall end with."""
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call of the contract, ``Service/Method``, to a request, or a stream of them, with one."""
-
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        """Answer a stream with a stream."""
+        """Answer a call of the contract, ``Service/Method``."""
 
     async def ask(self, question: str, **values: Any) -> Values:
         """Answer a question of `questions`."""
@@ -81,11 +76,6 @@ class LocalOwner:
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
         return await self._method(method)(request, context)
-
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        """See `Owner.stream`."""
-        found: AsyncGenerator[Any, None] = self._method(method)(requests, context)
-        return found
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
@@ -112,19 +102,9 @@ class Peer:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        begin = partial(self._method(method), **_meant_for(context))
-        if isinstance(request, AsyncIterator):
-            return await answer_of(lambda: _collected(begin(), request))
+        remaining_s = context.time_remaining() if context is not None else None
+        begin = partial(self._method(method), timeout=remaining_s, metadata=_metadata())
         return await answer_of(lambda: begin(request))
-
-    async def stream(
-        self, method: str, requests: AsyncIterator[Any], context: Any
-    ) -> AsyncGenerator[Any, None]:
-        """See `Owner.stream`."""
-        begin = partial(self._method(method), **_meant_for(context))
-        async with aclosing(_answers_of(begin, requests)) as answers:
-            async for answer in answers:
-                yield answer
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
@@ -243,61 +223,6 @@ async def answer_of(call: Callable[[], Any]) -> Any:
         raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
 
 
-async def _answers_of(begin: Callable[[], Any], requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
-    """Begin a stream, send its messages and yield its answers, or raise what it shall end with here."""
-    try:
-        call = begin()
-    except _CLOSED:  # as in `answer_of`
-        raise NotServing(_AWAY) from None
-    async with _sending(call, requests):
-        while (answer := await answer_of(call.read)) is not grpc.aio.EOF:
-            yield answer
-
-
-async def _collected(call: Any, requests: AsyncIterator[Any]) -> Any:
-    async with _sending(call, requests):
-        return await call
-
-
-@asynccontextmanager
-async def _sending(call: Any, requests: AsyncIterator[Any]) -> AsyncGenerator[None, None]:
-    """Send the messages of a call for as long as the context lasts.
-
-    gRPC would do so too, in a task that it leaves behind when the other process is gone.
-
-    Raises what the messages end with, if they do with an exception: it is why the call failed.
-    """
-    sending = tasks.awaited(_send(call, requests))
-    try:
-        yield
-    except Exception:
-        if sending.done() and not sending.cancelled() and (why := sending.exception()) is not None:
-            raise why from None
-        raise
-    finally:
-        call.cancel()
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
-
-
-async def _send(call: Any, requests: AsyncIterator[Any]) -> None:
-    try:
-        async for request in requests:
-            await call.write(request)
-        await call.done_writing()
-    except (grpc.aio.AioRpcError, asyncio.InvalidStateError, *_CLOSED):
-        pass  # the call has ended, and says how
-    except BaseException:
-        call.cancel()
-        raise
-
-
-def _meant_for(context: Any) -> dict[str, Any]:
-    """Return deadline and metadata of the call that is passed on."""
-    remaining_s = context.time_remaining() if context is not None else None
-    return {"timeout": remaining_s, "metadata": _metadata()}
-
-
 def _metadata() -> tuple[tuple[str, str], ...]:
     return ((KEY, request_id()),)
 
@@ -308,12 +233,7 @@ def _stub(channel: grpc.aio.Channel, name: str) -> Any:
     request, response = (
         message_factory.GetMessageClass(kind) for kind in (described.input_type, described.output_type)
     )
-    make = {
-        (False, False): channel.unary_unary,
-        (True, False): channel.stream_unary,
-        (True, True): channel.stream_stream,
-    }[described.client_streaming, described.server_streaming]
-    return make(
+    return channel.unary_unary(
         f"/{_PACKAGE}.{name}",
         request_serializer=request.SerializeToString,
         response_deserializer=response.FromString,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,7 @@ from google.rpc import error_details_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_scoring.errors import CorruptState
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.coordinator import CrawlCoordinator
@@ -22,11 +21,9 @@ from linkscore_server.front.owners import Owner, Owners
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
-from linkscore_server.front.streams import GroupedImport, GroupedStream, first_of, with_first
 from linkscore_server.services.contract import caller, crawl_in
 from linkscore_server.services.errors import Forwarded
 from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
-from linkscore_server.services.scoring import STREAM_WINDOW
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 
@@ -34,7 +31,6 @@ UPDATE = "CrawlService/UpdateCrawl"
 CHANGES = {"CrawlService/CreateCrawl", UPDATE, "CrawlService/DeleteCrawl"}
 _OF_ALL = {*CHANGES, "CrawlService/ListShards"}
 """Calls that more than the one who has the crawl takes part in."""
-_IMPORT = "BrowseLogService/ImportBrowseRecords"
 _DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
 
 
@@ -42,7 +38,7 @@ class Router:
     """Answers the calls of the contract by those who own what they are about.
 
     A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
-    itself. One about a crawl of several is taken apart by `scatter_gather`, `fan_out` and `streams`.
+    itself. One about a crawl of several is taken apart by `scatter_gather` and `fan_out`.
     """
 
     def __init__(
@@ -61,18 +57,10 @@ class Router:
         self._store = store
         self._domain_of = domain_of
         self._known: dict[str, RoutedCrawl] = {}
-        self._streams: set[GroupedStream] = set()
         self.coordinator = CrawlCoordinator(registry, owners, clock, self._read)
 
-    def drain(self) -> None:
-        """End streams over several groups once the pages they sent so far are answered."""
-        for stream in list(self._streams):
-            stream.drain()
-
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call that has one answer."""
-        if isinstance(request, AsyncIterator):
-            return await self._import(method, request, context)
+        """Answer a call."""
         name = crawl_in(method, request)
         if self._registry.has(name) and is_crawl_name(name) and method not in _OF_ALL:
             return await self._whole(name, method, request, context)
@@ -84,44 +72,6 @@ class Router:
         if method in CHANGES:
             return await self._change(method, name, request, context)
         return await self._routed(name, partial(self._answer, method, request, context))
-
-    async def stream(
-        self, method: str, requests: AsyncIterator[Any], context: Any
-    ) -> AsyncGenerator[Any, None]:
-        """Answer a stream of pages."""
-        first = await first_of(requests)
-        name = crawl_in(method, first) if first is not None else ""
-        crawl, owner = await self._routed(name, self._found)
-        if crawl is None:
-            async with aclosing(owner.stream(method, with_first(first, requests), context)) as responses:
-                async for response in responses:
-                    yield response
-            return
-        stream = GroupedStream(crawl, self._owners, context, STREAM_WINDOW)
-        self._streams.add(stream)
-        try:
-            async with aclosing(stream.answers(with_first(first, requests))) as responses:
-                async for response in responses:
-                    yield response
-        finally:
-            self._streams.discard(stream)
-
-    async def _import(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """Answer a stream of batches of browse logs; all are of the crawl that the first one names."""
-        first = await first_of(requests)
-        name = crawl_in(method, first) if first is not None else ""
-        crawl, owner = await self._routed(name, self._found)
-        if crawl is None:
-            return await owner.call(method, with_first(first, self._of_one(name, requests)), context)
-        return await GroupedImport(crawl, self._owners, context).answer(with_first(first, requests))
-
-    async def _of_one(self, name: str, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield batches; one of another crawl only if its visits are of this process and in one group too."""
-        async for request in requests:
-            other = crawl_in(_IMPORT, request)
-            if other not in ("", name) and not (self._registry.has(other) and is_crawl_name(other)):
-                raise InvalidInput("must be the crawl of the first message", field="crawl")
-            yield request
 
     async def _routed(self, name: str, do: Callable[[str], Any]) -> Any:
         """Do something with a crawl; if it is gone, and another one of its name is there, with that."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,11 +20,11 @@ from linkscore_server.services.errors import begin_request, status_of
 
 
 def servicers_of(answers: Any) -> dict[str, Any]:
-    """Return the services as gRPC takes them, all of whose calls somebody answers by `call` and `stream`."""
+    """Return the services as gRPC takes them, all of whose calls somebody answers by `call`."""
     return {
         name: SimpleNamespace(
             **{
-                method.name: _handler(answers, f"{name}/{method.name}", method)
+                method.name: _handler(answers, f"{name}/{method.name}")
                 for method in file.services_by_name[name].methods
             }
         )
@@ -33,16 +32,11 @@ def servicers_of(answers: Any) -> dict[str, Any]:
     }
 
 
-def _handler(answers: Any, name: str, method: Any) -> Any:
+def _handler(answers: Any, name: str) -> Any:
     async def answer(request: Any, context: Any) -> Any:
         return await answers.call(name, request, context)
 
-    async def stream(requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        async with aclosing(answers.stream(name, requests, context)) as responses:
-            async for response in responses:
-                yield response
-
-    return stream if method.server_streaming else answer
+    return answer
 
 
 class ForPeers:
@@ -62,18 +56,6 @@ class ForPeers:
         is_of_crawl = method == UPDATE and is_crawl_name(crawl_in(method, request))
         answers = self._router if is_of_crawl else self._local
         return await _answered(context, lambda: answers.call(method, request, context))
-
-    async def stream(
-        self, method: str, requests: AsyncIterator[Any], context: Any
-    ) -> AsyncGenerator[Any, None]:
-        """See `owners.Owner`."""
-        _begin(context)
-        try:
-            async with aclosing(self._local.stream(method, requests, context)) as responses:
-                async for response in responses:
-                    yield response
-        except Exception as exc:
-            await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
     async def _ask(self, raw: bytes, context: Any) -> Any:
         question, values = msgpack.unpackb(raw)

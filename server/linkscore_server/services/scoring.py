@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
-from linkscore_server.services.errors import NotServing, logged, without_frames
+from linkscore_server.services.errors import logged, without_frames
 from linkscore_server.services.messages import (
     check_count,
     check_most,
@@ -52,7 +52,6 @@ from linkscore_server.turns import Queue, Turns
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
 _Statuses = list[common_pb2.ItemStatus]
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
@@ -62,7 +61,6 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 # Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
 # seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
-STREAM_WINDOW = 32  # pages of one stream that are processed at a time; chosen, not measured
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
 _UNREADABLE = ("CORRUPT_BODY", "BODY_TOO_LARGE")  # reasons of a page whose fetch has failed
@@ -85,14 +83,8 @@ class LinkScoringService:
         self._metrics, self._clock, self._watch = metrics, clock, watch
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
-        self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
         self.revisits = Revisits(registry, metrics, clock)
-
-    def drain(self) -> None:
-        """End open streams once the pages they sent so far are answered."""
-        for feeding in list(self._streams):
-            feeding.cancel()
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
@@ -100,26 +92,6 @@ class LinkScoringService:
         check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
         self._registry.check_room()
         return await self._ingest_all(actor, request, choice, encode, context)
-
-    async def StreamPages(
-        self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
-    ) -> AsyncIterator[pb.StreamPagesResponse]:
-        """Take in pages as they come; at most `STREAM_WINDOW` are in work, answers keep the order."""
-        answers: _Answers = asyncio.Queue()
-        slots = asyncio.Semaphore(STREAM_WINDOW)
-        feeding = tasks.awaited(self._feed(requests, answers, slots, context))
-        self._streams.add(feeding)
-        try:
-            while (answer := await answers.get()) is not None:
-                yield await answer
-                slots.release()
-            await asyncio.wait([feeding])
-            if feeding.cancelled():
-                raise NotServing("the server drains, open the stream again")
-            feeding.result()
-        finally:
-            self._streams.discard(feeding)
-            feeding.cancel()
 
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
@@ -316,30 +288,6 @@ class LinkScoringService:
                 result.status.CopyFrom(event)
         return answer
 
-    async def _ingest(
-        self,
-        actor: CrawlActor,
-        request: pb.StreamPagesRequest,
-        choice: PolicyChoice | None,
-        encode: str,
-        context: Any,
-        options: ParseOptions,
-        ahead: ReadAhead,
-    ) -> pb.StreamPagesResponse:
-        """Take in the page of one message of a stream."""
-        answer = pb.StreamPagesResponse(
-            request_id=request.request_id, policy=(choice or actor.model.config.policy).name
-        )
-        with await self._turns.of_call(actor.model.config.name, is_patient=True) as queue:
-            parsed = await self._parsed(actor, request.page, options, ahead, context, queue)
-        if isinstance(parsed, PageFetched):
-            await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-            [outcome, *_] = await actor.submit_all(_with_others(actor.model, parsed))
-            self._add_result(answer.result, actor, parsed, outcome, choice, encode)
-        else:
-            answer.result.status.CopyFrom(parsed)
-        return answer
-
     async def _parsed(
         self,
         actor: CrawlActor,
@@ -414,33 +362,6 @@ class LinkScoringService:
             _log.warning(
                 "%s: %s learns a part of the site again, it has changed", outcome.site, outcome.policy
             )
-
-    async def _feed(
-        self,
-        requests: AsyncIterator[pb.StreamPagesRequest],
-        answers: _Answers,
-        slots: asyncio.Semaphore,
-        context: Any,
-    ) -> None:
-        """Start a page for every message as slots come free; None ends the answers."""
-        first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
-        crawl = ""
-        try:
-            async for request in requests:
-                crawl = crawl or request.crawl
-                first = first or await self.resolve(request)
-                if request.crawl not in ("", crawl):  # by its name: another one may be of another process
-                    raise InvalidInput("must be the crawl of the first message", field="crawl")
-                self._registry.check_room()
-                await slots.acquire()
-                options = ParseOptions.of(first[0].model.config)
-                # here and not beside others, so that pages are taken in in the order of the stream
-                [ahead] = await self._parser.read_ahead([request.page], options, context)
-                page = self._ingest(first[0], request, *first[1:], context, options, ahead)
-                answers.put_nowait(tasks.awaited(page))
-                del request, ahead, page  # the next message may be long in coming
-        finally:
-            answers.put_nowait(None)
 
     def _classify(
         self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, ahead: ReadAhead

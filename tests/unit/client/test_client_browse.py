@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -19,14 +19,12 @@ RECORD = pb.BrowseRecord(client_id="c", url="http://a.org/")
 class FakeBrowseLogs(pb_grpc.BrowseLogServiceServicer):
     """Answers what it was sent, or refuses a crawl named `gone`."""
 
-    def ImportBrowseRecords(self, requests, context):
-        answer = pb.ImportBrowseRecordsResponse()
-        for request in requests:
-            if request.crawl == "crawls/gone":
-                context.abort(grpc.StatusCode.NOT_FOUND, "no such crawl")
-            answer.batches.add(batch_id=f"{request.crawl} {request.batch_id}")
-            answer.record_count += len(request.records) + len(request.columns.epoch_ms)
-        return answer
+    def ImportBrowseRecords(self, request, context):
+        if request.crawl == "crawls/gone":
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such crawl")
+        said = f"{request.crawl} {request.batch_id} {list(request.hosts)}"
+        count = len(request.records) + len(request.columns.epoch_ms)
+        return pb.ImportBrowseRecordsResponse(record_count=count, left_out={said: 1, **request.left_out})
 
     def MineSite(self, request, context):
         labels = [f"{label.url}={label.is_news}" for label in request.news_labels]
@@ -34,7 +32,7 @@ class FakeBrowseLogs(pb_grpc.BrowseLogServiceServicer):
         return pb.MineSiteResponse(policies=[pb.MinedPolicy(summary=summary)])
 
     def GetBrowseStats(self, request, context):
-        return pb.GetBrowseStatsResponse(imported_batch_ids=[request.crawl, *request.batch_ids])
+        return pb.GetBrowseStatsResponse(left_out={request.crawl: 1})
 
 
 @pytest.fixture
@@ -47,10 +45,13 @@ def target() -> Iterator[str]:
     server.stop(None).wait()
 
 
-BATCHES = [
-    ("1", [RECORD, RECORD]),
-    pb.ImportBrowseRecordsRequest(batch_id="2", columns=pb.BrowseColumns(epoch_ms=[1])),
-]
+BATCH = {
+    "batch_id": "1",
+    "records": [RECORD, RECORD],
+    "columns": pb.BrowseColumns(epoch_ms=[1]),
+    "hosts": ["a.org"],
+    "left_out": {"mine": 4},
+}
 SUMMARY = "crawls/news/sites/a.org%3A81 30 1.5 ['http://a.org/=True', 'http://a.org/b=False']"
 MINING = {
     "crawl": "news",
@@ -61,29 +62,18 @@ MINING = {
 }
 
 
-def test_the_blocking_client_sends_batches_as_pairs_and_as_messages(target: str) -> None:
+def test_the_blocking_client_sends_a_batch(target: str) -> None:
     with Client(target) as client:
-        got = client.import_browse_records(crawl="news", batches=BATCHES)
-        assert [batch.batch_id for batch in got.batches] == ["crawls/news 1", "crawls/news 2"]
-        assert got.record_count == 3
+        got = client.import_browse_records(crawl="news", **BATCH)
+        assert (got.record_count, dict(got.left_out)) == (3, {"crawls/news 1 ['a.org']": 1, "mine": 4})
         assert client.mine_site(**MINING).policies[0].summary == SUMMARY
-        stats = client.get_browse_stats(crawl="news", batch_ids=["1"])
-        assert list(stats.imported_batch_ids) == ["crawls/news", "1"]
+        assert dict(client.get_browse_stats(crawl="news").left_out) == {"crawls/news": 1}
         with pytest.raises(err.NotFound):
-            client.import_browse_records(crawl="gone", batches=BATCHES)
+            client.import_browse_records(crawl="gone", **BATCH)
 
 
-async def test_the_asyncio_client_sends_batches_of_any_iterable(target: str) -> None:
-    async def later() -> AsyncIterator[object]:
-        for batch in BATCHES:
-            yield batch
-
+async def test_the_asyncio_client_does_so_too(target: str) -> None:
     async with AsyncClient(target) as client:
-        for batches in (BATCHES, later()):
-            got = await client.import_browse_records(crawl="news", batches=batches)  # type: ignore[arg-type]
-            assert [batch.batch_id for batch in got.batches] == ["crawls/news 1", "crawls/news 2"]
+        assert (await client.import_browse_records(crawl="news", **BATCH)).record_count == 3
         assert (await client.mine_site(**MINING)).policies[0].summary == SUMMARY
-        stats = await client.get_browse_stats(crawl="news", batch_ids=["1"])
-        assert list(stats.imported_batch_ids) == ["crawls/news", "1"]
-        with pytest.raises(err.NotFound):
-            await client.import_browse_records(crawl="gone", batches=BATCHES)
+        assert dict((await client.get_browse_stats(crawl="news")).left_out) == {"crawls/news": 1}

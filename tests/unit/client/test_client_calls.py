@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import grpc
 import pytest
 
 from linkscore import Client, page
 from linkscore import errors as err
-from linkscore._channel import STREAMS
 from linkscore.messages import CrawlOptions
 from linkscore.v1 import (
-    browse_log_service_pb2,
     common_pb2,
-    inspection_service_pb2,
     link_scoring_service_pb2,
-    site_model_service_pb2,
 )
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from support.fake_linkscore import FakeLinkscore
@@ -149,22 +144,3 @@ def test_ensure_says_what_it_cannot_change(client: Client) -> None:
 def test_ensure_takes_what_is_there_where_nothing_else_was_asked_for(client: Client) -> None:
     assert client.ensure_crawl(crawl="there", groups=0, learn=crawl_pb2.LEARN_ALWAYS).seed == 3
     assert client.ensure_crawl(crawl="there", seed=3, scope=crawl_pb2.CRAWL_SCOPE_HOST).seed == 3
-
-
-def test_streams_are_not_tried_again(client: Client, fake: FakeLinkscore) -> None:
-    fake.failures["StreamPages"] = [grpc.StatusCode.UNAVAILABLE] * 9
-    with pytest.raises(err.Unavailable):
-        list(client.stream_pages(crawl="news", pages=[page(url="http://s/", body=HTML)]))
-    assert fake.calls["StreamPages"] == 1
-
-
-def test_every_stream_of_the_contract_is_known_as_one() -> None:
-    files = (link_scoring_service_pb2, crawl_pb2, browse_log_service_pb2, inspection_service_pb2)
-    methods = [
-        (service.full_name, method.name)
-        for file in (*files, site_model_service_pb2)
-        for service in file.DESCRIPTOR.services_by_name.values()
-        for method in service.methods
-        if method.client_streaming or method.server_streaming
-    ]
-    assert sorted(methods) == sorted(STREAMS)

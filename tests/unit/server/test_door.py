@@ -14,7 +14,6 @@ import pytest
 
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore_server.door import Arrivals, BytesInWork
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
@@ -249,21 +248,3 @@ async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(
     assert b"OVERLOADED" in context.trailers[0][1]
     labels = {"method": "CrawlService/GetCrawl"}
     assert metrics.registry.get_sample_value("linkscore_calls_shed_total", labels) == 1
-
-
-async def test_messages_of_a_stream_count_until_their_answers() -> None:
-    room = BytesInWork(1_000)
-
-    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
-        first, second = await anext(requests), await anext(requests)
-        assert room.used == 2 * len(raw)
-        yield first
-        assert room.used == len(raw)
-        yield second
-
-    raw = links_pb.StreamPagesRequest(crawl="crawls/life").SerializeToString()
-    kind = links_pb.StreamPagesRequest
-    handler = grpc.stream_stream_rpc_method_handler(answers, kind.FromString, kind.SerializeToString)
-    wrapped = await intercepted(door(room=room), handler, "LinkScoringService/StreamPages")
-    assert len([answer async for answer in wrapped.stream_stream(Sent(raw, raw), Context())]) == 2
-    assert room.used == 0

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -121,9 +120,6 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 	case "ingest":
 		results, err := crawl.Ingest(ctx, pages(c.Pages)...)
 		return map[string]any{"links": linksOf(results)}, err
-	case "stream":
-		results, err := d.streamed(ctx, crawl.Name, pages(c.Pages))
-		return map[string]any{"links": linksOf(results)}, err
 	case "failed":
 		return none, crawl.Failed(ctx, c.URL, c.Status, c.Error, ticket)
 	case "rank":
@@ -164,36 +160,6 @@ func connected(c command) (*linkscore.Client, error) {
 		options = append(options, linkscore.WithTLS(config))
 	}
 	return linkscore.New(c.Target, options...)
-}
-
-// streamed sends pages as a stream, all of them before the last answer is read.
-func (d *driver) streamed(ctx context.Context, crawl string, pages []linkscore.Page) (results []linkscore.Result, err error) {
-	stream, err := d.client.Links.StreamPages(ctx)
-	if err != nil {
-		return nil, linkscore.FromGRPC(err)
-	}
-	go func() { // an error of sending is read by whoever receives
-		for i, page := range pages {
-			request := &pb.StreamPagesRequest{RequestId: uint64(i + 1), Page: page.Message()}
-			if i == 0 {
-				request.Crawl = crawl
-			}
-			if stream.Send(request) != nil {
-				return
-			}
-		}
-		_ = stream.CloseSend()
-	}()
-	for {
-		answer, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return results, nil
-		}
-		if err != nil {
-			return nil, linkscore.FromGRPC(err)
-		}
-		results = append(results, linkscore.Result{Links: linkscore.Rows(answer.GetResult().GetLinks())})
-	}
 }
 
 func pages(said []page) []linkscore.Page {

@@ -2,7 +2,6 @@ import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
-from linkscore.v1 import common_pb2 as _common_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -68,16 +67,8 @@ class ImportBrowseRecordsRequest(_message.Message):
     columns: BrowseColumns
     def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., hosts: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Mapping[str, int]] = ..., columns: _Optional[_Union[BrowseColumns, _Mapping]] = ...) -> None: ...
 
-class BrowseBatchStatus(_message.Message):
-    __slots__ = ("batch_id", "status")
-    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    batch_id: str
-    status: _common_pb2.ItemStatus
-    def __init__(self, batch_id: _Optional[str] = ..., status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ...) -> None: ...
-
 class ImportBrowseRecordsResponse(_message.Message):
-    __slots__ = ("batches", "record_count", "visit_count", "left_out")
+    __slots__ = ("duplicate", "record_count", "visit_count", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -85,15 +76,15 @@ class ImportBrowseRecordsResponse(_message.Message):
         key: str
         value: int
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
-    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
     RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
-    batches: _containers.RepeatedCompositeFieldContainer[BrowseBatchStatus]
+    duplicate: bool
     record_count: int
     visit_count: int
     left_out: _containers.ScalarMap[str, int]
-    def __init__(self, batches: _Optional[_Iterable[_Union[BrowseBatchStatus, _Mapping]]] = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    def __init__(self, duplicate: bool = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class NewsLabel(_message.Message):
     __slots__ = ("url", "is_news")
@@ -142,12 +133,10 @@ class MineSiteResponse(_message.Message):
     def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policies: _Optional[_Iterable[_Union[MinedPolicy, _Mapping]]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsRequest(_message.Message):
-    __slots__ = ("crawl", "batch_ids")
+    __slots__ = ("crawl",)
     CRAWL_FIELD_NUMBER: _ClassVar[int]
-    BATCH_IDS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
-    batch_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, crawl: _Optional[str] = ..., batch_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ...) -> None: ...
 
 class BrowseDay(_message.Message):
     __slots__ = ("start", "stored_bytes")
@@ -174,7 +163,7 @@ class BrowseSite(_message.Message):
     def __init__(self, site: _Optional[str] = ..., visit_count: _Optional[int] = ..., first_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_days: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsResponse(_message.Message):
-    __slots__ = ("days", "sites", "batch_count", "visit_count", "left_out", "imported_batch_ids")
+    __slots__ = ("days", "sites", "batch_count", "visit_count", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -187,11 +176,9 @@ class GetBrowseStatsResponse(_message.Message):
     BATCH_COUNT_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
-    IMPORTED_BATCH_IDS_FIELD_NUMBER: _ClassVar[int]
     days: _containers.RepeatedCompositeFieldContainer[BrowseDay]
     sites: _containers.RepeatedCompositeFieldContainer[BrowseSite]
     batch_count: int
     visit_count: int
     left_out: _containers.ScalarMap[str, int]
-    imported_batch_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, days: _Optional[_Iterable[_Union[BrowseDay, _Mapping]]] = ..., sites: _Optional[_Iterable[_Union[BrowseSite, _Mapping]]] = ..., batch_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ..., imported_batch_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, days: _Optional[_Iterable[_Union[BrowseDay, _Mapping]]] = ..., sites: _Optional[_Iterable[_Union[BrowseSite, _Mapping]]] = ..., batch_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...

@@ -35,7 +35,7 @@ class BrowseLogServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.ImportBrowseRecords = channel.stream_unary(
+        self.ImportBrowseRecords = channel.unary_unary(
                 '/linkscore.v1.BrowseLogService/ImportBrowseRecords',
                 request_serializer=linkscore_dot_v1_dot_browse__log__service__pb2.ImportBrowseRecordsRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_browse__log__service__pb2.ImportBrowseRecordsResponse.FromString,
@@ -56,10 +56,10 @@ class BrowseLogServiceServicer(object):
     """Takes in browse logs and mines them.
     """
 
-    def ImportBrowseRecords(self, request_iterator, context):
-        """Takes in records, batch by batch; answers when all of them are durable. A batch counts as a whole or not at all, and
-        once: send it again under its id after a broken call. Sites with enough new days are mined afterwards, beside the
-        request path, if a policy of the crawl reads logs.
+    def ImportBrowseRecords(self, request, context):
+        """Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
+        under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
+        path, if a policy of the crawl reads logs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -82,7 +82,7 @@ class BrowseLogServiceServicer(object):
 
 def add_BrowseLogServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'ImportBrowseRecords': grpc.stream_unary_rpc_method_handler(
+            'ImportBrowseRecords': grpc.unary_unary_rpc_method_handler(
                     servicer.ImportBrowseRecords,
                     request_deserializer=linkscore_dot_v1_dot_browse__log__service__pb2.ImportBrowseRecordsRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_browse__log__service__pb2.ImportBrowseRecordsResponse.SerializeToString,
@@ -110,7 +110,7 @@ class BrowseLogService(object):
     """
 
     @staticmethod
-    def ImportBrowseRecords(request_iterator,
+    def ImportBrowseRecords(request,
             target,
             options=(),
             channel_credentials=None,
@@ -120,8 +120,8 @@ class BrowseLogService(object):
             wait_for_ready=None,
             timeout=None,
             metadata=None):
-        return grpc.experimental.stream_unary(
-            request_iterator,
+        return grpc.experimental.unary_unary(
+            request,
             target,
             '/linkscore.v1.BrowseLogService/ImportBrowseRecords',
             linkscore_dot_v1_dot_browse__log__service__pb2.ImportBrowseRecordsRequest.SerializeToString,

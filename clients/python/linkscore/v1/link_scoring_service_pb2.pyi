@@ -128,30 +128,6 @@ class IngestPagesResponse(_message.Message):
     policy: str
     def __init__(self, results: _Optional[_Iterable[_Union[PageResult, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...
 
-class StreamPagesRequest(_message.Message):
-    __slots__ = ("crawl", "request_id", "page", "encoding", "policy")
-    CRAWL_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    PAGE_FIELD_NUMBER: _ClassVar[int]
-    ENCODING_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    crawl: str
-    request_id: int
-    page: _common_pb2.Page
-    encoding: _common_pb2.PriorityEncoding
-    policy: _policy_pb2.PolicySpec
-    def __init__(self, crawl: _Optional[str] = ..., request_id: _Optional[int] = ..., page: _Optional[_Union[_common_pb2.Page, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
-
-class StreamPagesResponse(_message.Message):
-    __slots__ = ("request_id", "result", "policy")
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    RESULT_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    request_id: int
-    result: PageResult
-    policy: str
-    def __init__(self, request_id: _Optional[int] = ..., result: _Optional[_Union[PageResult, _Mapping]] = ..., policy: _Optional[str] = ...) -> None: ...
-
 class ClassifyPagesRequest(_message.Message):
     __slots__ = ("crawl", "pages")
     CRAWL_FIELD_NUMBER: _ClassVar[int]

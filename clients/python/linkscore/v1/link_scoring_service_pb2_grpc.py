@@ -40,11 +40,6 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.FromString,
                 _registered_method=True)
-        self.StreamPages = channel.stream_stream(
-                '/linkscore.v1.LinkScoringService/StreamPages',
-                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesResponse.FromString,
-                _registered_method=True)
         self.ClassifyPages = channel.unary_unary(
                 '/linkscore.v1.LinkScoringService/ClassifyPages',
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesRequest.SerializeToString,
@@ -94,14 +89,6 @@ class LinkScoringServiceServicer(object):
     def IngestPages(self, request, context):
         """Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
         is a per-item status; the others count. At most 500 pages a call.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def StreamPages(self, request_iterator, context):
-        """IngestPages as a pipelined stream: one page a message, answered in order. Flow control is gRPC's; the server keeps
-        a bounded number of pages in work.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -177,11 +164,6 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.SerializeToString,
             ),
-            'StreamPages': grpc.stream_stream_rpc_method_handler(
-                    servicer.StreamPages,
-                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesResponse.SerializeToString,
-            ),
             'ClassifyPages': grpc.unary_unary_rpc_method_handler(
                     servicer.ClassifyPages,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesRequest.FromString,
@@ -251,33 +233,6 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/IngestPages',
             linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def StreamPages(request_iterator,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.stream_stream(
-            request_iterator,
-            target,
-            '/linkscore.v1.LinkScoringService/StreamPages',
-            linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesRequest.SerializeToString,
-            linkscore_dot_v1_dot_link__scoring__service__pb2.StreamPagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

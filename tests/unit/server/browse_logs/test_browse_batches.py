@@ -10,11 +10,11 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.reading import Cleaning, ReadLog, batches_of, log_file
-from linkscore_server.browse_logs.staging import BatchLimits, check, staged
+from linkscore_server.browse_logs.staging import check, staged
 from linkscore_server.browse_logs.visits import VisitQuery, Visits
 from support.browse_logs.visit_logs import DAY, ROWS, SITE, as_json, row
 
-LIMITS = BatchLimits(records=10)
+MOST = records = 10
 QUESTION = VisitQuery(SITE, DAY, 2, 500)
 
 
@@ -44,7 +44,7 @@ def test_rows_and_columns_mean_the_same(tmp_path: Path) -> None:
     (columns,) = by_columns(tmp_path / "a.jsonl")
     store, events, transits = Visits(), [], []
     for message in (by_rows(), columns):
-        event = staged(message, [], store, host_of, LIMITS)
+        event = staged(message, store, host_of, False)
         store.show(message.batch_id)
         events.append((event.days, event.counts))
         transits.append(store.counts(QUESTION).transits.tolist())
@@ -57,18 +57,18 @@ def test_what_the_sender_left_out_is_counted_with_the_rest() -> None:
     message = pb.ImportBrowseRecordsRequest(
         batch_id="1", records=[record(ROWS[0])], left_out={"bot": 3, "": 9}
     )
-    assert staged(message, [], Visits(), host_of, LIMITS).counts == {"": 1, "bot": 3}
+    assert staged(message, Visits(), host_of, False).counts == {"": 1, "bot": 3}
 
 
 def test_a_record_without_time_is_a_bad_line() -> None:
     message = pb.ImportBrowseRecordsRequest(
         batch_id="1", records=[pb.BrowseRecord(client_id="c", url="http://a.org/")]
     )
-    assert staged(message, [], Visits(), host_of, LIMITS).counts == {"bad_line": 1}
+    assert staged(message, Visits(), host_of, False).counts == {"bad_line": 1}
 
 
 def test_an_empty_batch_is_fine() -> None:
-    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), [], Visits(), host_of, LIMITS)
+    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), Visits(), host_of, False)
     assert (event.days, event.counts) == ({}, {})
 
 
@@ -91,7 +91,7 @@ COLUMNS = {"texts": ["c", "u"], "epoch_ms": [1], "clients": [0], "urls": [1], "r
 def test_what_is_wrong_with_a_batch_is_named(message: dict[str, object], field: str) -> None:
     request = pb.ImportBrowseRecordsRequest(**{"batch_id": "1", **message})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput) as caught:
-        check(request, LIMITS)
+        check(request, MOST)
     assert [problem.field for problem in caught.value.problems] == [field]
 
 
@@ -101,13 +101,6 @@ def test_a_file_is_cut_into_the_same_batches_each_time(tmp_path: Path) -> None:
     assert by_columns(tmp_path / "b.jsonl", batch_records=4) == first
     other = by_columns(tmp_path / "a.jsonl", batch_records=3)
     assert not {m.batch_id for m in first} & {m.batch_id for m in other}
-
-
-def test_batches_that_are_there_already_are_not_made_again(tmp_path: Path) -> None:
-    first, second = by_columns(tmp_path / "a.jsonl", batch_records=4)
-    assert by_columns(tmp_path / "a.jsonl", batch_records=4, is_known={first.batch_id}.__contains__) == [
-        second
-    ]
 
 
 def test_reading_counts_what_it_leaves_out_and_bad_lines(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Server:
         """Take batches in, and return the windows that were mined because of it."""
         actor, before = await self.app.registry.open("c"), len(self.jobs)
         for message in batches:
-            await self.browse_logs.take(actor, message, [])
+            await self.browse_logs.take(actor, message)
         self.browse_logs.mine_later(actor)
         await self.browse_logs.idle()
         return [(counts.first_day - DAY, counts.n_days) for counts, *_ in self.jobs[before:]]

@@ -39,7 +39,7 @@ async def test_an_import_is_refused_by_name(tmp_path: Path) -> None:
         app.registry.space.look()
         record = pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id="b")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await server.browse.ImportBrowseRecords(iter([record]))
+            await server.browse.ImportBrowseRecords(record)
     await app.stop()
     told = Refusal(caught.value)
     assert (told.code, told.reason, told.retry_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "DISK_FULL", 5.0)

@@ -15,13 +15,12 @@ from linkscore_server.front.router import CHANGES
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.services.contract import RPCS
 
-STREAMS = {"LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"}
 OF_NO_GROUP = {"CrawlService/ListShards"}
 
 
 def test_calls_about_a_crawl_are_taken_apart_somewhere() -> None:
     about_a_crawl = {name for name, rpc in RPCS.items() if rpc.crawl}
-    routed = {*FAN_OUT, *SCATTER_GATHER, *CHANGES, *STREAMS, *OF_NO_GROUP}
+    routed = {*FAN_OUT, *SCATTER_GATHER, *CHANGES, *OF_NO_GROUP}
     assert about_a_crawl - routed == set()
     assert routed - about_a_crawl == set()
 

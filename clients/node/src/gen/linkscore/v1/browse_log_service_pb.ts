@@ -8,15 +8,13 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { ItemStatus } from "./common_pb.js";
-import { file_linkscore_v1_common } from "./common_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file linkscore/v1/browse_log_service.proto.
  */
 export const file_linkscore_v1_browse_log_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSJiCg1Ccm93c2VDb2x1bW5zEg0KBXRleHRzGAEgAygJEhAKCGVwb2NoX21zGAIgAygDEg8KB2NsaWVudHMYAyADKA0SDAoEdXJscxgEIAMoDRIRCglyZWZlcnJlcnMYBSADKA0ioAIKGkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEhAKCGJhdGNoX2lkGAIgASgJEisKB3JlY29yZHMYAyADKAsyGi5saW5rc2NvcmUudjEuQnJvd3NlUmVjb3JkEg0KBWhvc3RzGAQgAygJEkcKCGxlZnRfb3V0GAUgAygLMjUubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0LkxlZnRPdXRFbnRyeRIsCgdjb2x1bW5zGAYgASgLMhsubGlua3Njb3JlLnYxLkJyb3dzZUNvbHVtbnMaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiTwoRQnJvd3NlQmF0Y2hTdGF0dXMSEAoIYmF0Y2hfaWQYASABKAkSKAoGc3RhdHVzGAIgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMi9AEKG0ltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRIwCgdiYXRjaGVzGAEgAygLMh8ubGlua3Njb3JlLnYxLkJyb3dzZUJhdGNoU3RhdHVzEhQKDHJlY29yZF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJICghsZWZ0X291dBgEIAMoCzI2LmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIikKCU5ld3NMYWJlbBILCgN1cmwYASABKAkSDwoHaXNfbmV3cxgCIAEoCCJ6Cg9NaW5lU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgt3aW5kb3dfZGF5cxgCIAEoDRIsCgtuZXdzX2xhYmVscxgDIAMoCzIXLmxpbmtzY29yZS52MS5OZXdzTGFiZWwSFgoObmV3c190aHJlc2hvbGQYBCABKAEiLgoLTWluZWRQb2xpY3kSDgoGcG9saWN5GAEgASgJEg8KB3N1bW1hcnkYAiABKAki9AEKEE1pbmVTaXRlUmVzcG9uc2USMAoMd2luZG93X3N0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3aW5kb3dfZGF5cxgCIAEoDRITCgt2aXNpdF9jb3VudBgDIAEoBBISCgpwYWdlX2NvdW50GAQgASgEEisKCHBvbGljaWVzGAUgAygLMhkubGlua3Njb3JlLnYxLk1pbmVkUG9saWN5EisKCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDmxlZnRfb3V0X2NvdW50GAcgASgEIjkKFUdldEJyb3dzZVN0YXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCgliYXRjaF9pZHMYAiADKAkiTAoJQnJvd3NlRGF5EikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZWRfYnl0ZXMYAiABKAQi0QEKCkJyb3dzZVNpdGUSDAoEc2l0ZRgBIAEoCRITCgt2aXNpdF9jb3VudBgCIAEoBBItCglmaXJzdF9kYXkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGxhc3RfZGF5GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttaW5lZF9zdGFydBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbWluZWRfZGF5cxgGIAEoDSKjAgoWR2V0QnJvd3NlU3RhdHNSZXNwb25zZRIlCgRkYXlzGAEgAygLMhcubGlua3Njb3JlLnYxLkJyb3dzZURheRInCgVzaXRlcxgCIAMoCzIYLmxpbmtzY29yZS52MS5Ccm93c2VTaXRlEhMKC2JhdGNoX2NvdW50GAMgASgEEhMKC3Zpc2l0X2NvdW50GAQgASgEEkMKCGxlZnRfb3V0GAUgAygLMjEubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVzcG9uc2UuTGVmdE91dEVudHJ5EhoKEmltcG9ydGVkX2JhdGNoX2lkcxgGIAMoCRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ATKoAgoQQnJvd3NlTG9nU2VydmljZRJsChNJbXBvcnRCcm93c2VSZWNvcmRzEigubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0GikubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZSgBEkkKCE1pbmVTaXRlEh0ubGlua3Njb3JlLnYxLk1pbmVTaXRlUmVxdWVzdBoeLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlc3BvbnNlElsKDkdldEJyb3dzZVN0YXRzEiMubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVxdWVzdBokLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_linkscore_v1_common]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSJiCg1Ccm93c2VDb2x1bW5zEg0KBXRleHRzGAEgAygJEhAKCGVwb2NoX21zGAIgAygDEg8KB2NsaWVudHMYAyADKA0SDAoEdXJscxgEIAMoDRIRCglyZWZlcnJlcnMYBSADKA0ioAIKGkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEhAKCGJhdGNoX2lkGAIgASgJEisKB3JlY29yZHMYAyADKAsyGi5saW5rc2NvcmUudjEuQnJvd3NlUmVjb3JkEg0KBWhvc3RzGAQgAygJEkcKCGxlZnRfb3V0GAUgAygLMjUubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0LkxlZnRPdXRFbnRyeRIsCgdjb2x1bW5zGAYgASgLMhsubGlua3Njb3JlLnYxLkJyb3dzZUNvbHVtbnMaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEi1QEKG0ltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRIRCglkdXBsaWNhdGUYASABKAgSFAoMcmVjb3JkX2NvdW50GAIgASgEEhMKC3Zpc2l0X2NvdW50GAMgASgEEkgKCGxlZnRfb3V0GAQgAygLMjYubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZS5MZWZ0T3V0RW50cnkaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiKQoJTmV3c0xhYmVsEgsKA3VybBgBIAEoCRIPCgdpc19uZXdzGAIgASgIInoKD01pbmVTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC3dpbmRvd19kYXlzGAIgASgNEiwKC25ld3NfbGFiZWxzGAMgAygLMhcubGlua3Njb3JlLnYxLk5ld3NMYWJlbBIWCg5uZXdzX3RocmVzaG9sZBgEIAEoASIuCgtNaW5lZFBvbGljeRIOCgZwb2xpY3kYASABKAkSDwoHc3VtbWFyeRgCIAEoCSL0AQoQTWluZVNpdGVSZXNwb25zZRIwCgx3aW5kb3dfc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3dpbmRvd19kYXlzGAIgASgNEhMKC3Zpc2l0X2NvdW50GAMgASgEEhIKCnBhZ2VfY291bnQYBCABKAQSKwoIcG9saWNpZXMYBSADKAsyGS5saW5rc2NvcmUudjEuTWluZWRQb2xpY3kSKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFgoObGVmdF9vdXRfY291bnQYByABKAQiJgoVR2V0QnJvd3NlU3RhdHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJIkwKCUJyb3dzZURheRIpCgVzdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVkX2J5dGVzGAIgASgEItEBCgpCcm93c2VTaXRlEgwKBHNpdGUYASABKAkSEwoLdmlzaXRfY291bnQYAiABKAQSLQoJZmlyc3RfZGF5GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghsYXN0X2RheRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbWluZWRfc3RhcnQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1pbmVkX2RheXMYBiABKA0ihwIKFkdldEJyb3dzZVN0YXRzUmVzcG9uc2USJQoEZGF5cxgBIAMoCzIXLmxpbmtzY29yZS52MS5Ccm93c2VEYXkSJwoFc2l0ZXMYAiADKAsyGC5saW5rc2NvcmUudjEuQnJvd3NlU2l0ZRITCgtiYXRjaF9jb3VudBgDIAEoBBITCgt2aXNpdF9jb3VudBgEIAEoBBJDCghsZWZ0X291dBgFIAMoCzIxLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlLkxlZnRPdXRFbnRyeRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ATKmAgoQQnJvd3NlTG9nU2VydmljZRJqChNJbXBvcnRCcm93c2VSZWNvcmRzEigubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0GikubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRJJCghNaW5lU2l0ZRIdLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlcXVlc3QaHi5saW5rc2NvcmUudjEuTWluZVNpdGVSZXNwb25zZRJbCg5HZXRCcm93c2VTdGF0cxIjLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1JlcXVlc3QaJC5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * One request of a page, as a server, a proxy or a browser logged it.
@@ -141,13 +139,13 @@ export const BrowseColumnsSchema: GenMessage<BrowseColumns> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_browse_log_service, 1);
 
 /**
- * One batch of records.
+ * Request of ImportBrowseRecords: one batch of records.
  *
  * @generated from message linkscore.v1.ImportBrowseRecordsRequest
  */
 export type ImportBrowseRecordsRequest = Message<"linkscore.v1.ImportBrowseRecordsRequest"> & {
   /**
-   * Resource name `crawls/{crawl}`. Required in the first message; later ones may leave it out.
+   * Resource name `crawls/{crawl}`. Required.
    *
    * @generated from field: string crawl = 1;
    */
@@ -197,48 +195,20 @@ export const ImportBrowseRecordsRequestSchema: GenMessage<ImportBrowseRecordsReq
   messageDesc(file_linkscore_v1_browse_log_service, 2);
 
 /**
- * What became of one batch.
- *
- * @generated from message linkscore.v1.BrowseBatchStatus
- */
-export type BrowseBatchStatus = Message<"linkscore.v1.BrowseBatchStatus"> & {
-  /**
-   * Its id.
-   *
-   * @generated from field: string batch_id = 1;
-   */
-  batchId: string;
-
-  /**
-   * OK, DUPLICATE, or INVALID with the reasons; of an invalid batch nothing was taken in.
-   *
-   * @generated from field: linkscore.v1.ItemStatus status = 2;
-   */
-  status?: ItemStatus | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.BrowseBatchStatus.
- * Use `create(BrowseBatchStatusSchema)` to create a new message.
- */
-export const BrowseBatchStatusSchema: GenMessage<BrowseBatchStatus> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 3);
-
-/**
  * Response of ImportBrowseRecords.
  *
  * @generated from message linkscore.v1.ImportBrowseRecordsResponse
  */
 export type ImportBrowseRecordsResponse = Message<"linkscore.v1.ImportBrowseRecordsResponse"> & {
   /**
-   * Batches in input order.
+   * The crawl had the batch already: nothing was taken in, and the counts are 0.
    *
-   * @generated from field: repeated linkscore.v1.BrowseBatchStatus batches = 1;
+   * @generated from field: bool duplicate = 1;
    */
-  batches: BrowseBatchStatus[];
+  duplicate: boolean;
 
   /**
-   * Records of the batches that were OK, those their sender left out included.
+   * Records of the batch, those its sender left out included.
    *
    * @generated from field: uint64 record_count = 2;
    */
@@ -264,7 +234,7 @@ export type ImportBrowseRecordsResponse = Message<"linkscore.v1.ImportBrowseReco
  * Use `create(ImportBrowseRecordsResponseSchema)` to create a new message.
  */
 export const ImportBrowseRecordsResponseSchema: GenMessage<ImportBrowseRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 4);
+  messageDesc(file_linkscore_v1_browse_log_service, 3);
 
 /**
  * A page that somebody looked at.
@@ -292,7 +262,7 @@ export type NewsLabel = Message<"linkscore.v1.NewsLabel"> & {
  * Use `create(NewsLabelSchema)` to create a new message.
  */
 export const NewsLabelSchema: GenMessage<NewsLabel> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 5);
+  messageDesc(file_linkscore_v1_browse_log_service, 4);
 
 /**
  * Request of MineSite.
@@ -335,7 +305,7 @@ export type MineSiteRequest = Message<"linkscore.v1.MineSiteRequest"> & {
  * Use `create(MineSiteRequestSchema)` to create a new message.
  */
 export const MineSiteRequestSchema: GenMessage<MineSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 6);
+  messageDesc(file_linkscore_v1_browse_log_service, 5);
 
 /**
  * What one policy goes by after a mining.
@@ -363,7 +333,7 @@ export type MinedPolicy = Message<"linkscore.v1.MinedPolicy"> & {
  * Use `create(MinedPolicySchema)` to create a new message.
  */
 export const MinedPolicySchema: GenMessage<MinedPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 7);
+  messageDesc(file_linkscore_v1_browse_log_service, 6);
 
 /**
  * Response of MineSite.
@@ -427,7 +397,7 @@ export type MineSiteResponse = Message<"linkscore.v1.MineSiteResponse"> & {
  * Use `create(MineSiteResponseSchema)` to create a new message.
  */
 export const MineSiteResponseSchema: GenMessage<MineSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 8);
+  messageDesc(file_linkscore_v1_browse_log_service, 7);
 
 /**
  * Request of GetBrowseStats.
@@ -441,13 +411,6 @@ export type GetBrowseStatsRequest = Message<"linkscore.v1.GetBrowseStatsRequest"
    * @generated from field: string crawl = 1;
    */
   crawl: string;
-
-  /**
-   * Batches to ask about, at most 10,000.
-   *
-   * @generated from field: repeated string batch_ids = 2;
-   */
-  batchIds: string[];
 };
 
 /**
@@ -455,7 +418,7 @@ export type GetBrowseStatsRequest = Message<"linkscore.v1.GetBrowseStatsRequest"
  * Use `create(GetBrowseStatsRequestSchema)` to create a new message.
  */
 export const GetBrowseStatsRequestSchema: GenMessage<GetBrowseStatsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 9);
+  messageDesc(file_linkscore_v1_browse_log_service, 8);
 
 /**
  * What is stored of one day.
@@ -483,7 +446,7 @@ export type BrowseDay = Message<"linkscore.v1.BrowseDay"> & {
  * Use `create(BrowseDaySchema)` to create a new message.
  */
 export const BrowseDaySchema: GenMessage<BrowseDay> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 10);
+  messageDesc(file_linkscore_v1_browse_log_service, 9);
 
 /**
  * What is stored of one site.
@@ -539,7 +502,7 @@ export type BrowseSite = Message<"linkscore.v1.BrowseSite"> & {
  * Use `create(BrowseSiteSchema)` to create a new message.
  */
 export const BrowseSiteSchema: GenMessage<BrowseSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 11);
+  messageDesc(file_linkscore_v1_browse_log_service, 10);
 
 /**
  * Response of GetBrowseStats.
@@ -581,13 +544,6 @@ export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsRespons
    * @generated from field: map<string, uint64> left_out = 5;
    */
   leftOut: { [key: string]: bigint };
-
-  /**
-   * Those of the batches asked about that were taken in.
-   *
-   * @generated from field: repeated string imported_batch_ids = 6;
-   */
-  importedBatchIds: string[];
 };
 
 /**
@@ -595,7 +551,7 @@ export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsRespons
  * Use `create(GetBrowseStatsResponseSchema)` to create a new message.
  */
 export const GetBrowseStatsResponseSchema: GenMessage<GetBrowseStatsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 12);
+  messageDesc(file_linkscore_v1_browse_log_service, 11);
 
 /**
  * Takes in browse logs and mines them.
@@ -604,14 +560,14 @@ export const GetBrowseStatsResponseSchema: GenMessage<GetBrowseStatsResponse> = 
  */
 export const BrowseLogService: GenService<{
   /**
-   * Takes in records, batch by batch; answers when all of them are durable. A batch counts as a whole or not at all, and
-   * once: send it again under its id after a broken call. Sites with enough new days are mined afterwards, beside the
-   * request path, if a policy of the crawl reads logs.
+   * Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
+   * under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
+   * path, if a policy of the crawl reads logs.
    *
    * @generated from rpc linkscore.v1.BrowseLogService.ImportBrowseRecords
    */
   importBrowseRecords: {
-    methodKind: "client_streaming";
+    methodKind: "unary";
     input: typeof ImportBrowseRecordsRequestSchema;
     output: typeof ImportBrowseRecordsResponseSchema;
   },

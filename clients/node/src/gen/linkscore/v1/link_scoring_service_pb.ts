@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKCAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQFCCAoGX3dvcmRzQgoKCF9tZWFuaW5nQgkKB19sZW5ndGgiwQUKClBhZ2VSZXN1bHQSKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSDAoEc2l0ZRgCIAEoCRIPCgdjbHVzdGVyGAMgASgJEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRInCgVsaW5rcxgFIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhMKC25vdmVsX2NoYXJzGAYgASgNEjIKC3N1Z2dlc3Rpb25zGAcgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIRCglldmVudF9zZXEYCCABKAQSFgoObW9kZWxfcmV2aXNpb24YCSABKAQSKgoIcmVzY29yZWQYCiABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIQCghsZWFybmluZxgLIAEoCBIRCgl0aHJlYWRfaWQYDCABKAkSKQoJcGFnZV90eXBlGA0gASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlEhYKCXJlbGV2YW5jZRgOIAEoAUgAiAEBEjUKD3JlbGV2YW5jZV9wYXJ0cxgPIAEoCzIcLmxpbmtzY29yZS52MS5SZWxldmFuY2VQYXJ0cxIzCg9uZXh0X2ZldGNoX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2NoYW5nZV9yYXRlGBEgASgBSAGIAQESGgoNY2hhbmdlZF9zaGFyZRgSIAEoAUgCiAEBEigKCHN0YW5kaW5nGBQgASgLMhYubGlua3Njb3JlLnYxLlN0YW5kaW5nEhUKDXJlc2VydmVkX3VzZXMYFiADKAlCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAki1AEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgSDwoHZXhwbGFpbhgGIAEoCCK9AQoSU2NvcmVMaW5rc1Jlc3BvbnNlEicKBWxpbmtzGAEgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSDgoGcG9saWN5GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIRCglldmVudF9zZXEYBCABKAQSMwoMZXhwbGFuYXRpb25zGAUgAygLMh0ubGlua3Njb3JlLnYxLkxpbmtFeHBsYW5hdGlvbiI+Cg5CdWNrZXRJbkZsaWdodBIOCgZidWNrZXQYASABKAkSEgoFY291bnQYAiABKA1IAIgBAUIICgZfY291bnQizgEKElJhbmtCdWNrZXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIPCgdidWNrZXRzGAIgAygJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNEgkKAW4YBSABKA0SDwoHd2FpdGluZxgGIAMoDRIvCglpbl9mbGlnaHQYByADKAsyHC5saW5rc2NvcmUudjEuQnVja2V0SW5GbGlnaHQSDAoEZmlsbBgIIAEoCCKPAQoTUmFua0J1Y2tldHNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDgoGcG9saWN5GAMgASgJEhEKCWV2ZW50X3NlcRgEIAEoBBIMCgR1cmxzGAUgAygNEigKCGRlY2lzaW9uGAYgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uIj0KC1dhaXRpbmdTaXRlEgwKBHNpdGUYASABKAkSFAoHd2FpdGluZxgCIAEoDUgAiAEBQgoKCF93YWl0aW5nIqABChBSYW5rU2l0ZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKBXNpdGVzGAIgAygLMhkubGlua3Njb3JlLnYxLldhaXRpbmdTaXRlEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEg4KAW4YBCABKA1IAIgBARITCgttYXhfcmVzdWx0cxgFIAEoDUIECgJfbiJ3ChFSYW5rU2l0ZXNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDAoEdXJscxgDIAMoDRISCgpkcmF3X3Byb2JzGAQgAygBEg4KBnBvbGljeRgFIAEoCRIRCglldmVudF9zZXEYBiABKAQitQEKCEZlZWRiYWNrEhAKCGV2ZW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZ0aWNrZXQYAyABKAwSEAoGcmV3YXJkGAQgASgBSAASFAoKaXRlbV9jb3VudBgFIAEoDUgAEhIKCHJlbGV2YW50GAYgASgISAASMwoPZXh0cmFjdGlvbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAkiwAIKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRItCgtza2lwX3JlYXNvbhgKIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh0KFWR1cGxpY2F0ZV9wcm9iYWJpbGl0eRgLIAEoASJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0imgEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SEwoLYW5jaG9yX3RleHQYBiABKAkSDQoFdGl0bGUYByABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBEgwKBGV0YWcYCCABKAkSFQoNbGFzdF9tb2RpZmllZBgJIAEoCRIkCgRraW5kGAogASgOMhYubGlua3Njb3JlLnYxLlBhZ2VLaW5kIp4BChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEEhgKEGtub3duX3BhZ2VfY291bnQYBSABKAQiZAoUTm90aWZ5Q2hhbmdlZFJlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEdXJscxgCIAMoCRIvCgtjaGFuZ2VfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoMTm90aWNlU3RhdHVzEiwKB291dGNvbWUYASABKA4yGy5saW5rc2NvcmUudjEuTm90aWNlT3V0Y29tZRIsCghwcm9ibGVtcxgCIAMoCzIaLmxpbmtzY29yZS52MS5GaWVsZFByb2JsZW0iRQoVTm90aWZ5Q2hhbmdlZFJlc3BvbnNlEiwKCHN0YXR1c2VzGAEgAygLMhoubGlua3Njb3JlLnYxLk5vdGljZVN0YXR1cyp7Cg1SZXZpc2l0UmVhc29uEh4KGlJFVklTSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVWSVNJVF9SRUFTT05fU1RBTEUQARIWChJSRVZJU0lUX1JFQVNPTl9IVUIQAhIYChRSRVZJU0lUX1JFQVNPTl9DSEVDSxADKp4BCg1Ob3RpY2VPdXRjb21lEh4KGk5PVElDRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUTk9USUNFX09VVENPTUVfTk9URUQQARIbChdOT1RJQ0VfT1VUQ09NRV9SRVBFQVRFRBACEhoKFk5PVElDRV9PVVRDT01FX1VOS05PV04QAxIaChZOT1RJQ0VfT1VUQ09NRV9JTlZBTElEEAQy+wYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJWCgtTdHJlYW1QYWdlcxIgLmxpbmtzY29yZS52MS5TdHJlYW1QYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXNwb25zZSgBMAESWAoNQ2xhc3NpZnlQYWdlcxIiLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVxdWVzdBojLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVzcG9uc2USTwoKU2NvcmVMaW5rcxIfLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVxdWVzdBogLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVzcG9uc2USUgoLUmFua0J1Y2tldHMSIC5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVzcG9uc2USTAoJUmFua1NpdGVzEh4ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVzcG9uc2USWwoOUmVwb3J0RmVlZGJhY2sSIy5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXF1ZXN0GiQubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USXgoPU3VnZ2VzdEV4YW1wbGVzEiQubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QaJS5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USVQoMUmFua1JldmlzaXRzEiEubGlua3Njb3JlLnYxLlJhbmtSZXZpc2l0c1JlcXVlc3QaIi5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVzcG9uc2USWAoNTm90aWZ5Q2hhbmdlZBIiLmxpbmtzY29yZS52MS5Ob3RpZnlDaGFuZ2VkUmVxdWVzdBojLmxpbmtzY29yZS52MS5Ob3RpZnlDaGFuZ2VkUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKCAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQFCCAoGX3dvcmRzQgoKCF9tZWFuaW5nQgkKB19sZW5ndGgiwQUKClBhZ2VSZXN1bHQSKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSDAoEc2l0ZRgCIAEoCRIPCgdjbHVzdGVyGAMgASgJEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRInCgVsaW5rcxgFIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhMKC25vdmVsX2NoYXJzGAYgASgNEjIKC3N1Z2dlc3Rpb25zGAcgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIRCglldmVudF9zZXEYCCABKAQSFgoObW9kZWxfcmV2aXNpb24YCSABKAQSKgoIcmVzY29yZWQYCiABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIQCghsZWFybmluZxgLIAEoCBIRCgl0aHJlYWRfaWQYDCABKAkSKQoJcGFnZV90eXBlGA0gASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlEhYKCXJlbGV2YW5jZRgOIAEoAUgAiAEBEjUKD3JlbGV2YW5jZV9wYXJ0cxgPIAEoCzIcLmxpbmtzY29yZS52MS5SZWxldmFuY2VQYXJ0cxIzCg9uZXh0X2ZldGNoX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2NoYW5nZV9yYXRlGBEgASgBSAGIAQESGgoNY2hhbmdlZF9zaGFyZRgSIAEoAUgCiAEBEigKCHN0YW5kaW5nGBQgASgLMhYubGlua3Njb3JlLnYxLlN0YW5kaW5nEhUKDXJlc2VydmVkX3VzZXMYFiADKAlCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAki1AEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgSDwoHZXhwbGFpbhgGIAEoCCK9AQoSU2NvcmVMaW5rc1Jlc3BvbnNlEicKBWxpbmtzGAEgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSDgoGcG9saWN5GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIRCglldmVudF9zZXEYBCABKAQSMwoMZXhwbGFuYXRpb25zGAUgAygLMh0ubGlua3Njb3JlLnYxLkxpbmtFeHBsYW5hdGlvbiI+Cg5CdWNrZXRJbkZsaWdodBIOCgZidWNrZXQYASABKAkSEgoFY291bnQYAiABKA1IAIgBAUIICgZfY291bnQizgEKElJhbmtCdWNrZXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIPCgdidWNrZXRzGAIgAygJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNEgkKAW4YBSABKA0SDwoHd2FpdGluZxgGIAMoDRIvCglpbl9mbGlnaHQYByADKAsyHC5saW5rc2NvcmUudjEuQnVja2V0SW5GbGlnaHQSDAoEZmlsbBgIIAEoCCKPAQoTUmFua0J1Y2tldHNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDgoGcG9saWN5GAMgASgJEhEKCWV2ZW50X3NlcRgEIAEoBBIMCgR1cmxzGAUgAygNEigKCGRlY2lzaW9uGAYgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uIj0KC1dhaXRpbmdTaXRlEgwKBHNpdGUYASABKAkSFAoHd2FpdGluZxgCIAEoDUgAiAEBQgoKCF93YWl0aW5nIqABChBSYW5rU2l0ZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKBXNpdGVzGAIgAygLMhkubGlua3Njb3JlLnYxLldhaXRpbmdTaXRlEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEg4KAW4YBCABKA1IAIgBARITCgttYXhfcmVzdWx0cxgFIAEoDUIECgJfbiJ3ChFSYW5rU2l0ZXNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDAoEdXJscxgDIAMoDRISCgpkcmF3X3Byb2JzGAQgAygBEg4KBnBvbGljeRgFIAEoCRIRCglldmVudF9zZXEYBiABKAQitQEKCEZlZWRiYWNrEhAKCGV2ZW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZ0aWNrZXQYAyABKAwSEAoGcmV3YXJkGAQgASgBSAASFAoKaXRlbV9jb3VudBgFIAEoDUgAEhIKCHJlbGV2YW50GAYgASgISAASMwoPZXh0cmFjdGlvbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAkiwAIKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRItCgtza2lwX3JlYXNvbhgKIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh0KFWR1cGxpY2F0ZV9wcm9iYWJpbGl0eRgLIAEoASJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0imgEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SEwoLYW5jaG9yX3RleHQYBiABKAkSDQoFdGl0bGUYByABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBEgwKBGV0YWcYCCABKAkSFQoNbGFzdF9tb2RpZmllZBgJIAEoCRIkCgRraW5kGAogASgOMhYubGlua3Njb3JlLnYxLlBhZ2VLaW5kIp4BChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEEhgKEGtub3duX3BhZ2VfY291bnQYBSABKAQiZAoUTm90aWZ5Q2hhbmdlZFJlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEdXJscxgCIAMoCRIvCgtjaGFuZ2VfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoMTm90aWNlU3RhdHVzEiwKB291dGNvbWUYASABKA4yGy5saW5rc2NvcmUudjEuTm90aWNlT3V0Y29tZRIsCghwcm9ibGVtcxgCIAMoCzIaLmxpbmtzY29yZS52MS5GaWVsZFByb2JsZW0iRQoVTm90aWZ5Q2hhbmdlZFJlc3BvbnNlEiwKCHN0YXR1c2VzGAEgAygLMhoubGlua3Njb3JlLnYxLk5vdGljZVN0YXR1cyp7Cg1SZXZpc2l0UmVhc29uEh4KGlJFVklTSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVWSVNJVF9SRUFTT05fU1RBTEUQARIWChJSRVZJU0lUX1JFQVNPTl9IVUIQAhIYChRSRVZJU0lUX1JFQVNPTl9DSEVDSxADKp4BCg1Ob3RpY2VPdXRjb21lEh4KGk5PVElDRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUTk9USUNFX09VVENPTUVfTk9URUQQARIbChdOT1RJQ0VfT1VUQ09NRV9SRVBFQVRFRBACEhoKFk5PVElDRV9PVVRDT01FX1VOS05PV04QAxIaChZOT1RJQ0VfT1VUQ09NRV9JTlZBTElEEAQyowYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJYCg1DbGFzc2lmeVBhZ2VzEiIubGlua3Njb3JlLnYxLkNsYXNzaWZ5UGFnZXNSZXF1ZXN0GiMubGlua3Njb3JlLnYxLkNsYXNzaWZ5UGFnZXNSZXNwb25zZRJPCgpTY29yZUxpbmtzEh8ubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXF1ZXN0GiAubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXNwb25zZRJSCgtSYW5rQnVja2V0cxIgLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1JlcXVlc3QaIS5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXNwb25zZRJMCglSYW5rU2l0ZXMSHi5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXNwb25zZRJbCg5SZXBvcnRGZWVkYmFjaxIjLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1JlcXVlc3QaJC5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXNwb25zZRJeCg9TdWdnZXN0RXhhbXBsZXMSJC5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVxdWVzdBolLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXNwb25zZRJVCgxSYW5rUmV2aXNpdHMSIS5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5SYW5rUmV2aXNpdHNSZXNwb25zZRJYCg1Ob3RpZnlDaGFuZ2VkEiIubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXF1ZXN0GiMubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -349,90 +349,6 @@ export const IngestPagesResponseSchema: GenMessage<IngestPagesResponse> = /*@__P
   messageDesc(file_linkscore_v1_link_scoring_service, 4);
 
 /**
- * Request of StreamPages.
- *
- * @generated from message linkscore.v1.StreamPagesRequest
- */
-export type StreamPagesRequest = Message<"linkscore.v1.StreamPagesRequest"> & {
-  /**
-   * Resource name `crawls/{crawl}`; required in the first message, later empty or the same.
-   *
-   * @generated from field: string crawl = 1;
-   */
-  crawl: string;
-
-  /**
-   * Echoed in the response that answers this message.
-   *
-   * @generated from field: uint64 request_id = 2;
-   */
-  requestId: bigint;
-
-  /**
-   * The page.
-   *
-   * @generated from field: linkscore.v1.Page page = 3;
-   */
-  page?: Page | undefined;
-
-  /**
-   * Number format, read from the first message.
-   *
-   * @generated from field: linkscore.v1.PriorityEncoding encoding = 4;
-   */
-  encoding: PriorityEncoding;
-
-  /**
-   * Policy, read from the first message; absent means the crawl's.
-   *
-   * @generated from field: linkscore.v1.PolicySpec policy = 5;
-   */
-  policy?: PolicySpec | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.StreamPagesRequest.
- * Use `create(StreamPagesRequestSchema)` to create a new message.
- */
-export const StreamPagesRequestSchema: GenMessage<StreamPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 5);
-
-/**
- * Response of StreamPages.
- *
- * @generated from message linkscore.v1.StreamPagesResponse
- */
-export type StreamPagesResponse = Message<"linkscore.v1.StreamPagesResponse"> & {
-  /**
-   * `request_id` of the message this answers.
-   *
-   * @generated from field: uint64 request_id = 1;
-   */
-  requestId: bigint;
-
-  /**
-   * What became of the page.
-   *
-   * @generated from field: linkscore.v1.PageResult result = 2;
-   */
-  result?: PageResult | undefined;
-
-  /**
-   * Name of the policy that scored.
-   *
-   * @generated from field: string policy = 3;
-   */
-  policy: string;
-};
-
-/**
- * Describes the message linkscore.v1.StreamPagesResponse.
- * Use `create(StreamPagesResponseSchema)` to create a new message.
- */
-export const StreamPagesResponseSchema: GenMessage<StreamPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 6);
-
-/**
  * Request of ClassifyPages.
  *
  * @generated from message linkscore.v1.ClassifyPagesRequest
@@ -458,7 +374,7 @@ export type ClassifyPagesRequest = Message<"linkscore.v1.ClassifyPagesRequest"> 
  * Use `create(ClassifyPagesRequestSchema)` to create a new message.
  */
 export const ClassifyPagesRequestSchema: GenMessage<ClassifyPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 7);
+  messageDesc(file_linkscore_v1_link_scoring_service, 5);
 
 /**
  * Cluster and type of one page.
@@ -521,7 +437,7 @@ export type PageClassification = Message<"linkscore.v1.PageClassification"> & {
  * Use `create(PageClassificationSchema)` to create a new message.
  */
 export const PageClassificationSchema: GenMessage<PageClassification> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 8);
+  messageDesc(file_linkscore_v1_link_scoring_service, 6);
 
 /**
  * Response of ClassifyPages.
@@ -542,7 +458,7 @@ export type ClassifyPagesResponse = Message<"linkscore.v1.ClassifyPagesResponse"
  * Use `create(ClassifyPagesResponseSchema)` to create a new message.
  */
 export const ClassifyPagesResponseSchema: GenMessage<ClassifyPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 9);
+  messageDesc(file_linkscore_v1_link_scoring_service, 7);
 
 /**
  * A link to score.
@@ -577,7 +493,7 @@ export type CandidateLink = Message<"linkscore.v1.CandidateLink"> & {
  * Use `create(CandidateLinkSchema)` to create a new message.
  */
 export const CandidateLinkSchema: GenMessage<CandidateLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 10);
+  messageDesc(file_linkscore_v1_link_scoring_service, 8);
 
 /**
  * Request of ScoreLinks.
@@ -634,7 +550,7 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
  * Use `create(ScoreLinksRequestSchema)` to create a new message.
  */
 export const ScoreLinksRequestSchema: GenMessage<ScoreLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 9);
 
 /**
  * Response of ScoreLinks.
@@ -683,7 +599,7 @@ export type ScoreLinksResponse = Message<"linkscore.v1.ScoreLinksResponse"> & {
  * Use `create(ScoreLinksResponseSchema)` to create a new message.
  */
 export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
  * Fetches under way of links of one bucket.
@@ -699,8 +615,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
   bucket: string;
 
   /**
-   * How many of its links were taken and have no answer yet: neither IngestPages nor StreamPages answered a page, or a
-   * failed fetch, for them. At most 1,000,000; absent means 1.
+   * How many of its links were taken and have no answer yet: no page, nor a failed fetch, that IngestPages answered. At most 1,000,000; absent means 1.
    *
    * @generated from field: optional uint32 count = 2;
    */
@@ -712,7 +627,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
  * Use `create(BucketInFlightSchema)` to create a new message.
  */
 export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
 
 /**
  * Request of RankBuckets.
@@ -785,7 +700,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * Response of RankBuckets.
@@ -845,7 +760,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * A site that has URLs waiting.
@@ -875,7 +790,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Request of RankSites.
@@ -924,7 +839,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -983,7 +898,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * What extraction found on one page.
@@ -1057,7 +972,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Request of ReportFeedback.
@@ -1085,7 +1000,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * Response of ReportFeedback.
@@ -1106,7 +1021,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * One number behind a score.
@@ -1141,7 +1056,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * Why one link has its score.
@@ -1232,7 +1147,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * Request of SuggestExamples.
@@ -1275,7 +1190,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * A fetched page to ask a user about.
@@ -1342,7 +1257,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * Response of SuggestExamples.
@@ -1377,7 +1292,7 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 26);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * Request of RankRevisits.
@@ -1427,7 +1342,7 @@ export type RankRevisitsRequest = Message<"linkscore.v1.RankRevisitsRequest"> & 
  * Use `create(RankRevisitsRequestSchema)` to create a new message.
  */
 export const RankRevisitsRequestSchema: GenMessage<RankRevisitsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 27);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * A known page to fetch again.
@@ -1512,7 +1427,7 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
  * Use `create(DuePageSchema)` to create a new message.
  */
 export const DuePageSchema: GenMessage<DuePage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 28);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * Response of RankRevisits.
@@ -1561,7 +1476,7 @@ export type RankRevisitsResponse = Message<"linkscore.v1.RankRevisitsResponse"> 
  * Use `create(RankRevisitsResponseSchema)` to create a new message.
  */
 export const RankRevisitsResponseSchema: GenMessage<RankRevisitsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 29);
+  messageDesc(file_linkscore_v1_link_scoring_service, 27);
 
 /**
  * Request of NotifyChanged.
@@ -1596,7 +1511,7 @@ export type NotifyChangedRequest = Message<"linkscore.v1.NotifyChangedRequest"> 
  * Use `create(NotifyChangedRequestSchema)` to create a new message.
  */
 export const NotifyChangedRequestSchema: GenMessage<NotifyChangedRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 30);
+  messageDesc(file_linkscore_v1_link_scoring_service, 28);
 
 /**
  * Answer about one page.
@@ -1624,7 +1539,7 @@ export type NoticeStatus = Message<"linkscore.v1.NoticeStatus"> & {
  * Use `create(NoticeStatusSchema)` to create a new message.
  */
 export const NoticeStatusSchema: GenMessage<NoticeStatus> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 31);
+  messageDesc(file_linkscore_v1_link_scoring_service, 29);
 
 /**
  * Response of NotifyChanged.
@@ -1645,7 +1560,7 @@ export type NotifyChangedResponse = Message<"linkscore.v1.NotifyChangedResponse"
  * Use `create(NotifyChangedResponseSchema)` to create a new message.
  */
 export const NotifyChangedResponseSchema: GenMessage<NotifyChangedResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 32);
+  messageDesc(file_linkscore_v1_link_scoring_service, 30);
 
 /**
  * Why a page is worth another fetch.
@@ -1752,17 +1667,6 @@ export const LinkScoringService: GenService<{
     methodKind: "unary";
     input: typeof IngestPagesRequestSchema;
     output: typeof IngestPagesResponseSchema;
-  },
-  /**
-   * IngestPages as a pipelined stream: one page a message, answered in order. Flow control is gRPC's; the server keeps
-   * a bounded number of pages in work.
-   *
-   * @generated from rpc linkscore.v1.LinkScoringService.StreamPages
-   */
-  streamPages: {
-    methodKind: "bidi_streaming";
-    input: typeof StreamPagesRequestSchema;
-    output: typeof StreamPagesResponseSchema;
   },
   /**
    * Says which template cluster and type pages belong to. Read-only.

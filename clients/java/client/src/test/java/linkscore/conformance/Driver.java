@@ -3,9 +3,7 @@ package linkscore.conformance;
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
-import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
-import io.grpc.stub.StreamObserver;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -17,12 +15,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import linkscore.Client;
 import linkscore.Crawl;
@@ -30,12 +25,9 @@ import linkscore.Link;
 import linkscore.LinkscoreException;
 import linkscore.Settings;
 import linkscore.v1.CandidateLink;
-import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.NoticeStatus;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
-import linkscore.v1.StreamPagesRequest;
-import linkscore.v1.StreamPagesResponse;
 
 /**
  * Drives the Java client through the scenarios every client passes: {@code linkscore conformance -- java -cp ...
@@ -104,8 +96,6 @@ public final class Driver {
         return Map.of();
       case "ingest":
         return Map.of("links", links(crawl.ingest(pages(c))));
-      case "stream":
-        return Map.of("links", links(streamed(crawl, pages(c))));
       case "failed":
         crawl.failed(c.url, c.status, c.error == null ? "" : c.error, ticket);
         return Map.of();
@@ -117,49 +107,6 @@ public final class Driver {
       default:
         throw new IllegalArgumentException("no call " + c.call);
     }
-  }
-
-  /** Sends pages in one stream, by the generated stub. */
-  private List<PageResult> streamed(Crawl crawl, List<Page> pages) {
-    var answers = new LinkedBlockingQueue<Optional<PageResult>>();
-    var failure = new AtomicReference<Throwable>();
-    StreamObserver<StreamPagesRequest> stream =
-        LinkScoringServiceGrpc.newStub(client.channel())
-            .streamPages(
-                new StreamObserver<StreamPagesResponse>() {
-                  @Override
-                  public void onNext(StreamPagesResponse answer) {
-                    answers.add(Optional.of(answer.getResult()));
-                  }
-
-                  @Override
-                  public void onError(Throwable thrown) {
-                    failure.set(thrown);
-                    answers.add(Optional.empty());
-                  }
-
-                  @Override
-                  public void onCompleted() {
-                    answers.add(Optional.empty());
-                  }
-                });
-    for (int i = 0; i < pages.size(); i++) {
-      var request = StreamPagesRequest.newBuilder().setRequestId(i + 1).setPage(pages.get(i));
-      stream.onNext(i == 0 ? request.setCrawl(crawl.name()).build() : request.build());
-    }
-    stream.onCompleted();
-    List<PageResult> results = new ArrayList<>();
-    try {
-      for (var answer = answers.take(); answer.isPresent(); answer = answers.take()) {
-        results.add(answer.get());
-      }
-    } catch (InterruptedException e) {
-      failure.set(Status.CANCELLED.asRuntimeException());
-    }
-    if (failure.get() != null) {
-      throw LinkscoreException.from(failure.get());
-    }
-    return results;
   }
 
   private static Client connected(Command c) throws IOException {
