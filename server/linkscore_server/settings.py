@@ -24,9 +24,22 @@ _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every proces
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 _SITE_SHARE = 0.75
 """Share of `memory_mb` that sites get if nothing is said. Chosen: the rest is the process and calls."""
+_ENDPOINT = re.compile(r"https?://[^/:]+(:[0-9]+)?/?")
+_DATABASE = re.compile(r"postgres(ql)?://[^/]*/[^/?]+(\?.*)?")
+_PASSWORD = re.compile(r"(://[^:/@]*):.*@")  # of USER:PASSWORD@HOST
+_EXTRAS = {
+    "http": ("uvicorn", "httptools", "starlette"),
+    "tracing": ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"),
+    "postgres": ("psycopg",),
+}
+"""Modules that come with an extra."""
+_SOCKET_BYTES = 107  # of the path of a Unix socket on Linux, see unix(7)
 _LEAST_MB, _MOST_MB = 128, 1 << 24
 """Of `memory_mb`: the process itself takes some 100; 16 TB. Bounds."""
 
+
+_DAYS = 3_650  # ten years, as a call of MineSite may ask for: a bound
+_KINDS = {int: "a whole number", float: "a number", str: "a text"}
 
 _FILES = "Addresses and files"
 _TLS = "TLS and tokens"
@@ -185,10 +198,14 @@ class Settings:
         "gRPC address of the OpenTelemetry collector that gets traces, `http://host:port`; empty: no traces",
     )
     max_records_per_batch: int = setting(_BROWSE, 100_000, "records in one batch of ImportBrowseRecords")
-    browse_retention_days: int = setting(_BROWSE, 90, "days that an imported day of a browse log is kept")
-    browse_window_days: int = setting(_BROWSE, 60, "latest days of a browse log that are mined")
+    browse_retention_days: int = setting(
+        _BROWSE, 90, "days that an imported day of a browse log is kept", most=_DAYS
+    )
+    browse_window_days: int = setting(
+        _BROWSE, 60, "latest days of a browse log that are mined", least=2, most=_DAYS
+    )
     browse_mine_every_days: int = setting(
-        _BROWSE, 1, "new days of a site's browse log after which it is mined again"
+        _BROWSE, 1, "new days of a site's browse log after which it is mined again", most=_DAYS
     )
     browse_mine_min_visits: int = setting(_BROWSE, 1_000, "visits a site needs to be mined without a request")
     browse_max_pages_a_day: int = setting(
@@ -204,7 +221,10 @@ class Settings:
         among=("site", "all"),
     )
     browse_memory_mb: int = setting(
-        _BROWSE, 512, "memory of one import or mining of browse logs, MiB, beside memory_mb"
+        _BROWSE,
+        512,
+        "memory of one import or mining of browse logs, MiB, beside memory_mb",
+        most=_MOST_MB,
     )
 
     def __post_init__(self) -> None:
@@ -216,39 +236,68 @@ class Settings:
         found = [
             FieldProblem(f.name, rule) for f in fields(self) if (rule := _broken(f, getattr(self, f.name)))
         ]
-        found += self._memory_problems()
-        found += self._file_problems()
-        found += self._address_problems()
-        if self.otlp_endpoint:
-            found += self._tracing_problems()
-        if self.json_listen and not _is_importable("uvicorn", "httptools", "starlette"):
-            found.append(FieldProblem("json_listen", f"needs the http extra: {install_command('http')}"))
-        if self.workers > 1 and self.data_dir == "memory":
-            found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
-        if self.workers > 1 and self.listen.startswith("unix:"):
-            found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
-        if self.workers > 1 and self.is_in_database:
-            rule = "must be 1 over a database: start as many servers, which share it by themselves"
-            found.append(FieldProblem("workers", rule))
-        if self.is_in_database and not _is_importable("psycopg"):
-            rule = f"needs the postgres extra: {install_command('postgres')}"
-            found.append(FieldProblem("data_dir", rule))
-        return found
+        if not found:  # the others compare numbers that are right by themselves
+            found = [FieldProblem(name, rule) for name, is_broken, rule in self._rules() if is_broken]
+        return [*found, *self._data_dir_problems(), *self._address_problems(), *self._file_problems()]
 
     @property
     def is_in_database(self) -> bool:
         """Whether crawls are in PostgreSQL, shared with other servers."""
         return is_database(self.data_dir)
 
-    def _memory_problems(self) -> Iterator[FieldProblem]:
-        if self.site_memory_mb >= self.memory_mb:
-            rule = (
-                f"must be below memory_mb, which is {self.memory_mb}, got {self.site_memory_mb}; write 0 for"
-            )
-            yield FieldProblem("site_memory_mb", f"{rule} three quarters of it")
-        if self.max_message_bytes > self.max_inflight_bytes:
-            rule = f"must be at most max_inflight_bytes, which is {self.max_inflight_bytes}"
-            yield FieldProblem("max_message_bytes", f"{rule}, got {self.max_message_bytes}")
+    def shown(self) -> dict[str, str]:
+        """Return the settings in force by name, as people read them: without the password of a database."""
+        return {f.name: _PASSWORD.sub(r"\1:***@", str(getattr(self, f.name))) for f in fields(self)}
+
+    def _rules(self) -> list[tuple[str, bool, str]]:
+        """Return what settings must be beside each other and on this machine: name, whether broken, rule."""
+        machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+        several = self.workers > 1
+        needs = {extra: f"needs the {extra} extra: {install_command(extra)}" for extra in _EXTRAS}
+        lacks = {extra: not _is_importable(*modules) for extra, modules in _EXTRAS.items()}
+        traces_to = self.otlp_endpoint
+        return [
+            (
+                "memory_mb",
+                self.memory_mb > machine_mb,
+                f"must be at most the {machine_mb} MiB of this machine, got {self.memory_mb}",
+            ),
+            (
+                "site_memory_mb",
+                self.site_memory_mb >= self.memory_mb,
+                f"must be below memory_mb, which is {self.memory_mb}, got {self.site_memory_mb}; "
+                "write 0 for three quarters of it",
+            ),
+            (
+                "max_message_bytes",
+                self.max_message_bytes > self.max_inflight_bytes,
+                f"must be at most max_inflight_bytes, which is {self.max_inflight_bytes}, "
+                f"got {self.max_message_bytes}",
+            ),
+            (
+                "otlp_endpoint",
+                bool(traces_to) and not _ENDPOINT.fullmatch(traces_to),
+                f"must be http://host:port, got {traces_to!r}",
+            ),
+            (
+                "workers",
+                several and self.data_dir == "memory",
+                "must be 1 with data_dir = memory: nothing is shared there",
+            ),
+            (
+                "workers",
+                several and self.listen.startswith("unix:"),
+                "must be 1 at a unix socket: one process listens there",
+            ),
+            (
+                "workers",
+                several and self.is_in_database,
+                "must be 1 over a database: start as many servers, which share it by themselves",
+            ),
+            ("json_listen", bool(self.json_listen) and lacks["http"], needs["http"]),
+            ("otlp_endpoint", bool(traces_to) and lacks["tracing"], needs["tracing"]),
+            ("data_dir", self.is_in_database and lacks["postgres"], needs["postgres"]),
+        ]
 
     def _file_problems(self) -> Iterator[FieldProblem]:
         if bool(self.tls_cert) != bool(self.tls_key):
@@ -265,10 +314,15 @@ class Settings:
                 parse_tokens(text_of(Path(self.token_file)))
             except (OSError, ValueError) as exc:
                 yield FieldProblem("token_file", f"{self.token_file}: {exc}")
-        if self.data_dir != "memory" and not self.is_in_database:
-            yield from self._disk_problems()
 
-    def _disk_problems(self) -> Iterator[FieldProblem]:
+    def _data_dir_problems(self) -> Iterator[FieldProblem]:
+        if self.data_dir == "memory":
+            return
+        if self.is_in_database or "://" in self.data_dir or not self.data_dir:
+            if not _DATABASE.fullmatch(self.data_dir):
+                rule = "must be a folder, postgresql://USER@HOST/DATABASE, or memory"
+                yield FieldProblem("data_dir", f"{rule}, got {self.shown()['data_dir']!r}")
+            return
         there = Path(self.data_dir).absolute()
         while not there.exists():
             there = there.parent
@@ -281,25 +335,18 @@ class Settings:
             yield FieldProblem("min_free_mb", rule)
 
     def _address_problems(self) -> Iterator[FieldProblem]:
-        yield from address_problems("peers_listen", self.peers_listen, unix=False)
-        yield from address_problems("advertise", self.advertise or self.peers_listen, unix=False)
+        if self.advertise:  # a name of this server for others: it need not be one here
+            yield from address_problems("advertise", self.advertise, unix=False, is_own=False)
         taken: dict[str, str] = {}
-        for name in ("listen", "metrics_listen", "json_listen"):
+        for name in ("listen", "metrics_listen", "json_listen", "peers_listen"):
             address = getattr(self, name)
-            if not address and name != "listen":
+            if not address and name in ("metrics_listen", "json_listen"):
                 continue
             yield from address_problems(name, address, unix=name == "listen")
             port = address.rpartition(":")[2]
             if port.isdecimal() and int(port) and taken.setdefault(port, name) != name:
                 rule = f"must have a port of its own, {taken[port]} has {port} too"
                 yield FieldProblem(name, f"{rule}; write 0 for a free one")
-
-    def _tracing_problems(self) -> Iterator[FieldProblem]:
-        modules = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc")
-        if not self.otlp_endpoint.startswith(("http://", "https://")):
-            yield FieldProblem("otlp_endpoint", f"must be http://host:port, got {self.otlp_endpoint!r}")
-        elif not _is_importable(*modules):
-            yield FieldProblem("otlp_endpoint", f"needs the tracing extra: {install_command('tracing')}")
 
 
 def is_database(data_dir: str) -> bool:
@@ -371,7 +418,7 @@ def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, An
         try:
             values[name] = _read(kinds[name], value)
         except (TypeError, ValueError, OverflowError):
-            problems.append(FieldProblem(name, f"must be a {kinds[name].__name__}, got {value!r}"))
+            problems.append(FieldProblem(name, f"must be {_KINDS[kinds[name]]}, got {value!r}"))
     return values
 
 
@@ -385,16 +432,20 @@ def _read(kind: type, value: Any) -> Any:
     return read
 
 
-def address_problems(name: str, address: str, *, unix: bool) -> list[FieldProblem]:
+def address_problems(name: str, address: str, *, unix: bool, is_own: bool = True) -> list[FieldProblem]:
     """Return what is wrong with an address ``host:port``, or ``unix:PATH`` where a socket may be."""
-    if unix and address.startswith("unix:") and address != "unix:":
-        return []
+    kind, _, path = address.partition(":")
+    if unix and kind == "unix" and path:
+        if Path(path).absolute().parent.is_dir() and len(path.encode()) <= _SOCKET_BYTES:
+            return []
+        rule = f"must be a path of at most {_SOCKET_BYTES} bytes in a folder that is there, got {path!r}"
+        return [FieldProblem(name, rule)]
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and int(port) <= 65_535:
-        why = _foreign(host.strip("[]"))
+        why = _foreign(host.strip("[]")) if is_own else ""
         return [FieldProblem(name, why)] if why else []
     forms = "host:port or unix:PATH" if unix else "host:port"
-    return [FieldProblem(name, f"must be {forms}, got {address!r}")]
+    return [FieldProblem(name, f"must be {forms}, with a port up to 65535, got {address!r}")]
 
 
 def _foreign(host: str) -> str:

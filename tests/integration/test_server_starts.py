@@ -20,27 +20,6 @@ SERVERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (["--listen", "no-port"], "listen: must be host:port"),
-        (["--listen", ""], "listen: must be host:port"),
-        (["--metrics-listen", "unix:/x"], "metrics_listen: must be host:port"),
-        (["--max-links", "many"], "max_links: must be a int"),
-        (["--drain-s", "nan"], "drain_s: must be from 0.001"),
-        (["--tls-cert", "/no/such"], "tls_cert: "),
-        (["--token-file", "/dev/null"], "token_file: "),
-        (["--listen", "192.0.2.1:7411"], "192.0.2.1 is no address of this machine"),
-    ],
-)
-def test_a_server_that_cannot_start_says_why_and_exits_with_1(
-    tmp_path: Path, flags: list[str], said: str
-) -> None:
-    with pytest.raises(AssertionError) as caught:
-        ServerProcess(tmp_path, *flags)
-    assert said in str(caught.value)
-
-
 @pytest.mark.parametrize("workers", SERVERS)
 def test_a_port_or_folder_in_use_is_one_plain_line_with_the_remedy(
     tmp_path: Path, workers: tuple[str, ...]
@@ -67,13 +46,6 @@ def test_a_server_says_when_it_has_stopped_and_where_all_is(tmp_path: Path, work
         last = process.records()[-1]["message"]
     assert last.startswith("stopped: all acknowledged pages")
     assert last.endswith(str(tmp_path / "data"))
-
-
-def test_an_empty_token_file_does_not_switch_the_token_off(tmp_path: Path) -> None:
-    empty = tmp_path / "token"
-    empty.write_text("\n")
-    with pytest.raises(AssertionError, match=r"token_file: .*has no token"):
-        ServerProcess(tmp_path, "--token-file", str(empty))
 
 
 def test_a_unix_socket_serves(tmp_path: Path) -> None:

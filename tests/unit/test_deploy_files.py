@@ -144,7 +144,7 @@ def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
         ("mode=cluster", "databaseSecret"),
         ("persistence.size=lots", "persistence/size"),
         ("no_such=1", "no_such"),
-        ("settings.MAX_SITES=5", "settings"),
+        ("settings.LINKSCORE_MAX_SITES=5", "settings"),
         ("terminationGracePeriodSeconds=5", "terminationGracePeriodSeconds"),
     ],
 )

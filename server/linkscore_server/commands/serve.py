@@ -100,5 +100,5 @@ def serve(config: Path | None, **flags: Any) -> None:
 def check_config(config: Path | None, **flags: Any) -> None:
     """Check the settings as `serve` would read them; exit 0 if they work, 1 if not."""
     settings = settings_of(config, flags)
-    for setting in fields(Settings):
-        click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")
+    for name, value in settings.shown().items():
+        click.echo(f"{name} = {value}")

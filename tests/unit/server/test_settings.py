@@ -1,114 +1,179 @@
-"""Settings: where they come from, and one bad configuration for each way to be wrong."""
+"""Settings as who starts a server meets them: their sources, and one case for each way to be wrong."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from linkscore_cli.extras import install_command
-from linkscore_server.settings import Settings, load
-from support.refused_settings import refused
+from linkscore_cli.main import main
+from linkscore_server.settings import Settings
 
-BAD_FILES: dict[str, tuple[str, str, str]] = {
-    "not TOML": ("listen = ", "config", "cannot read"),
-    "unknown key": ("lissten = 'x:1'", "lissten", "unknown setting"),
-    "table for a value": ("[listen]\nport = 1", "listen", "must be a str"),
-    "text for a number": ("max_links = 'many'", "max_links", "must be a int"),
-    "true for a number": ("max_links = true", "max_links", "must be a int"),
-    "zero": ("max_crawls = 0", "max_crawls", "must be from "),
-    "not a number": ("drain_s = nan", "drain_s", "must be from "),
-    "no port": ("listen = 'localhost'", "listen", "host:port or unix:PATH"),
-    "metrics on a socket": ("metrics_listen = 'unix:/x'", "metrics_listen", "must be host:port"),
-    "certificate without key": ("tls_cert = '/dev/null'", "tls_cert", "must be set together"),
-    "client CA without certificate": ("tls_client_ca = '/x'", "tls_client_ca", "needs tls_cert"),
-    "missing token file": ("token_file = '/no/such'", "token_file", "no such file: /no/such"),
-    "no scheme": ("otlp_endpoint = 'collector:4317'", "otlp_endpoint", "must be http://host:port"),
-    "log level": ("log_level = 'loud'", "log_level", "debug, info, warning, error"),
-}
-
-
-@pytest.mark.parametrize(("text", "field", "rule"), BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_a_bad_file_is_refused_naming_field_and_rule(
-    tmp_path: Path, text: str, field: str, rule: str
-) -> None:
-    file = tmp_path / "linkscore.toml"
-    file.write_text(text)
-    assert rule in refused({}, {}, file)[field]
-
-
-def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "linkscore.toml"
-    file.write_text("max_links = 0\nnonsense = 1")
-    found = refused({"log_level": "loud"}, {"LINKSCORE_MAX_CRAWLS": "x"}, file)
-    assert set(found) == {"max_links", "nonsense", "log_level", "max_crawls"}
-
-
-def test_traces_without_their_extra_are_refused_naming_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    rule = refused({"otlp_endpoint": "http://collector:4317"}, {}, None)["otlp_endpoint"]
-    assert rule == f"needs the tracing extra: {install_command('tracing')}"
-
-
-def test_nothing_given_means_the_defaults() -> None:
-    assert load({}, {"PATH": "/bin"}, None) == Settings()
-
-
-def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
-    file = tmp_path / "linkscore.toml"
-    file.write_text("max_links = 1\nmax_crawls = 1\nmax_depth = 1")
-    environment = {"LINKSCORE_MAX_LINKS": "2", "LINKSCORE_MAX_CRAWLS": "2"}
-    settings = load({"max_links": 3, "max_crawls": None}, environment, file)
-    assert (settings.max_links, settings.max_crawls, settings.max_depth) == (3, 2, 1)
-    assert settings.max_elements == Settings().max_elements
-
-
-@pytest.mark.parametrize("service", ["LINKSCORE", "LINKSCORE_METRICS", "LINKSCORE_HEADLESS"])
-def test_variables_that_kubernetes_sets_for_services_are_no_settings(service: str) -> None:
-    names = [
-        "SERVICE_HOST",
-        "SERVICE_PORT",
-        "SERVICE_PORT_GRPC",
-        "PORT",
-        "PORT_7411_TCP",
-        "PORT_7411_TCP_ADDR",
-    ]
-    assert load({}, {f"{service}_{name}": "tcp://10.0.0.1:7411" for name in names}, None) == Settings()
-
-
-@pytest.mark.parametrize(
-    ("given", "field", "rule"),
-    [
-        (
-            {"data_dir": "/proc/x"},
-            "data_dir",
-            "must be a folder on a disk that this user may write",
-        ),
-        ({"data_dir": "/dev/null/x"}, "data_dir", "/dev/null is none"),
-        ({"memory_mb": "10"}, "memory_mb", "must be from 128 to 16777216, got 10; 1800 is the default"),
-        (
-            {"memory_mb": "500", "site_memory_mb": "600"},
-            "site_memory_mb",
-            "must be below memory_mb, which is",
-        ),
-        (
-            {"metrics_listen": "127.0.0.1:7411"},
-            "metrics_listen",
-            "must have a port of its own, listen has",
-        ),
-        ({"json_listen": "127.0.0.1:9411"}, "json_listen", "must have a port of its own, metrics_listen has"),
-        ({"listen": "203.0.113.7:7411"}, "listen", "203.0.113.7 is no address of this machine"),
-        ({"min_free_mb": "2147483647"}, "min_free_mb", "MiB of the disk of data_dir, got 2147483647"),
-        ({"max_message_bytes": "1073741824"}, "max_message_bytes", "must be at most max_inflight_bytes"),
-    ],
+CHART = Path(__file__).parents[3] / "deploy/helm/linkscore/values.schema.json"
+RANGE, FORMS = "must be from {} to {}, got {}; {} is the default", "with a port up to 65535, got {!r}"
+FOLDER, PLACE = (
+    "must be a folder on a disk that this user may write, or memory, got {!r}: {} is none",
+    "must be a folder, postgresql://USER@HOST/DATABASE, or memory, got {!r}",
 )
-def test_what_cannot_work_together_or_on_this_machine_is_refused(
-    given: dict[str, str], field: str, rule: str
-) -> None:
-    assert rule in refused(given, {}, None)[field]
+OWN_PORT = "must have a port of its own, {} has 7000 too; write 0 for a free one"
+NO_ADDRESS = "{} is no address of this machine"
+WRONG = {
+    "--data-dir=/proc/x": FOLDER.format("/proc/x", "/proc"),
+    "--data-dir=tokens": "that this user may write, or memory, got 'tokens'",
+    "--data-dir=": PLACE.format(""),
+    "--data-dir=postgresql://u:secret@h": PLACE.format("postgresql://u:***@h"),
+    "--data-dir=mysql://h/d": PLACE.format("mysql://h/d"),
+    "--memory-mb=10": RANGE.format(128, 16_777_216, 10, 1_800),
+    "--memory-mb=16000000": "MiB of this machine, got 16000000",
+    "--memory-mb=nan": "must be a whole number, got 'nan'",
+    "--memory-mb=1e3": "must be a whole number, got '1e3'",
+    "--memory-mb=": "must be a whole number, got ''",
+    "--site-memory-mb=1800": "must be below memory_mb, which is 1800, got 1800; write 0 for three quarters",
+    "--max-links=99999999999999999999": RANGE.format(1, 2_147_483_647, "99999999999999999999", 10_000),
+    "--max-body-bytes=-1": RANGE.format(1, 2_147_483_647, -1, 10_000_000),
+    "--max-message-bytes=999999999": "must be at most max_inflight_bytes, which is 268435456, got 999999999",
+    "--drain-s=nan": RANGE.format(0.001, 3600, "nan", 15.0),
+    "--drain-s=inf": RANGE.format(0.001, 3600, "inf", 15.0),
+    "--target-delay-s=0": RANGE.format(0.001, 3600, 0.0, 5.0),
+    "--min-free-mb=2147483647": "MiB of the disk of data_dir, got 2147483647",
+    "--log-level=loud": "must be debug, info, warning, error, got 'loud'",
+    "--browse-window-days=999999": RANGE.format(2, 3650, 999999, 60),
+    "--listen=": "must be host:port or unix:PATH, " + FORMS.format(""),
+    "--listen=here": "must be host:port or unix:PATH, " + FORMS.format("here"),
+    "--listen=127.0.0.1:99999": "must be host:port or unix:PATH, " + FORMS.format("127.0.0.1:99999"),
+    "--listen=203.0.113.7:7411": NO_ADDRESS.format("203.0.113.7"),
+    "--listen=unix:/no/such/socket": "in a folder that is there, got '/no/such/socket'",
+    "--listen=unix:/tmp/" + "x" * 110: "must be a path of at most 107 bytes",
+    "--metrics-listen=unix:/tmp/x": "must be host:port, " + FORMS.format("unix:/tmp/x"),
+    "--metrics-listen=127.0.0.1:7000 --listen=127.0.0.1:7000": OWN_PORT.format("listen"),
+    "--json-listen=127.0.0.1:7000 --metrics-listen=0.0.0.0:7000": OWN_PORT.format("metrics_listen"),
+    "--peers-listen=127.0.0.1:7000 --listen=127.0.0.1:7000": OWN_PORT.format("listen"),
+    "--advertise=here": "must be host:port, " + FORMS.format("here"),
+    "--workers=2 --data-dir=memory": "must be 1 with data_dir = memory",
+    "--workers=2 --listen=unix:/tmp/x": "must be 1 at a unix socket",
+    "--workers=2 --data-dir=postgresql://h/d": "must be 1 over a database",
+    "--otlp-endpoint=collector:4317": "must be http://host:port, got 'collector:4317'",
+    "--otlp-endpoint=http://": "must be http://host:port, got 'http://'",
+    "--tls-cert=tokens": "tls_cert and tls_key must be set together",
+    "--tls-cert=tokens --tls-key=tokens": "must be a certificate and its key in PEM, without a password",
+    "--tls-client-ca=tokens": "needs tls_cert and tls_key",
+    "--token-file=/no/such": "no such file: /no/such",
+    "--token-file=tokens": "line 1: must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token` prints it",
+    "--token-file=empty.toml": "has no token",
+    "--config=/no/such": "No such file or directory",
+    "--config=torn.toml": "cannot read torn.toml",
+    "--config=large.toml": "must have at most 1,048,576 bytes",
+}
+FILES = {
+    "memory_mbb = 1": ("memory_mbb", "unknown setting; did you mean memory_mb?"),
+    "colour = 1": ("colour", "unknown setting; docs/reference/settings.md lists them"),
+    "[listen]\nport = 1": ("listen", "must be a text, got {'port': 1}"),
+    "max_links = 'many'": ("max_links", "must be a whole number, got 'many'"),
+    "max_links = true": ("max_links", "must be a whole number, got True"),
+}
+VARIABLES = {
+    "LINKSCORE_MEMORY_MBB": ("memory_mbb", "unknown setting; did you mean memory_mb?"),
+    "LINKSCORE_DRAIN_S": ("drain_s", "must be a number, got 'x'"),
+    "LINKSCORE_TOKEN": ("token", "a server reads its token from token_file"),
+    "LINKSCORE_TLS_CA": ("tls_ca", "a server takes tls_cert, tls_key and tls_client_ca"),
+}
+Run = Callable[..., Result]
 
 
-def test_sites_have_three_quarters_of_the_memory_unless_they_are_given_some() -> None:
-    assert load({"memory_mb": "1000"}, {}, None).site_memory_mb == 750
-    assert load({"memory_mb": "1000", "site_memory_mb": "10"}, {}, None).site_memory_mb == 10
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in a folder with files that are wrong."""
+    monkeypatch.chdir(tmp_path)
+    Path("tokens").write_text("hunter2\n")
+    Path("empty.toml").write_text("\n")
+    Path("torn.toml").write_text("listen = ")
+    Path("large.toml").write_bytes(b"#" * (1 << 21))
+
+    def run(*arguments: str, **environment: str) -> Result:
+        clean = {name: None for name in os.environ if name.startswith("LINKSCORE_")}
+        return CliRunner(env=clean | environment).invoke(main, arguments)
+
+    return run
+
+
+def test_every_wrong_setting_is_refused_by_name_with_what_to_write(run: Run) -> None:
+    lines = {}
+    for flags, rule in WRONG.items():
+        name = flags.partition("=")[0].removeprefix("--").replace("-", "_")
+        lines[tuple(flags.split())] = (name, rule)
+    for number, (text, told) in enumerate(FILES.items()):
+        Path(f"{number}.toml").write_text(text)
+        lines["--config", f"{number}.toml"] = told
+    found = {}
+    for arguments, (name, rule) in lines.items():
+        got = run("check-config", *arguments)
+        if got.exit_code != 1 or not any(
+            line.startswith(f"{name}: ") and rule in line for line in got.output.splitlines()
+        ):
+            found[arguments] = got.output
+    for variable, (name, rule) in VARIABLES.items():
+        got = run("check-config", **{variable: "x"})
+        if got.exit_code != 1 or not (got.output.startswith(f"{name}: ") and rule in got.output):
+            found[variable,] = got.output
+    assert found == {}
+
+
+def test_serve_refuses_what_check_config_does_and_all_of_it_at_once(run: Run) -> None:
+    flags = ("--max-links=0", "--log-level=loud", "--data-dir=/proc/x", "--listen=here")
+    checked = run("check-config", *flags, LINKSCORE_NO_SUCH="1")
+    served = run("serve", *flags, LINKSCORE_NO_SUCH="1")
+    assert (served.exit_code, served.output) == (1, checked.output)
+    names = [line.partition(":")[0] for line in served.output.splitlines()]
+    assert names == ["no_such", "max_links", "log_level", "data_dir", "listen"]
+
+
+def test_what_needs_an_extra_names_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = {"tracing": "--otlp-endpoint=http://h:1", "postgres": "--data-dir=postgresql://h/d"}
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for extra, flag in flags.items():
+        assert f"needs the {extra} extra: {install_command(extra)}" in run("check-config", flag).output
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(run: Run) -> None:
+    Path("all.toml").write_text("max_links = 1\nmax_crawls = 1\nmax_depth = 1\nmemory_mb = 1000\n")
+    given = {"LINKSCORE_MAX_LINKS": "2", "LINKSCORE_MAX_CRAWLS": "2"}
+    got = run("check-config", "--config=all.toml", "--max-links=3", "--advertise=name.of.pod:1", **given)
+    said = dict(line.split(" = ") for line in got.output.splitlines())
+    assert [said[name] for name in ("max_links", "max_crawls", "max_depth")] == ["3", "2", "1"]
+    assert said["max_elements"] == str(Settings().max_elements)
+    assert said["site_memory_mb"] == "750"
+    assert said["advertise"] == "name.of.pod:1", "others may know this server by a name that it does not"
+    assert said.keys() == {f.name for f in fields(Settings)}
+
+
+def test_the_password_of_a_database_is_not_printed(run: Run) -> None:
+    got = run("check-config", "--data-dir=postgresql://me:a:b@h/d?x=1")
+    assert "data_dir = postgresql://me:***@h/d?x=1\n" in got.output
+
+
+def test_variables_that_kubernetes_sets_for_services_are_no_settings(run: Run) -> None:
+    parts = ("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_GRPC", "PORT", "PORT_7411_TCP_ADDR")
+    services = ("LINKSCORE", "LINKSCORE_METRICS", "LINKSCORE_HEADLESS")
+    given = {f"{service}_{part}": "tcp://10.0.0.1:7411" for service in services for part in parts}
+    assert run("check-config", **given).exit_code == 0
+
+
+def test_serve_help_has_every_setting_under_its_heading_in_two_screens(run: Run) -> None:
+    text = run("serve", "--help").output
+    for setting in fields(Settings):
+        assert f"--{setting.name.replace('_', '-')} " in text
+        assert f"\n{setting.metadata['group']}:\n" in text
+    assert text.count("\n") < 100
+
+
+def test_the_chart_takes_the_settings_there_are_and_no_others() -> None:
+    names = json.loads(CHART.read_text())["properties"]["settings"]["propertyNames"]["enum"]
+    assert names == [f"LINKSCORE_{f.name.upper()}" for f in fields(Settings)]
