@@ -274,9 +274,12 @@ def delete(yes: bool, connection: Connection) -> None:
 @click.option(
     "--busiest", type=click.IntRange(1), help="Only so many, those with most events a second first."
 )
+@click.option(
+    "--settings", is_flag=True, help="Print version and settings of the server that answers, as JSON."
+)
 @json_option
 @online
-def shards(busiest: int | None, as_json: bool, connection: Connection) -> None:
+def shards(busiest: int | None, settings: bool, as_json: bool, connection: Connection) -> None:
     """Show the shards of a crawl (--crawl), or of all: owner, events, what a restart replays, memory, disk.
 
     What comes a second, and how long a call waits until it is durable, are means over about a minute.
@@ -284,6 +287,9 @@ def shards(busiest: int | None, as_json: bool, connection: Connection) -> None:
     Exit code 1: one is damaged, or a process of the server does not answer.
     """
     with connection.client(timeout_s=_TIMEOUT_S) as client:
+        if settings:
+            print_json(client.get_server_info())
+            return
         found = list(client.list_shards(crawl=connection.crawl_option))
     if busiest is not None:
         found = _busiest(found, busiest)

@@ -28,7 +28,6 @@ from prometheus_client import ProcessCollector
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
@@ -50,7 +49,7 @@ from linkscore_server.services.inspection import InspectionService
 from linkscore_server.services.pages import PageParser
 from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.services.sites import SiteModelService
-from linkscore_server.settings import Settings
+from linkscore_server.settings import Settings, read_again
 from linkscore_server.store import Store, open_store
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
@@ -372,7 +371,7 @@ async def run(settings: Settings, again: Callable[[], Settings] | None = None) -
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     if not os.isatty(0):  # else it says that the terminal is gone
-        loop.add_signal_handler(signal.SIGHUP, _read_again, app, again or (lambda: settings))
+        loop.add_signal_handler(signal.SIGHUP, _take_again, app, again or (lambda: settings))
     await app.start()
     tune_interpreter()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
@@ -384,18 +383,14 @@ async def run(settings: Settings, again: Callable[[], Settings] | None = None) -
     os._exit(0)  # which closes the connections; gRPC itself would end late calls as CANCELLED, see `stop`
 
 
-def _read_again(app: Application, again: Callable[[], Settings]) -> None:
+def _take_again(app: Application, again: Callable[[], Settings]) -> None:
     """Take the log level of the settings of now; files of tokens and TLS are followed by themselves."""
-    try:
-        now = vars(again())
-    except InvalidInput as exc:
-        app.metrics.reload_failures.labels("config").inc()
-        for problem in exc.problems:
-            _log.error("settings stay as they were: %s: %s", problem.field, problem.rule)
+    now = read_again(again, app.metrics.reload_failures.labels("config").inc)
+    if now is None:
         return
-    logging.getLogger().setLevel(now["log_level"].upper())
-    others = [name for name, value in vars(app.settings).items() if value != now[name]]
-    others = [name for name in others if name != "log_level"]
+    logging.getLogger().setLevel(now.log_level.upper())
+    object.__setattr__(app.settings, "log_level", now.log_level)  # as `GetServerInfo` says
+    others = [name for name, value in vars(app.settings).items() if value != getattr(now, name)]
     if others:
         _log.warning("settings read again; these change with the next start: %s", ", ".join(others))
     else:

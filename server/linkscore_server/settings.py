@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.operator_files import text_of, tls_problems
 from linkscore_server.tokens import parse_tokens
 
+_log = logging.getLogger(__name__)
 ENVIRONMENT_PREFIX = "LINKSCORE_"
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
@@ -384,6 +386,17 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
     if problems:
         raise InvalidInput(problems)
     return settings
+
+
+def read_again(again: Callable[[], Settings], failed: Callable[[], object]) -> Settings | None:
+    """Return the settings of now; None, and a line each, if one, or a file that one names, is wrong."""
+    try:
+        return again()
+    except InvalidInput as exc:
+        failed()
+        for problem in exc.problems:
+            _log.error("settings stay as they were: %s: %s", problem.field, problem.rule)
+    return None
 
 
 def _from_file(file: Path | None, problems: list[FieldProblem]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from importlib.metadata import version
 from typing import Any
 
 import grpc
@@ -12,6 +14,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import policy_pb2
+from linkscore_server.settings import Settings
 from support.server_process import Stubs, refusal
 from support.small_site import page
 
@@ -316,3 +319,10 @@ def test_shards_of_all_crawls_are_listed_in_order(server: Stubs, new_crawl: Call
 def test_a_wrong_question_for_shards_is_refused(server: Stubs, request_: dict[str, Any], field: str) -> None:
     told = refusal(lambda: server.crawls.ListShards(pb.ListShardsRequest(**request_)))
     assert (told.code, set(told.violations)) == (INVALID, {field})
+
+
+def test_the_server_says_its_version_and_the_settings_in_force(server: Stubs) -> None:
+    got = server.crawls.GetServerInfo(pb.GetServerInfoRequest())
+    assert got.version == version("linkscore")
+    assert set(got.settings) == {field.name for field in fields(Settings)}
+    assert got.settings["max_depth"] == "250"

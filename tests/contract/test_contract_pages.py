@@ -122,13 +122,28 @@ def test_an_unknown_encoding_is_refused(server: Stubs, crawl: str) -> None:
     assert page_count(server, crawl) == 0
 
 
-def test_a_crawl_that_only_observes_gets_scores_without_priorities(
+def test_a_crawl_that_only_observes_keeps_its_own_order_while_its_policy_learns(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
     crawl = new_crawl(observe_only=True)
-    (result,) = ingest(server, crawl, page(0), encoding=common.PRIORITY_ENCODING_SCRAPY)
-    assert result.links.scores
+    for n in range(20):
+        (result,) = ingest(server, crawl, page(n), encoding=common.PRIORITY_ENCODING_SCRAPY)
+        reward = pb.Feedback(url=page(n).url, reward=float(n % 2))
+        server.links.ReportFeedback(pb.ReportFeedbackRequest(crawl=crawl, feedback=[reward]))
+    assert set(result.links.scores)
     assert not result.links.encoded_priorities
+    names = list(result.links.bucket_names)
+    harvest = policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams())
+    own, named = (
+        server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, policy=policy))
+        for policy in (None, harvest)
+    )
+    assert (own.policy, named.policy) == ("breadth_first", "harvest")
+    update = crawl_pb.UpdateCrawlRequest(crawl=crawl_pb.Crawl(name=crawl))
+    update.update_mask.paths.append("observe_only")
+    assert not server.crawls.UpdateCrawl(update).crawl.observe_only
+    now = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
+    assert (now.policy, list(now.values)) == ("harvest", list(named.values))
 
 
 def test_the_policy_of_a_request_scores_that_request_only(server: Stubs, crawl: str) -> None:

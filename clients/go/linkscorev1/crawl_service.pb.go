@@ -901,7 +901,8 @@ type Crawl struct {
 	Scope CrawlScope `protobuf:"varint,4,opt,name=scope,proto3,enum=linkscore.v1.CrawlScope" json:"scope,omitempty"`
 	// How site models are learned.
 	Learning *LearningConfig `protobuf:"bytes,5,opt,name=learning,proto3" json:"learning,omitempty"`
-	// Answer without encoded priorities, for trying linkscore on a live crawl.
+	// Learn and count, and leave the crawl its own order, for trying linkscore on a live one: pages, links, buckets and sites
+	// are answered breadth first, without encoded priorities, unless a request names a policy.
 	ObserveOnly bool `protobuf:"varint,6,opt,name=observe_only,json=observeOnly,proto3" json:"observe_only,omitempty"`
 	// Seed of all random draws; default 0.
 	Seed uint64 `protobuf:"varint,7,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -2098,6 +2099,98 @@ func (x *ListShardsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Request of GetServerInfo.
+type GetServerInfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoRequest) Reset() {
+	*x = GetServerInfoRequest{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoRequest) ProtoMessage() {}
+
+func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
+func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{23}
+}
+
+// Response of GetServerInfo.
+type GetServerInfoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the server, for example 0.1.0.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// Settings in force by name, as `linkscore check-config` prints them: without the password of a database.
+	Settings      map[string]string `protobuf:"bytes,2,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoResponse) Reset() {
+	*x = GetServerInfoResponse{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoResponse) ProtoMessage() {}
+
+func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
+func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetServerInfoResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetServerInfoResponse) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
 var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
@@ -2278,7 +2371,14 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\adelay_s\x18\x10 \x01(\x01R\x06delayS\"i\n" +
 	"\x12ListShardsResponse\x12+\n" +
 	"\x06shards\x18\x01 \x03(\v2\x13.linkscore.v1.ShardR\x06shards\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*l\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x16\n" +
+	"\x14GetServerInfoRequest\"\xbd\x01\n" +
+	"\x15GetServerInfoResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12M\n" +
+	"\bsettings\x18\x02 \x03(\v21.linkscore.v1.GetServerInfoResponse.SettingsEntryR\bsettings\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*l\n" +
 	"\n" +
 	"CrawlScope\x12\x1b\n" +
 	"\x17CRAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -2300,7 +2400,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n" +
 	"\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n" +
 	"\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n" +
-	"\x12SHARD_STATE_SILENT\x10\x042\xf7\x03\n" +
+	"\x12SHARD_STATE_SILENT\x10\x042\xd1\x04\n" +
 	"\fCrawlService\x12R\n" +
 	"\vCreateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n" +
 	"\bGetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n" +
@@ -2309,7 +2409,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\vUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n" +
 	"\vDeleteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n" +
 	"\n" +
-	"ListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n" +
+	"ListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponse\x12X\n" +
+	"\rGetServerInfo\x12\".linkscore.v1.GetServerInfoRequest\x1a#.linkscore.v1.GetServerInfoResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2325,7 +2426,7 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Learn)(0),                    // 1: linkscore.v1.Learn
@@ -2354,29 +2455,32 @@ var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(*ListShardsRequest)(nil),     // 24: linkscore.v1.ListShardsRequest
 	(*Shard)(nil),                 // 25: linkscore.v1.Shard
 	(*ListShardsResponse)(nil),    // 26: linkscore.v1.ListShardsResponse
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 28: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(Decision)(0),                 // 30: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 31: google.protobuf.FieldMask
+	(*GetServerInfoRequest)(nil),  // 27: linkscore.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 28: linkscore.v1.GetServerInfoResponse
+	nil,                           // 29: linkscore.v1.GetServerInfoResponse.SettingsEntry
+	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 31: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(Decision)(0),                 // 33: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 34: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
 	7,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
 	2,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	27, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	27, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	28, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	28, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	30, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	30, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	31, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 7: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
 	4,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	29, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	32, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
 	5,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
 	1,  // 11: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
 	8,  // 12: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
 	9,  // 13: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
 	10, // 14: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	30, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	33, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
 	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
 	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
 	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
@@ -2384,27 +2488,30 @@ var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	16, // 20: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
 	12, // 21: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
 	12, // 22: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	31, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	34, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
 	12, // 24: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
 	3,  // 25: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
 	25, // 26: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	13, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	15, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	18, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	20, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	22, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	24, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	14, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	17, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	19, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	21, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	23, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	26, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	33, // [33:39] is the sub-list for method output_type
-	27, // [27:33] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	29, // 27: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
+	13, // 28: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	15, // 29: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	18, // 30: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	20, // 31: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	22, // 32: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	24, // 33: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	27, // 34: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
+	14, // 35: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	17, // 36: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	19, // 37: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	21, // 38: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	23, // 39: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	26, // 40: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	28, // 41: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2426,7 +2533,7 @@ func file_linkscore_v1_crawl_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

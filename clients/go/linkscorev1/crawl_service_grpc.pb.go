@@ -21,12 +21,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	CrawlService_CreateCrawl_FullMethodName = "/linkscore.v1.CrawlService/CreateCrawl"
-	CrawlService_GetCrawl_FullMethodName    = "/linkscore.v1.CrawlService/GetCrawl"
-	CrawlService_ListCrawls_FullMethodName  = "/linkscore.v1.CrawlService/ListCrawls"
-	CrawlService_UpdateCrawl_FullMethodName = "/linkscore.v1.CrawlService/UpdateCrawl"
-	CrawlService_DeleteCrawl_FullMethodName = "/linkscore.v1.CrawlService/DeleteCrawl"
-	CrawlService_ListShards_FullMethodName  = "/linkscore.v1.CrawlService/ListShards"
+	CrawlService_CreateCrawl_FullMethodName   = "/linkscore.v1.CrawlService/CreateCrawl"
+	CrawlService_GetCrawl_FullMethodName      = "/linkscore.v1.CrawlService/GetCrawl"
+	CrawlService_ListCrawls_FullMethodName    = "/linkscore.v1.CrawlService/ListCrawls"
+	CrawlService_UpdateCrawl_FullMethodName   = "/linkscore.v1.CrawlService/UpdateCrawl"
+	CrawlService_DeleteCrawl_FullMethodName   = "/linkscore.v1.CrawlService/DeleteCrawl"
+	CrawlService_ListShards_FullMethodName    = "/linkscore.v1.CrawlService/ListShards"
+	CrawlService_GetServerInfo_FullMethodName = "/linkscore.v1.CrawlService/GetServerInfo"
 )
 
 // CrawlServiceClient is the client API for CrawlService service.
@@ -47,6 +48,8 @@ type CrawlServiceClient interface {
 	DeleteCrawl(ctx context.Context, in *DeleteCrawlRequest, opts ...grpc.CallOption) (*DeleteCrawlResponse, error)
 	// Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
 	ListShards(ctx context.Context, in *ListShardsRequest, opts ...grpc.CallOption) (*ListShardsResponse, error)
+	// Says what the server that answers goes by: for those who run it.
+	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
 
 type crawlServiceClient struct {
@@ -117,6 +120,16 @@ func (c *crawlServiceClient) ListShards(ctx context.Context, in *ListShardsReque
 	return out, nil
 }
 
+func (c *crawlServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServerInfoResponse)
+	err := c.cc.Invoke(ctx, CrawlService_GetServerInfo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CrawlServiceServer is the server API for CrawlService service.
 // All implementations must embed UnimplementedCrawlServiceServer
 // for forward compatibility.
@@ -135,6 +148,8 @@ type CrawlServiceServer interface {
 	DeleteCrawl(context.Context, *DeleteCrawlRequest) (*DeleteCrawlResponse, error)
 	// Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
 	ListShards(context.Context, *ListShardsRequest) (*ListShardsResponse, error)
+	// Says what the server that answers goes by: for those who run it.
+	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedCrawlServiceServer()
 }
 
@@ -162,6 +177,9 @@ func (UnimplementedCrawlServiceServer) DeleteCrawl(context.Context, *DeleteCrawl
 }
 func (UnimplementedCrawlServiceServer) ListShards(context.Context, *ListShardsRequest) (*ListShardsResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ListShards not implemented")
+}
+func (UnimplementedCrawlServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method GetServerInfo not implemented")
 }
 func (UnimplementedCrawlServiceServer) mustEmbedUnimplementedCrawlServiceServer() {}
 func (UnimplementedCrawlServiceServer) testEmbeddedByValue()                      {}
@@ -292,6 +310,24 @@ func _CrawlService_ListShards_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CrawlService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServerInfoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CrawlServiceServer).GetServerInfo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CrawlService_GetServerInfo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CrawlServiceServer).GetServerInfo(ctx, req.(*GetServerInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CrawlService_ServiceDesc is the grpc.ServiceDesc for CrawlService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -322,6 +358,10 @@ var CrawlService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListShards",
 			Handler:    _CrawlService_ListShards_Handler,
+		},
+		{
+			MethodName: "GetServerInfo",
+			Handler:    _CrawlService_GetServerInfo_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

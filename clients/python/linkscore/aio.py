@@ -254,6 +254,10 @@ class AsyncClient:
         request = crawl_pb2.ListShardsRequest(crawl=name, page_size=page_size)
         return self._list(self._crawls.ListShards, request, "shards", timeout_s)
 
+    async def get_server_info(self, *, timeout_s: float | None = None) -> crawl_pb2.GetServerInfoResponse:
+        """Say version and settings in force of the server that answers; needs a token of an admin."""
+        return await self._call(self._crawls.GetServerInfo, crawl_pb2.GetServerInfoRequest(), timeout_s)
+
     async def update_crawl(
         self,
         *,

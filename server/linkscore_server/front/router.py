@@ -22,6 +22,7 @@ from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
 from linkscore_server.services.contract import caller, crawl_in
+from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.errors import Forwarded
 from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
 from linkscore_server.settings import Settings
@@ -67,6 +68,8 @@ class Router:
         _check_name(name)
         if method == "CrawlService/ListCrawls":
             return await self._list(request, context)
+        if method == "CrawlService/GetServerInfo":
+            return crawl_pb.GetServerInfoResponse(version=VERSION, settings=self._settings.shown())
         if method == "CrawlService/ListShards":
             return await list_shards(self._owners, request, caller().may_touch)
         if method in CHANGES:

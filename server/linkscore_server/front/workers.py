@@ -35,7 +35,7 @@ from linkscore_server.front.front import Share
 from linkscore_server.front.owners import Peer
 from linkscore_server.front.worker import DRAINED, SERVES, packed
 from linkscore_server.observability.metrics import serve_metrics
-from linkscore_server.settings import Settings
+from linkscore_server.settings import Settings, read_again
 from linkscore_server.store import open_store
 
 _log = logging.getLogger(__name__)
@@ -176,16 +176,24 @@ class Worker:
 
 
 class Supervisor:
-    """Runs the workers of a server until SIGTERM or SIGINT; `settings` are those of all together."""
+    """Runs the workers of a server until SIGTERM or SIGINT; `settings` are those of all together.
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    `again` reads them again: on SIGHUP nothing is replaced where a worker could not start with them.
+    """
+
+    def __init__(self, settings: Settings, again: Callable[[], Settings] | None = None) -> None:
+        self._settings, self._again = settings, again or (lambda: settings)
         self.registry = CollectorRegistry()
         self._up = Gauge("linkscore_worker_up", "Whether a worker serves", [_LABEL], registry=self.registry)
         self._restarts = Counter(
             "linkscore_worker_restarts",
             "Restarts of a worker after its end",
             [_LABEL],
+            registry=self.registry,
+        )
+        self._kept = Counter(
+            "linkscore_supervisor_reload_failures",
+            "Times SIGHUP replaced no worker because settings, tokens or certificates are wrong",
             registry=self.registry,
         )
         self._metrics: WSGIServer | None = None
@@ -248,7 +256,7 @@ class Supervisor:
 
     def _roll(self) -> None:
         """Begin to replace the processes of all workers, if that is not being done."""
-        if self._rolling is None or self._rolling.done():
+        if (self._rolling is None or self._rolling.done()) and read_again(self._again, self._kept.inc):
             self._rolling = tasks.beside(self._replace_all(), "the replacement of all workers")
 
     async def _replace_all(self) -> None:

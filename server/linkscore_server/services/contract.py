@@ -104,6 +104,7 @@ RPCS: dict[str, Rpc] = {
     "CrawlService/UpdateCrawl": Rpc(Role.WRITE, "crawl.name", is_told=True),
     "CrawlService/DeleteCrawl": Rpc(Role.ADMIN, "name", is_told=True),
     "CrawlService/ListShards": Rpc(Role.READ, "crawl"),
+    "CrawlService/GetServerInfo": Rpc(Role.ADMIN, ""),
     "SiteModelService/ListSites": Rpc(Role.READ, "crawl"),
     "SiteModelService/GetSite": Rpc(Role.READ, "name"),
     "SiteModelService/LearnSite": Rpc(Role.WRITE, "name", is_told=True),

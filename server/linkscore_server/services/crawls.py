@@ -41,7 +41,7 @@ from linkscore_server.services.messages import (
 from linkscore_server.services.results import decision_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
-_VERSION = version("linkscore")
+VERSION = version("linkscore")
 _MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
 _MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
@@ -70,7 +70,7 @@ class CrawlService:
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
         actor = await self._registry.open(parse_crawl(request.name, "name"))
-        answer = pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
+        answer = pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=VERSION)
         if request.with_activity:
             found = await actor.ask(lambda: activity(facts for _, facts in actor.model.sites.facts()))
             answer.activity.CopyFrom(_activity(found))

@@ -64,6 +64,9 @@ _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
 _UNREADABLE = ("CORRUPT_BODY", "BODY_TOO_LARGE")  # reasons of a page whose fetch has failed
+_OWN_ORDER = PolicyChoice("breadth_first")
+"""Answers a crawl that is to keep its own order, `Crawl.observe_only`."""
+_OWN_QUESTION = pb.SuggestExamplesRequest  # what a policy would be taught is its own to say
 _GROUP = 256  # feedback checked and submitted before other calls are served; chosen, not measured
 
 
@@ -238,6 +241,8 @@ class LinkScoringService:
         if choice is not None and choice.reads_templates and actor.model.config.learns_on_demand:
             for site in actor.model.waiting_sites():
                 await actor.ask_for_model(site)
+        if choice is None and actor.model.config.observe_only and not isinstance(request, _OWN_QUESTION):
+            choice = _OWN_ORDER
         number = getattr(request, "encoding", 0)
         if number and number not in _ENCODINGS:
             raise InvalidInput(f"is not a known value, got {number}", field="encoding")

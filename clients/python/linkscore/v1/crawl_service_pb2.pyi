@@ -363,3 +363,22 @@ class ListShardsResponse(_message.Message):
     shards: _containers.RepeatedCompositeFieldContainer[Shard]
     next_page_token: str
     def __init__(self, shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetServerInfoRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetServerInfoResponse(_message.Message):
+    __slots__ = ("version", "settings")
+    class SettingsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    settings: _containers.ScalarMap[str, str]
+    def __init__(self, version: _Optional[str] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...

@@ -65,6 +65,11 @@ class CrawlServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.FromString,
                 _registered_method=True)
+        self.GetServerInfo = channel.unary_unary(
+                '/linkscore.v1.CrawlService/GetServerInfo',
+                request_serializer=linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoResponse.FromString,
+                _registered_method=True)
 
 
 class CrawlServiceServicer(object):
@@ -113,6 +118,13 @@ class CrawlServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetServerInfo(self, request, context):
+        """Says what the server that answers goes by: for those who run it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_CrawlServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -145,6 +157,11 @@ def add_CrawlServiceServicer_to_server(servicer, server):
                     servicer.ListShards,
                     request_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.SerializeToString,
+            ),
+            'GetServerInfo': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetServerInfo,
+                    request_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -310,6 +327,33 @@ class CrawlService(object):
             '/linkscore.v1.CrawlService/ListShards',
             linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.SerializeToString,
             linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetServerInfo(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.CrawlService/GetServerInfo',
+            linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoRequest.SerializeToString,
+            linkscore_dot_v1_dot_crawl__service__pb2.GetServerInfoResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -142,7 +142,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     model = (await again.app.registry.open("c")).model
     assert plain(model.sites[SITE].model.browse) == plain(mined)
     assert model.ledger.to_state() == actor.model.ledger.to_state()
-    assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
+    assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0)) is None
     await again.browse_logs.close()
     await again.app.registry.close()
 
