@@ -60,7 +60,7 @@ class Server:
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> None:
         actor = await self.app.registry.open("c")
         for message in batches:
-            await self.logs.manager.take(actor, message, [])
+            await self.logs.manager.take(actor, message)
 
     async def seeds(self, **params: float) -> site_pb.SuggestSeedsResponse:
         spec = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams(**params)) if params else None
