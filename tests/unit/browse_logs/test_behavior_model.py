@@ -15,9 +15,7 @@ from linkscore_scoring.browse_logs.behavior import (
     newcomer_demand,
     own_demand,
 )
-from linkscore_scoring.browse_logs.mining import MinedSite, mine_site
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import from_state, plain
 from support.browse_logs.records import board_log, counted
 
 
@@ -33,35 +31,11 @@ def demand(model: BehaviorModel, path: str) -> float:
     return model.demand(model.place(url, hash64(url)))
 
 
-def test_figures_of_patterns_are_sums_over_their_pages(model: BehaviorModel) -> None:
-    lists = model.place("http://h/list?f=1", 0).node
-    assert model.stats.sizes[lists] == 2
-    assert model.stats.visits[lists] == 2 * 20 * 30
-    assert model.stats.referrals[lists] == 8 * (30 + 29 + 28)
-    assert model.stats.sizes[0] == 2 + 2 * 30 + 30
-    assert model.stats.visits[0] == board_log().visits().sum()
-
-
 def test_a_thread_to_come_is_worth_a_new_one_and_an_old_one_little(model: BehaviorModel) -> None:
     new, far, old = (demand(model, f"/show?t={n}") for n in (130, 190, 60))
     assert new > far > old
     assert new > 0.5
     assert old < 0.1
-
-
-def test_a_url_beyond_all_patterns_has_the_mean_of_the_node_it_reaches(model: BehaviorModel) -> None:
-    place = model.place("http://h/other/page", 0)
-    assert not place.covered
-    assert 0.0 < model.demand(place) <= model.stats.newcomer.max()
-
-
-def test_the_same_counts_give_the_same_model_and_it_survives_its_state(model: BehaviorModel) -> None:
-    mined = mine_site(board_log())
-    assert mined.behavior is not None
-    assert plain(mined.behavior) == plain(model)
-    again = from_state(MinedSite, plain(mined))
-    assert again.behavior is not None
-    assert plain(again.behavior) == plain(model)
 
 
 def test_recent_days_count_more_and_steady_pages_have_their_rate() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.cuts import (
     mdl_cut,
-    propagation,
     totals,
     transit_cut,
 )
@@ -27,14 +26,6 @@ def cut(transits: list[tuple[int, int, int]], threshold: float = 0.9) -> list[in
     sources, targets, counts = (np.array(column) for column in zip(*transits, strict=True))
     kept = transit_cut(PARENTS, LEAVES, sources, targets, counts.astype(float), threshold=threshold)
     return np.flatnonzero(kept).tolist()
-
-
-def test_evidence_fades_with_depth_and_none_reaches_the_root() -> None:
-    """Eq. 6 on three levels: H = 2, so a parent at depth 1 has 1/2 and the root, at depth 0, nothing."""
-    P = propagation(PARENTS, LEAVES).toarray()
-    assert P[3].tolist() == [0.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.0]
-    assert P[6].tolist() == [0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0]
-    assert not P[1].any()
 
 
 def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> None:

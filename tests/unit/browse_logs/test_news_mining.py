@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings, mine_site
 from linkscore_scoring.browse_logs.news import (
     LITERAL,
     PAPER_THRESHOLD,
@@ -25,7 +24,6 @@ from linkscore_scoring.browse_logs.news import (
     hub_seeds,
     mine_news,
 )
-from linkscore_scoring.state import from_state, plain
 from support.browse_logs.clicks import counts_of
 
 HOST = "http://a.test"
@@ -70,19 +68,6 @@ def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> Non
     assert not mine_news(log(pages[:60], pages[60:]), replace(PAPER, min_coverage=0.0)).abstains
 
 
-@pytest.mark.parametrize(
-    ("counts", "reason"),
-    [
-        (counts_of({f"{HOST}/a": {0: 5}}, n_days=30), "no page of the log has 1 clicks a day"),
-        (log([], WIKI), "no page of the log is news"),
-    ],
-)
-def test_a_model_says_why_it_knows_nothing(counts: BrowseCounts, reason: str) -> None:
-    found = mine_news(counts, NewsSettings())
-    assert found.reason == reason
-    assert found.prefixes == []
-
-
 def test_labels_fit_the_threshold_and_stand_for_themselves() -> None:
     labels = {f"{HOST}/{path}": path in NEWS for path in [*NEWS, *WIKI]} | {f"{HOST}/wiki/0.html": True}
     found = mine_news(log(NEWS, WIKI), NewsSettings(), labels)
@@ -99,34 +84,6 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
     assert other.threshold.n == 0
 
 
-def test_a_threshold_that_is_given_stays_in_force() -> None:
-    mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, plain(mined)))
-    for found in (mined.news, later.news):
-        assert found is not None
-        assert found.threshold == NewsThreshold(0.5, given=True)
-        assert "(decay > 0.5, given)" in found.summary()
-    changed = MiningSettings(news=NewsSettings(threshold=0.7))
-    news = mine_site(log(NEWS, WIKI), changed, before=mined).news
-    assert news is not None
-    assert news.threshold == NewsThreshold(0.7)
-
-
-def test_pages_too_young_for_concentration_are_counted_apart() -> None:
-    clicks = {f"{HOST}/{path}": {26: 40, 27: 9} for path in NEWS[:4]}
-    young = counts_of(clicks | {f"{HOST}/{path}": STEADY for path in WIKI}, n_days=30)
-    assert mine_news(young, PAPER).undecided == 4
-    assert mine_news(young, NewsSettings()).undecided == 0
-
-
-def test_mined_sites_survive_their_state() -> None:
-    mined = mine_site(log(NEWS, WIKI, hub="start"))
-    again = from_state(MinedSite, plain(mined))
-    assert again.news == mined.news
-    assert again.records == sum(DYING.values()) * 20 + 60 * 20
-
-
-EVEN = dict.fromkeys(range(10), 2)
 EARLY = {2: 6, 3: 3, 9: 1}
 
 
@@ -139,20 +96,6 @@ def test_early_clicks_by_hand() -> None:
     assert concentration(counts, NewsSettings(m=1)).values[0] == pytest.approx(0.6 / (1 / 8))
 
 
-def test_a_short_life_is_undecided() -> None:
-    counts = counts_of({"http://a.test/3": {3: 10}, "http://a.test/4": {4: 10}})
-    assert concentration(counts, NewsSettings()).decided.tolist() == [True, False]
-    assert concentration(counts, NewsSettings(m=4)).decided.tolist() == [False, False]
-
-
-def test_a_first_click_on_the_last_day_divides_by_nothing() -> None:
-    counts = counts_of({"http://a.test/": {9: 50}})
-    for mode in ("consistent", LITERAL):
-        found = concentration(counts, NewsSettings(signal=mode))
-        assert not found.decided[0]
-        assert found.values[0] in (0.0, pytest.approx(1 / 3))
-
-
 def test_two_days_by_hand() -> None:
     # Seen for two days, 3 clicks on the first, 1 on the second; decay of five days: 1 : e^-.2.
     mass = 1 + math.exp(-0.2)
@@ -163,13 +106,6 @@ def test_two_days_by_hand() -> None:
 
 def fitted(pages: list[tuple[float, bool]]) -> NewsThreshold | None:
     return fit_threshold(np.array([v for v, _ in pages]), np.array([n for _, n in pages], dtype=np.bool_))
-
-
-@pytest.mark.parametrize(
-    "pages", [[], [(1.0, True)], [(1.0, True), (2.0, True)], [(1.0, True), (1.0, False)]]
-)
-def test_pages_that_cannot_be_parted_fit_nothing(pages: list[tuple[float, bool]]) -> None:
-    assert fitted(pages) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 8).map(float), st.booleans()), min_size=2, max_size=30))
@@ -204,10 +140,6 @@ CLICKS = {url: {0: 20} for url in (*N, A, C, D)}
 def hubs(n: int, *, by_gain: bool) -> list[Hub]:
     counts = counts_of(CLICKS, transits=WAYS)
     return hub_seeds(counts, np.array(["news" in url for url in counts.urls]), n, by_gain=by_gain)
-
-
-def test_the_paper_orders_by_distinct_news_and_ties_by_their_share() -> None:
-    assert hubs(9, by_gain=False) == [Hub(B, 3, 3, 3), Hub(A, 3, 4, 0), Hub(C, 2, 2, 1)]
 
 
 def test_each_next_hub_adds_most_news_and_those_that_add_none_come_last() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.news import NewsEvidence, NewsSettings, fit_evidence
+from linkscore_scoring.browse_logs.news import NewsSettings
 from linkscore_scoring.browse_logs.prefixes import (
     NewsPages,
     NewsPrefix,
@@ -32,21 +31,6 @@ def learned(urls: list[str], is_news: list[bool], **settings: float) -> list[New
     return learn_prefixes(pages, NewsSettings(weighed=False, min_pages=1, **settings))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("url", "steps"),
-    [
-        ("http://a.test/", ["a.test/"]),
-        ("https://a.test:81/x", ["a.test:81/"]),
-        ("http://a.test/x/", ["a.test/", "x/"]),
-        ("http://a.test/x?p=1", ["a.test/", "x?"]),
-        ("http://a.test/x/?p=/b/", ["a.test/", "x/", "?"]),
-        ("http://a.test/x//y#/z", ["a.test/", "x/", "/"]),
-    ],
-)
-def test_nodes_above_a_page(url: str, steps: list[str]) -> None:
-    assert steps_of(url) == steps
-
-
 def test_the_program_of_the_papers_figure_3_is_a_news_prefix() -> None:
     assert found(dict(zip(PAPER, [False, False, True, True], strict=True))) == ["website.com/news.jsp?"]
 
@@ -55,18 +39,6 @@ def test_the_share_must_exceed_theta() -> None:
     pages = {f"news/{i}": i > 0 for i in range(5)} | {"about": False}
     assert found(pages) == []
     assert found(pages, theta=0.79) == ["website.com/news/"]
-
-
-def test_a_folder_and_a_program_of_one_name_stay_apart() -> None:
-    pages = {"x/1": True, "x/2": True, "x?p=1": False, "x?p=2": False}
-    assert found(pages) == ["website.com/x/"]
-
-
-def test_a_prefix_ends_where_its_folder_ends() -> None:
-    trie = PrefixTrie(["a.test/news/", "a.test/view.php?"])
-    urls = ["news/1", "news/x/2", "newsletter/1", "news", "view.php?t=1", "view.php", "view.php/x"]
-    assert [trie.find(f"https://a.test/{url}") for url in urls] == [0, 0, -1, -1, 1, -1, -1]
-    assert trie.find("http://b.test/news/1") == -1
 
 
 PATHS = st.lists(st.sampled_from(["a", "b", "", "a?", "c?x=1"]), min_size=1, max_size=4).map("/".join)
@@ -103,18 +75,3 @@ def test_folders_that_are_all_of_a_kind_let_few_pages_say_much() -> None:
     assert alike(rows(0, 1))[0] > 0.85
     assert unlike(rows(0, 1))[0] < 0.65
     assert alike(rows(0, 1))[1] <= alike(rows(0, 1))[0]
-
-
-def test_evidence_has_no_base_rate_in_it() -> None:
-    rng = np.random.default_rng(0)
-    signals = np.concatenate([rng.normal(1, 1, 3000), rng.normal(-1, 1, 500)])
-    evidence = fit_evidence(signals, np.arange(3500) < 3000)
-    # ln N(x; 1, 1) - ln N(x; -1, 1) = 2 x.
-    assert evidence.slope == pytest.approx(2.0, abs=0.2)
-    assert evidence.offset == pytest.approx(0.0, abs=0.2)
-
-
-def test_kinds_parted_clean_give_finite_evidence() -> None:
-    evidence = fit_evidence(np.arange(20.0), np.arange(20) >= 10)
-    assert np.isfinite([evidence.slope, evidence.offset]).all()
-    assert NewsEvidence(2.0, -1.0).ratios(np.array([0.5, 1.0])).tolist() == [0.0, 1.0]

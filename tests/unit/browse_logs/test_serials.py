@@ -46,14 +46,6 @@ def test_stray_numbers_move_nothing_however_often_they_are_visited() -> None:
     assert (serial.rate, serial.newborn) == (clean.rate, clean.newborn)
 
 
-def test_made_up_months_do_not_stretch_the_year() -> None:
-    days = range(29)
-    urls = [f"http://h/{2015 + (day // 24)}/{day % 24 // 2 + 1:02}/post-{day}" for day in days]
-    serial = found([*urls, "http://h/2016/99/x"], [*days, 20], [*[10] * 29, 1])["p0#&p1#&p2*"]
-    assert serial.bases[1] == 13
-    assert serial.frontier == 2016 * 13 + 3
-
-
 def test_the_second_page_of_a_thread_has_the_threads_number() -> None:
     urls, first, visits = threads()
     pages = [f"{url}&start=10" for url in urls[::4]]

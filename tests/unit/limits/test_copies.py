@@ -15,14 +15,12 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import CopyHypothesis
-from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.limits.copies import Contents
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import UrlRule
 from support.recorded_crawls import fetched, state
 
-COPY, SKIP, HOST = 5, 2, "http://a.test"
+COPY, HOST = 5, "http://a.test"
 
 
 def config(copies: Mapping[str, Any] | None = None, **changes: Any) -> CrawlConfig:
@@ -127,15 +125,6 @@ def test_a_rule_that_would_fit_links_of_another_pattern_is_left_out() -> None:
     assert [rule.pattern for rule in rules(alone)] == [r"^https?://a\.test/print/[^/:?#]+$"]
 
 
-def test_a_link_says_how_probable_a_copy_is_even_if_nothing_is_to_skip() -> None:
-    crawl = crawl_with(None)
-    feed(crawl, entry(40, "/item/{}", "/print/{}"), *pairs(20, "/item/{}", "/print/{}"))
-    (outcome,) = feed(crawl, shown("/more", "more", links=("/item/30", "/print/30")))
-    assert outcome.links.skip_reasons is None
-    assert outcome.links.duplicates == pytest.approx([0.0, 0.924], abs=0.001)
-    assert told(crawl)["a.test/print/#"][1:3] == (20, 20)
-
-
 def test_of_links_that_differ_in_a_void_key_one_is_fetched() -> None:
     crawl = crawl_with()
     feed(crawl, entry(40, "/item/{}", "/item/{}?sid=1"), *pairs(16, "/item/{}", "/item/{}?sid=1"))
@@ -179,14 +168,6 @@ def test_pages_that_name_an_original_teach_when_it_is_fetched() -> None:
     assert skips(crawl, "/p/30", "/t/30") == [True, False]
 
 
-def test_an_original_named_that_shows_something_else_refutes() -> None:
-    crawl = crawl_with()
-    feed(crawl, entry(40, "/t/{}", "/p/{}"))
-    for n in range(20):
-        feed(crawl, shown(f"/p/{n}", f"text {n}", canonical=f"/t/{n}"), shown(f"/t/{n}", f"other {n}"))
-    assert told(crawl)["a.test/p/#"][1:3] == (20, 0)
-
-
 def test_urls_that_redirect_to_known_pages_teach() -> None:
     crawl = crawl_with()
     feed(crawl, entry(40, "/item/{}", "/go/{}"))
@@ -218,13 +199,6 @@ def test_a_key_that_matters_on_some_pages_is_void_on_none_of_their_kind() -> Non
     feed(crawl, *pairs(9, "/a/{}", "/a/{}?view=x", start=18))
     assert skips(crawl, "/a/50?view=x") == [False]
     assert told(crawl)["a.test/a/# view="][1:3] == (27, 18)
-
-
-def test_a_key_that_is_void_below_one_path_is_not_taken_for_void_below_a_new_one() -> None:
-    crawl = crawl_with()
-    feed(crawl, entry(40, "/a/{}", "/a/{}?view=x", "/b/{}", "/b/{}?view=x"))
-    feed(crawl, *pairs(30, "/a/{}", "/a/{}?view=x"))
-    assert skips(crawl, "/a/35?view=x", "/b/35?view=x") == [True, False]
 
 
 def same_everywhere(text: str) -> Iterator[PageFetched]:
@@ -303,30 +277,3 @@ def test_state_and_replay_tell_the_same_copies() -> None:
     feed(crawl, *more)
     feed(loaded, *more)
     assert state(loaded) == state(crawl)
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, float("nan")])
-def test_a_bound_that_is_none_is_refused_by_name(value: float) -> None:
-    with pytest.raises(InvalidInput, match=r"copies\.skip_above"):
-        config({"skip_above": value}).check()
-
-
-class Shown:
-    """How many pages showed each block, as the test says."""
-
-    def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
-
-    def shown(self, block: int) -> int:
-        return self.counts.get(block, 1)
-
-
-def test_a_page_is_compared_with_those_near_it_though_what_they_are_found_by_became_common() -> None:
-    contents, texts = Contents(), Shown()
-    blocks = {1: 100, 2: 100, 3: 100, 4: 100, 5: 900}
-    first = contents.take(1, blocks, texts, 10)  # type: ignore[arg-type]
-    assert first is not None
-    texts.counts = dict.fromkeys((1, 2, 3, 4), 1_000)
-    assert contents.take(2, blocks, texts, 2_000) != first  # type: ignore[arg-type]
-    assert contents.take(3, blocks, texts, 2_000, near={first}) == first  # type: ignore[arg-type]
-    assert contents.take(4, {6: 900}, texts, 2_000, near={first}) != first  # type: ignore[arg-type]

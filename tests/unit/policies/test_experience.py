@@ -26,11 +26,6 @@ def test_the_document_is_json_with_a_line_a_group() -> None:
     ]
 
 
-def test_the_order_of_the_groups_says_nothing() -> None:
-    groups = [LinkGroup(n, n, 1.0, 0.5, 0.5) for n in range(1, 9)]
-    assert Experience.of(groups).to_bytes() == Experience.of(reversed(groups)).to_bytes()
-
-
 def test_of_too_many_groups_the_most_fetched_stay_and_the_document_is_in_bounds() -> None:
     groups = [
         LinkGroup(2**64 - n, 2**64 - n, 1_000_000.1234 + n, 0.1234, 0.1234) for n in range(1, MAX_GROUPS + 9)

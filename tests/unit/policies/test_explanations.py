@@ -36,11 +36,6 @@ def of_topic(t: Terms) -> float:
     return 0.5 * (1.0 + value / (1.0 + abs(value)))
 
 
-def of_targets(t: Terms) -> float:
-    value = max(0.0, t["targets"] + t["exploration"])
-    return 0.5 + 0.5 * t["probability"] if t["probability"] >= 0.5 else 0.5 * value / (1.0 + value)
-
-
 def of_plan(t: Terms) -> float:
     return 0.9 if t["planned"] else 0.5 / (1.0 + t["depth"])
 

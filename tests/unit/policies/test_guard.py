@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -13,8 +12,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.errors import InvalidInput, PolicyFailed
-from linkscore_scoring.policies import registry
-from linkscore_scoring.policies.base import Params, Policy, Scored
+from linkscore_scoring.policies.base import Params, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
 from linkscore_scoring.policies.registry import builtin, builtin_policy, policy_class, register
@@ -180,14 +178,6 @@ def test_errors_of_linkscore_and_of_a_machine_short_of_something_pass(error: Exc
     assert failure_of(made) == ""
 
 
-def test_class_methods_and_properties_have_a_stand_in_too() -> None:
-    made: Any = GUARDED(Params())
-    assert made.relearned == 7
-    Outside.failing = {"relearned": RuntimeError("x"), "parts_of": True}
-    assert made.relearned == 0
-    assert GUARDED.parts_of(None) == []
-
-
 def test_an_explanation_says_that_another_answers() -> None:
     board = Board("toy_guarded")
     Outside.failing = {"observe": ZeroDivisionError("x")}
@@ -206,32 +196,6 @@ def test_a_guarded_policy_is_named_as_it_was_and_registered_once() -> None:
     assert issubclass(found, Outside)
 
 
-def test_no_policy_of_the_distribution_is_guarded() -> None:
-    assert policy_class("breadth_first") is BreadthFirst
-    assert not any(hasattr(kind.observe, "__wrapped__") for kind in builtin().values())
-
-
-def test_policies_that_cannot_be_listed_now_are_an_error_and_are_found_the_next_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def no_descriptor(path: Any = ".") -> Any:
-        raise OSError(errno.EMFILE, "Too many open files", str(path))
-
-    known = builtin()
-    registry._homes.cache_clear()
-    with monkeypatch.context() as short:
-        short.setattr(os, "listdir", no_descriptor)
-        short.setattr(os, "scandir", no_descriptor)
-        with pytest.raises(OSError, match="Too many open files"):
-            builtin()
-    assert builtin() == known
-
-
 def test_a_policy_is_found_by_its_name_alone() -> None:
     assert {name: builtin_policy(name) for name in builtin()} == builtin()
     assert builtin_policy("registry") is None, "a module that holds no policy of its name"
-
-
-def test_the_policies_found_are_those_of_all_modules() -> None:
-    assert {"harvest", "breadth_first", "source_ucc", "anthelion"} <= set(builtin())
-    assert all(issubclass(kind, Policy) for kind in builtin().values())

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
-from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.types import LinkBatch
 
 
@@ -111,32 +106,6 @@ def test_what_the_fallback_knows_is_kept() -> None:
         other.load_state({"policy": "other"})
 
 
-def crawl_with_labels(pages: int) -> SimulatedCrawl:
-    choice = PolicyChoice("focus", {"fallback": "anthelion"})
-    return SimulatedCrawl(crawl_model(choice), GeneratedSite(0), reports=True).fetch(pages)
-
-
-def test_what_the_fallback_knows_of_the_crawl_is_kept_with_the_crawl() -> None:
-    """`focus` finds no forum here, so the scores are those of anthelion, which learned 60 labels."""
-    straight = crawl_with_labels(60).model
-    restored = crawl_model(PolicyChoice("focus", {"fallback": "anthelion"}))
-    restored.load_state(unpacked(packed(straight.to_state())))
-    urls = [f"http://site.example/{kind}/{n}" for kind in ("post", "member", "list") for n in range(20)]
-    asked = [urls, urls, [b""] * 60, [""] * 60]
-    before, after = (
-        CrawlQueries(model).score_links(*asked).scores.tolist() for model in (straight, restored)
-    )
-    assert len(set(before)) > 10
-    assert after == before
-
-
-def test_sites_share_what_their_fallbacks_know_of_the_crawl() -> None:
-    model = crawl_with_labels(10).model
-    visit(model, "http://new.example/", None)
-    first, second = (shard.served.fallback.crawl_wide for shard in model.sites.values())
-    assert first is second is not None
-
-
 def test_while_it_is_not_ready_the_fallback_answers_what_else_is_asked(site: SiteModel) -> None:
     policy = made("harvest")
     groups = [(0, 0)]
@@ -144,9 +113,3 @@ def test_while_it_is_not_ready_the_fallback_answers_what_else_is_asked(site: Sit
     assert policy.suggest_examples(3, site) == []
     policy.ready = True
     assert policy.expected_rewards(groups, site) is None
-
-
-@pytest.mark.parametrize("name", ["source_target"])
-def test_a_fallback_that_needs_parameters_is_named(name: str) -> None:
-    (problem,) = FallbackParams(fallback=name).problems()
-    assert (problem.field, "needs parameters" in problem.rule) == ("fallback", True)

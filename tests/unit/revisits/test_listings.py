@@ -24,7 +24,6 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><entry><published>1970-01-0
 </entry></feed>"""
 
 
-NEWS, ATOM_NS = "http://www.google.com/schemas/sitemap-news/0.9", "http://www.w3.org/2005/Atom"
 ONE, TWO = "<url><loc>http://a.org/1</loc></url>", "<url><loc>http://a.org/2</loc></url>"
 AT = "http://a.org/d/list.xml"
 BOTH = ["http://a.org/1", "http://a.org/2"]

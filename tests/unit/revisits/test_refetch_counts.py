@@ -72,7 +72,3 @@ async def test_each_refetch_is_counted_once_by_what_it_found(tmp_path: Path) -> 
     assert again == once
     restarted = await served(tmp_path, revisits=True, create=False)
     assert not any(count for counts in restarted for count in counts.values())
-
-
-async def test_a_crawl_that_does_not_fetch_again_counts_nothing(tmp_path: Path) -> None:
-    assert not any(count for counts in await served(tmp_path, revisits=False) for count in counts.values())

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits.listings import FACT
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import Revisit
 
@@ -88,33 +85,3 @@ def test_furniture_that_every_build_changes_is_the_change_of_few_pages() -> None
             revisit = outcome.revisit  # type: ignore[union-attr]
             changed += bool(revisit is not None and revisit.share)
     assert changed <= 0.02 * pages * (builds - 1)
-
-
-def test_a_fetch_that_finds_a_page_as_it_was_counts_against_a_budget() -> None:
-    limits = {"budget": {"max_fetches": 3, "max_site_fetches": 2}}
-    model = CrawlModel(CrawlConfig("c", limits=limits, revisit={}), ticket_key=b"k" * 32)
-    events = [event(0, 0, body(0)), event(0, 1, status=304), event(0, 2, status=304)]
-    standings = [model.apply(seq, each).standing for seq, each in enumerate(events, 1)]
-    assert [standing.fetches_left for standing in standings] == [2, 1, 0]
-    assert [standing.site is not None for standing in standings] == [False, True, True]
-    assert standings[-1].spent
-
-
-@pytest.mark.parametrize("dates", [[], [86_400], [86_400, 0, 86_400]])
-def test_dates_that_fit_no_links_are_passed_over(dates: list[int]) -> None:
-    model, listing = crawl(fetches_per_day=3.0), event(1, 0, '<a href="/1">one</a><a href="/2">two</a>')
-    assert listing.features is not None
-    listing.features.facts[FACT] = dates
-    observed = [each for each in (model.apply(1, listing), model.apply(2, event(2, 1, body(2)))) if each]
-    assert len(observed) == 2
-
-
-def test_a_list_that_shows_a_page_nobody_had_seen_has_changed() -> None:
-    model = crawl(objective="freshness")
-    rates = []
-    for day in range(1, 6):
-        links = "".join(f'<a href="/page/{100 + n}">one</a>' for n in range(day))
-        for number, text in ((1, body(1) + links), (2, body(2))):
-            revisit = model.apply(2 * day + number, event(number, day, text)).revisit  # type: ignore[union-attr]
-            rates.append(revisit.rate)
-    assert rates[-2] > 2.0 * rates[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.revisits.changes import LEAST_CHARS, Validators
+from linkscore_scoring.revisits.changes import LEAST_CHARS
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.state import packed, unpacked
@@ -51,24 +51,6 @@ def test_a_page_is_not_due_before_the_least_interval_and_checked_at_the_longest(
     site = lived(least_s=3 * DAY_S, longest_s=30 * DAY_S)
     assert site.rank(day(41), 9) == []
     assert {found.reason for found in site.rank(day(70), 9)} == {"check"}
-
-
-def test_pages_that_are_gone_are_not_due_until_they_are_back() -> None:
-    site = lived()
-    found = site.gone(2, day(41))
-    assert found is not None
-    assert found.change.gone
-    assert found.next_s is None
-    assert 2 not in [due.key for due in site.rank(day(60), 9)]
-    site.fetched(page(2, 61, own=300, unseen=300))
-    assert 2 in [due.key for due in site.rank(day(90), 9)]
-
-
-def test_a_page_without_any_text_of_its_own_left_has_changed_and_is_fetched_again() -> None:
-    site = lived()
-    found = site.fetched(page(2, 41, own=0)).change
-    assert (found.share, found.gone) == (1.0, False)
-    assert 2 in [due.key for due in site.rank(day(60), 9)]
 
 
 MARKS = pytest.mark.parametrize("mark", ["title", "structured"])
@@ -120,56 +102,10 @@ def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None
     assert site.belief(2) == before
 
 
-def test_a_page_that_came_again_has_not_failed() -> None:
-    site = lived()
-    site.failed(2, day(41))
-    site.fetched(page(2, 42, unseen=77))
-    assert site.rank(day(42) + DAY_S / 24, 9)[0].last_s == day(39)
-    assert 2 in [due.key for due in site.rank(day(42) + DAY_S / 24, 9)]
-
-
-def test_a_failed_fetch_says_when_to_try_again() -> None:
-    site = lived(fetches_per_day=2.0)
-    found = site.failed(2, day(41))
-    assert found is not None
-    assert found.next_s == day(41) + DAY_S / 24
-    assert site.failed(99, day(41)) is None
-
-
-def test_pages_get_their_time_by_how_many_there_are_and_not_by_how_many_there_were() -> None:
-    site = SiteRevisits(RevisitSettings(fetches_per_day=1.0))
-    found = [site.fetched(page(key, 0)) for key in range(1, 101)]
-    waits = [(each.next_s - day(0)) / DAY_S for each in found if each.next_s is not None]
-    assert len(waits) == 100
-    assert waits[-1] > 50.0 * waits[0]
-
-
-def test_text_that_a_page_lost_to_others_is_no_change_of_it() -> None:
-    site = lived()
-    site.lost({3: 100, 77: 5})
-    assert not site.fetched(page(3, 41, own=400)).change.changed
-
-
-def test_share_is_that_of_the_own_text() -> None:
-    site = lived()
-    found = site.fetched(page(3, 41, own=500, unseen=125)).change
-    assert found.share == pytest.approx(0.25)
-
-
 def test_importance_divides_fetches() -> None:
     site = lived(objective="freshness")
     site.important(2, 0.0001)
     assert site.rank(day(42), 3)[0].key != 2
-
-
-def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> None:
-    assert lived().unchanged(3, day(50)).next_s is None  # type: ignore[union-attr]
-    site = lived(fetches_per_day=2.0)
-    quiet, busy = site.unchanged(3, day(50)), site.fetched(page(2, 50, unseen=77))
-    assert quiet is not None
-    assert quiet.next_s is not None
-    assert busy.next_s is not None
-    assert day(50) < busy.next_s < quiet.next_s
 
 
 def test_the_same_from_its_state_and_asking_changes_nothing() -> None:
@@ -187,14 +123,6 @@ def test_the_same_from_its_state_and_asking_changes_nothing() -> None:
     assert again.to_state() == site.to_state()
 
 
-def test_the_first_pages_of_an_answer_are_those_of_a_longer_one() -> None:
-    site = SiteRevisits(RevisitSettings())
-    for key in range(1, 60):
-        site.fetched(page(key, key % 3))
-    assert site.rank(day(50), 7) == site.rank(day(50), 100)[:7]
-    assert len(site.rank(day(50), 100)) == 59
-
-
 def test_settings_say_what_is_wrong_by_field() -> None:
     settings = RevisitSettings("fast", -1.0, 10.0, 5.0)
     found = [problem.field for problem in settings.problems("revisit")]
@@ -203,13 +131,6 @@ def test_settings_say_what_is_wrong_by_field() -> None:
     assert RevisitSettings().problems("revisit") == []
     (wrong,) = RevisitSettings(longest_s=0.0).problems("revisit")
     assert (wrong.field, wrong.rule) == ("revisit.longest_interval", "must be above 0, got 0.0 s")
-
-
-def test_a_page_that_was_gone_and_is_not_modified_is_there_again() -> None:
-    site = lived()
-    site.gone(2, day(41))
-    site.unchanged(2, day(42))
-    assert 2 in {found.key for found in site.rank(day(80), 9)}
 
 
 @pytest.mark.parametrize("late", [0.0, -20.0, -100_000.0])
@@ -221,38 +142,6 @@ def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
         found = site.fetched(page(1, late * number, unseen=20 + 31 * number))
         assert found.change.changed
     assert site.belief(1) == before
-
-
-def test_what_is_believed_is_that_of_one_page_in_any_column() -> None:
-    site = lived()
-    for found in site.rank(day(42), 3):
-        assert found.rate == pytest.approx(site.belief(found.key).mean)
-
-
-def test_intervals_of_less_than_a_second_count_as_one() -> None:
-    site = SiteRevisits(RevisitSettings(least_s=1e-9, longest_s=1e-3))
-    site.fetched(page(1, 0))
-    assert site.rank(day(0), 9) == []
-    assert site.rank(day(1), 9)[0].reason == "check"
-
-
-def test_a_page_to_check_has_the_changes_that_its_rate_says() -> None:
-    found = lived(longest_s=30 * DAY_S).rank(day(79), 9)
-    assert {page.reason for page in found} == {"check"}
-    assert [page.changes for page in found] == pytest.approx([40.0 * page.rate for page in found])
-
-
-def test_validators_are_those_of_the_copy_and_kept() -> None:
-    site = lived()
-    said = Validators('"1"', "")
-    site.fetched(page(2, 41, unseen=77)._replace(validators=said))
-    site.unchanged(2, day(42))
-    again = SiteRevisits(site.settings)
-    again.load_state(unpacked(packed(site.to_state())))
-    for each in (site, again):
-        assert {due.key: due.validators for due in each.rank(day(50), 9)}[2] == said
-    site.fetched(page(2, 51, unseen=99))
-    assert {due.key: due.validators for due in site.rank(day(60), 9)}[2] == Validators()
 
 
 @pytest.mark.parametrize("often", [0.1, 0.5, 2.0])

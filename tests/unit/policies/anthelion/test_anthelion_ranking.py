@@ -39,22 +39,6 @@ def test_by_hand_of_the_success_rate() -> None:
     assert got.probs is None
 
 
-def test_the_best_link_of_a_host_enters_where_the_function_has_it() -> None:
-    crawl = anthelion(value_function="best_score", features="url", hub_weight=0.0)
-    taught(crawl, "a", 20, 20)
-    for host, kind in (("posts", "post"), ("tags", "tag")):
-        found = [(f"http://{host}/{kind}/{n}", "x/a") for n in range(3)]
-        visit(crawl, f"http://{host}/", page_of(f"http://{host}/", links=found))
-    posts, tags = CrawlQueries(crawl).rank_sites(["posts", "tags"], [None, None], 1).values
-    assert posts > 0.7 > 0.3 > tags
-    [post, tag] = (
-        CrawlQueries(crawl)
-        .score_links(["http://posts/post/0", "http://tags/tag/0"], ["", ""], [b""] * 2, [""] * 2)
-        .scores
-    )
-    assert (posts, tags) == pytest.approx((post, tag), rel=0.2)
-
-
 @pytest.mark.parametrize("function", HOST_VALUES)
 def test_every_value_function_prefers_the_host_that_yielded(function: str) -> None:
     crawl = anthelion(value_function=function)
@@ -79,9 +63,3 @@ def test_asleep_sites_have_a_value_and_no_url_and_no_probability() -> None:
     assert got.probs is not None
     assert got.probs.tolist() == [0.0, 0.0, 1.0]
     assert (got.values > 0.0).all()
-
-
-def test_new_sites_share_alike() -> None:
-    got = CrawlQueries(anthelion()).rank_sites([f"s{n}" for n in range(4)], [None] * 4, 10)
-    assert len(set(got.values.tolist())) == 1
-    assert got.urls.tolist() == [3, 3, 2, 2]

@@ -62,8 +62,3 @@ def test_exploring_decisions_take_any_arm_of_which_something_waits() -> None:
     assert abs(got[1] - 533) < 85
     assert abs(got[3] - 533) < 85
     assert dealt(bandit({1: (0, 2), 2: (3, 1)}, explore_prob=1.0), 99, {1: 5, 2: 7}) == {1: 5, 2: 7}
-
-
-def test_arms_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HostBandit, "max_arms", 3)
-    assert list(bandit(dict.fromkeys(range(5), (1, 0))).arms) == [2, 3, 4]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.browse_log.behavior_discovery import Discovered
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
 
@@ -37,23 +35,6 @@ def test_pages_that_show_new_threads_raise_their_pattern() -> None:
     assert lively.scores("/list?f=2")[0] > quiet.scores("/list?f=2")[0]
 
 
-def test_buckets_move_with_their_pattern() -> None:
-    board = logged("behavior_discovery")
-    names = board.page("/", [("/list?f=1", LINK), ("/list?f=2", LINK)]).links.bucket_names
-    before = CrawlQueries(board.model).rank_buckets(names)[1]
-    board.page("/list?f=1", [])
-    assert (CrawlQueries(board.model).rank_buckets(names)[1] < before).all()
-
-
-def test_failed_and_repeated_fetches_teach_nothing() -> None:
-    board = logged("behavior_discovery")
-    board.page("/list?f=1", [])
-    before = board.scores("/list?f=2")
-    board.page("/list?f=1", [])
-    board.fail("/list?f=3")
-    assert board.scores("/list?f=2") == before
-
-
 def test_seeds_are_the_pages_people_go_on_from() -> None:
     board = logged("behavior_discovery")
     first, *_ = CrawlQueries(board.model).seeds("h", 2)
@@ -62,16 +43,3 @@ def test_seeds_are_the_pages_people_go_on_from() -> None:
     unlogged = Board("behavior_discovery")
     unlogged.page("/")
     assert CrawlQueries(unlogged.model).seeds("h", 2) == []
-
-
-def test_patterns_that_are_no_more_are_forgotten() -> None:
-    found = Discovered()
-    found.add("p", expected=1.0, found=0.0)
-    found.add("q", expected=1.0, found=0.0)
-    found.keep({"q"})
-    assert (found.factor("p"), found.factor("q")) == (1.0, 0.5)
-    again = Discovered()
-    again.load_state(found.to_state())
-    assert again.factor("q") == 0.5
-    with pytest.raises(CorruptState, match="discovered"):
-        again.load_state({"sums": [["p", "x", 0, 0]]})

@@ -6,7 +6,6 @@ import pytest
 import re2
 
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_fetch import squash
 from linkscore_scoring.state import packed, unpacked
 from support.boards import ROOT, Board
@@ -35,15 +34,6 @@ def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
     first = {"graph": threads, "volume": threads, "visits": lists, "average_visits": lists}[ranking]
     assert first == 1.0
     assert min(lists, threads, profiles) == pytest.approx(1 / 3)
-
-
-def test_without_a_log_the_fallback_scores_and_says_why() -> None:
-    board = Board("behavior_fetch", fallback="breadth_first")
-    plain = Board("breadth_first")
-    for each in (board, plain):
-        each.page("/", [("/a", "html/body/a")])
-    assert board.scores("/a", "/b") == plain.scores("/a", "/b")
-    assert board.explain("/a")[0].explanation.summary.startswith("no browse log of this site was mined; ")
 
 
 def test_links_found_before_the_log_are_worth_what_it_says_once_it_came() -> None:
@@ -82,10 +72,3 @@ def test_a_crawl_restored_from_bytes_scores_alike() -> None:
     other.model.load_state(unpacked(packed(board.model.to_state())))
     paths = ["/list?f=1", "/show?t=131", "/show?t=60", "/x"]
     assert other.scores(*paths) == board.scores(*paths)
-
-
-def test_bad_rankings_and_cuts_are_named() -> None:
-    with pytest.raises(InvalidInput, match="ranking: must be one of demand, graph"):
-        Board("behavior_fetch", ranking="hub")
-    with pytest.raises(InvalidInput, match="cut: must be one of syntax, visit, transit"):
-        Board("behavior_fetch", cut="none")

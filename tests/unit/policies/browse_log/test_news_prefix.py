@@ -7,14 +7,13 @@ import re
 import pytest
 
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsSettings, NewsThreshold
+from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsThreshold
 from linkscore_scoring.browse_logs.prefixes import NewsPrefix
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
+from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
@@ -65,12 +64,6 @@ def test_links_below_prefixes_and_to_hubs_are_followed_and_others_skipped(policy
     # 0.5 + 0.5 x .9, elsewhere, 0.5 + 0.5 x .8, hub of 20 of 40 news pages, 0.5 + 0.5 x .6.
     assert scored.scores.tolist() == pytest.approx([0.95, 0.1, 0.9, 0.75, 0.8])
     assert scored.verdicts == [FOLLOW, SKIP, FOLLOW, FOLLOW, FOLLOW]
-
-
-def test_a_bucket_is_worth_what_its_links_are(policy: NewsByPrefix) -> None:
-    site = site_with(model(PREFIXES))
-    scored = policy.score(links_to(URLS), site)
-    assert policy.value(scored.buckets, site).tolist() == scored.scores.tolist()
 
 
 def test_links_found_before_the_log_was_mined_are_worth_what_it_says_now(policy: NewsByPrefix) -> None:
@@ -137,16 +130,3 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
         assert shard.served.score(links_to(URLS), shard.model).verdicts == [FOLLOW, SKIP, SKIP, FOLLOW, SKIP]
         assert [seed.url for seed in CrawlQueries(each).seeds("a.test", 1)] == [HUBS[0].url]
         assert [rule.pattern for rule in CrawlQueries(each).rules("a.test")] == [r"^https?://a\.test/news/"]
-
-
-def test_defaults_of_the_policy_are_those_of_mining() -> None:
-    assert NewsPrefixParams().settings() == NewsSettings()
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("signal", "clicks"), ("m", 0), ("theta", 1.5), ("min_pages", 0), ("fallback", "news_prefix")],
-)
-def test_bad_parameters_are_named(field: str, value: object) -> None:
-    with pytest.raises(InvalidParams, match=field):
-        make_params(NewsByPrefix, {field: value})

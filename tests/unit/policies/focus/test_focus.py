@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import Any
 
 import pytest
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
+from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.policies.focus import Focus
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
@@ -61,58 +57,10 @@ def test_links_are_typed_and_have_a_verdict() -> None:
     assert sorted(found.scores, reverse=True)[0] == found.scores[0] == 0.9
 
 
-def test_rules_are_expressions_of_the_four_kinds() -> None:
-    crawler = Crawler(Forum()).run()
-    rules = policy_of(crawler).rules(site_of(crawler))
-    assert {rule.kind for rule in rules} == {"index", "thread", "index_flip", "thread_flip"}
-    assert all(0.5 < rule.confidence <= 1.0 and rule.matches for rule in rules)
-
-
 def test_pages_of_a_thread_have_one_id_whichever_comes_first() -> None:
     for first in ("/topic?t=5", "/topic?t=5&page=2"):
         crawler = Crawler(Forum()).run(60)
         crawler._fetch(first, b"")
-        assert crawler.last.thread_id == f"{ROOT}/topic?t=5"
-
-
-def session_free(path: str) -> str:
-    return re.sub(r"[?&]sid=[0-9a-f]{32}", "", path)
-
-
-class SessionForum(Forum):
-    """Gives the links of every page a new session id, and takes any."""
-
-    fetches = 0
-
-    def page(self, path: str) -> PageFeatures | None:
-        self.fetches += 1
-        session = hashlib.md5(str(self.fetches).encode()).hexdigest()
-        found = super().page(session_free(path))
-        if found is not None:
-            found.url = found.key = ROOT + path
-            urls = [f"{url}{'&' if '?' in url else '?'}sid={session}" for url in found.links.urls]
-            found.links.urls, found.links.keys = urls, list(urls)
-        return found
-
-
-class SessionCrawler(Crawler):
-    """Fetches no page twice under two session ids."""
-
-    def _next(self) -> tuple[str, bytes] | None:
-        seen = set(map(session_free, self.fetched))
-        while (link := super()._next()) is not None and session_free(link[0]) in seen:
-            self.fetched.append(link[0])
-        return link
-
-
-def test_session_ids_stay_out_of_rules_and_thread_ids() -> None:
-    crawler = SessionCrawler(SessionForum()).run(100)
-    assert site_of(crawler).sessions.names() == ["sid"]
-    rules = policy_of(crawler).rules(site_of(crawler))
-    assert {"index", "thread"} <= {rule.kind for rule in rules}
-    assert not [rule.pattern for rule in rules if "sid" in rule.pattern]
-    for session in ("a1b2c3d4" * 4, "0f1e2d3c" * 4):
-        crawler._fetch(f"/topic?t=5&page=2&sid={session}", b"")
         assert crawler.last.thread_id == f"{ROOT}/topic?t=5"
 
 
@@ -134,21 +82,6 @@ def test_a_site_without_threads_is_left_to_the_fallback_and_the_reason_is_told()
     urls = [f"{ROOT}/topic?t=119"]
     assert CrawlQueries(crawler.model).score_links(urls, urls, [b""], [""]).verdicts is None
     assert len(crawler.fetched) == 150
-
-
-def test_pages_without_layout_teach_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    forum = Forum()
-    make = forum.page
-
-    def bare(path: str) -> Any:
-        page = make(path)
-        if page is not None:
-            page.layout = None
-        return page
-
-    monkeypatch.setattr(forum, "page", bare)
-    crawler = Crawler(forum).run(40)
-    assert "page layouts are known of 0 of 40 pages" in policy_of(crawler).describe(site_of(crawler))
 
 
 def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
@@ -193,14 +126,6 @@ def test_indexes_that_show_the_most_new_threads_come_first() -> None:
     assert found.scores[0] < found.scores[1] < found.scores[3] < found.scores[2]
 
 
-def test_requests_name_unfetched_pages_and_a_reason() -> None:
-    crawler = Crawler(Forum(), "/topic?t=77").run(3)
-    wanted = policy_of(crawler).suggest_fetches(5, site_of(crawler))
-    assert wanted
-    assert not {suggestion.url.removeprefix(ROOT) for suggestion in wanted} & set(crawler.fetched)
-    assert all(suggestion.reason and 0.0 < suggestion.urgency <= 1.0 for suggestion in wanted)
-
-
 def test_a_crawl_restored_while_the_way_is_known_goes_on_alike() -> None:
     one, two = Crawler(Forum()).run(70), Crawler(Forum()).run(70)
     model = CrawlModel(one.model.config, ticket_key=b"key")
@@ -216,8 +141,3 @@ def test_a_bucket_is_worth_what_its_links_are_while_the_way_is_known() -> None:
     found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
     values = CrawlQueries(crawler.model).rank_buckets(found.bucket_names)[1]
     assert [values[bucket] for bucket in found.buckets] == found.scores.tolist()
-
-
-def test_a_fallback_that_falls_back_is_refused() -> None:
-    with pytest.raises(InvalidParams, match="neither falls back"):
-        make_params(Focus, {"fallback": "focus"})

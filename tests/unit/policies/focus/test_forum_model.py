@@ -7,42 +7,17 @@ import re
 import pytest
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.focus.entry import EntrySearch, guesses
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.forum_model import PredictionWatch
 from linkscore_scoring.policies.focus.paths import KindVotes, LinkTable, find_paths
-from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
+from linkscore_scoring.types import INDEX, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-
-
-def test_guesses_are_the_forum_part_the_root_and_the_folders_above() -> None:
-    assert guesses("http://h/en/forum/viewtopic.php?t=1") == [
-        "http://h/en/forum/",
-        "http://h/",
-        "http://h/en/",
-    ]
-
-
-def test_the_entry_is_the_shortest_of_the_pages_with_about_the_most_index_urls() -> None:
-    search = EntrySearch()
-    home, board, faq = "http://h/index.php", "http://h/board.php?b=1", "http://h/faq"
-    everywhere = {hash64(url): url for url in (home, board, faq)}
-    for url, own, n in ((board, 2, 9), (home, 1, 8), (faq, 3, 1), ("http://h/t/1", 4, 3)):
-        search.see([hash64(url)], url, everywhere, {(2, 0): n}, own)
-    found = search.entry(lambda groups: groups[2, 0], lambda pattern: pattern == 2)
-    assert found is not None
-    assert found.url == home
 
 
 def test_a_pattern_that_was_reliable_is_found_to_have_changed_soon() -> None:
     watch = PredictionWatch()
     assert not any(watch.add(1, surprise=False) for _ in range(200))
     assert [watch.add(1, surprise=True) for _ in range(6)].index(True) == 3
-
-
-def test_noise_is_no_change() -> None:
-    watch = PredictionWatch()
-    assert not any(watch.add(1, surprise=n % 3 == 0) for n in range(300))
 
 
 def test_a_new_pattern_has_to_disappoint_twelve_times() -> None:
@@ -95,14 +70,3 @@ def test_expressions_are_learned_of_the_way_and_do_not_fit_what_is_off_it(
     assert expressions.match("http://h/user?u=1") == 0
     assert {rule.kind for rule in expressions.rules()} >= {"index", "thread"}
     assert all(re.fullmatch(rule.pattern, rule.example) for rule in expressions.rules())
-
-
-def test_an_expression_decides_only_where_votes_do_not(forum: tuple[KindVotes, LinkTable, int]) -> None:
-    votes, links, home = forum
-    found = find_paths([home], links, votes)
-    (thread,) = found.thread
-    (off,) = found.off
-    assert found.type_of(thread, 2, INDEX) == THREAD
-    assert found.type_of(off, 2, THREAD) == OTHER
-    assert found.type_of(9_999, 5, PAGE_FLIP) == PAGE_FLIP
-    assert found.type_of(9_999, 5, 0) == OTHER

@@ -8,7 +8,7 @@ from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, KindVotes
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-INDEX_PAGE, THREAD_PAGE, OTHER_PAGE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+INDEX_PAGE, THREAD_PAGE = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 PLACE = 7
 
 
@@ -25,13 +25,6 @@ def topic(votes: KindVotes) -> int:
 def cast(votes: KindVotes, pattern: int, *pages: tuple[float, float, float], copy: float = 0.0) -> None:
     for page in pages:
         votes.cast(pattern, [PLACE], page, copy=copy)
-
-
-def test_one_page_decides_nothing_and_two_alike_do(votes: KindVotes, topic: int) -> None:
-    cast(votes, topic, THREAD_PAGE)
-    assert votes.estimate(topic, ANY).kind == UNDECIDED
-    cast(votes, topic, THREAD_PAGE)
-    assert votes.estimate(topic, ANY).kind == THREAD
 
 
 def test_a_wrong_page_is_outvoted_and_a_majority_turns_a_decision(votes: KindVotes, topic: int) -> None:
@@ -58,27 +51,12 @@ def test_page_links_count_as_votes_for_the_kind_of_page_they_stand_on(votes: Kin
     assert estimate.prob == pytest.approx((1 / 3 + 1.5) / 2.5)
 
 
-def test_links_that_seldom_turn_pages_are_no_page_links(votes: KindVotes, topic: int) -> None:
-    votes.count_page_links(topic, THREAD, 1.0)
-    votes.count_page_links(topic, THREAD, 1.0)
-    for _ in range(8):
-        votes.count_page_links(topic, THREAD, 0.0)
-    assert not votes.turns_pages(topic)
-
-
 def test_copies_are_off_the_way_unless_they_turn_pages(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, *[THREAD_PAGE] * 3, copy=1.0)
     assert votes.estimate(topic, ANY).kind == OTHER
     votes.count_page_links(topic, THREAD, 1.0)
     votes.count_page_links(topic, THREAD, 1.0)
     assert votes.estimate(topic, ANY).kind == THREAD
-
-
-def test_a_pattern_that_is_dropped_starts_anew(votes: KindVotes, topic: int) -> None:
-    cast(votes, topic, *[THREAD_PAGE] * 5)
-    votes.drop(topic)
-    assert votes.pages(topic) == 0.0
-    assert votes.estimate(topic, ANY).kind == UNDECIDED
 
 
 def test_votes_move_on_when_patterns_are_generalised(votes: KindVotes) -> None:

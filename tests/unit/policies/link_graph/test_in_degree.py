@@ -34,22 +34,12 @@ def test_the_score_is_n_over_n_plus_one_and_the_bucket_the_count() -> None:
     assert values.tolist() == [1 / 2, 10 / 11, 0, 3 / 4]
 
 
-def test_a_page_fetched_again_counts_once() -> None:
-    web = diamond()
-    web.fetch("a", "b", "c", "d")
-    assert web.values("abcd") == [1, 1, 2, 2]
-
-
 def test_a_failed_fetch_counts_for_nothing_and_a_later_success_does() -> None:
     web = diamond()
     web.fail("d")
     assert web.values("abcd") == [1, 1, 2, 2]
     web.fetch("d", "b")
     assert web.values("abcd") == [1, 2, 2, 2]
-
-
-def test_nothing_beyond_the_page_is_rescored() -> None:
-    assert Web("in_degree").fetch("a", "b", "c").rescored_urls == []
 
 
 def test_urls_found_first_are_forgotten_at_the_bound() -> None:
@@ -63,9 +53,3 @@ def test_urls_found_first_are_forgotten_at_the_bound() -> None:
     assert web.value("x29") == 1
     web.fetch("d", "b")
     assert web.value("b") == 1
-
-
-def test_the_reason_names_the_count() -> None:
-    web, url = diamond(), "http://h/d"
-    [found] = CrawlQueries(web.model).explain([url], [url], [b""], [""])
-    assert found.explanation.summary == "2 pages fetched link to it"

@@ -30,14 +30,6 @@ def test_in_a_circle_all_ranks_are_one() -> None:
     assert web.values("abc") == pytest.approx([0.5, 0.5, 0.5])
 
 
-def test_between_computations_a_page_hands_its_rank_on() -> None:
-    web = exact(every=2)
-    web.fetch("a", "b", "c")
-    web.fetch("b", "c", "d")
-    share = 0.85 * (GAIN + REST) / 2
-    assert web.values("abcd") == pytest.approx([0, GAIN, GAIN + share, share])
-
-
 def test_the_second_computation_comes_after_the_pages_asked_for() -> None:
     often, seldom = exact(every=1), exact(every=2)
     for web in (often, seldom):
@@ -62,48 +54,6 @@ def test_a_computation_names_the_urls_it_moved_the_highest_first() -> None:
     assert rescored(outcome) == ["d"], "a, b and c are fetched, e and f are links of the page"
     assert outcome.rescored.scores.tolist() == web.scores("d")
     assert rescored(web.fetch("d", "g")) == []
-
-
-def test_a_url_that_fell_is_named_too() -> None:
-    web = exact(every=3)
-    web.fetch("a", "b", "c", "d")
-    web.fetch("b", "c")
-    web.fetch("c", "b")
-    before = web.value("d")
-    outcome = web.fetch("s", "b")
-    assert web.value("d") < before / 2, "b and c keep their rank, so little is left to be spread over all"
-    assert rescored(outcome) == ["d"]
-
-
-def test_a_page_fetched_again_counts_once() -> None:
-    web = exact()
-    web.fetch("a", "b", "c")
-    web.fetch("a", "d")
-    assert web.values("abcd") == pytest.approx([0, GAIN, GAIN, 0])
-
-
-def test_a_redirect_passes_rank_to_where_it_leads() -> None:
-    web = exact(every=1)
-    web.fetch("a", "b", "x")
-    web.fetch("x", "d", asked="b")
-    graph = web.policy.nodes
-    sources, targets = graph.edges()
-    assert sorted(zip(sources.tolist(), targets.tolist(), strict=True)) == [(0, 2), (2, 3)], (
-        "b is x now, once"
-    )
-    assert graph.out(0) == [2]
-
-
-def test_ranks_are_the_same_after_a_restart() -> None:
-    straight, restarted = exact(every=2), exact(every=2)
-    for web in (straight, restarted):
-        web.fetch("a", "b", "x")
-        web.fetch("x", "d", "c", asked="b")
-        if web is restarted:
-            web.restart()
-        web.fetch("c", "d", "a")
-    assert restarted.values("abcdx") == straight.values("abcdx")
-    assert restarted.policy.to_state() == straight.policy.to_state()
 
 
 def test_the_graph_is_bounded_and_still_ranked() -> None:

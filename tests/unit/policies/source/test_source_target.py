@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.source.source_target import SourceTarget
 from support.boards import Board
 
@@ -69,28 +67,3 @@ def test_an_example_that_was_not_fetched_means_plan_and_breadth_first() -> None:
         "sampling plan first, then breadth-first"
     )
     assert np.allclose(board.scores("/new"), 0.5)
-
-
-def test_an_example_fetched_after_learning_counts_from_the_next_refresh() -> None:
-    board = crawled(example_url="http://h/thread-20")
-    leaves = ["html/body/div/h1/text()", *["html/body/div/p/text()"] * 2]
-    for n in range(12, 90):
-        board.page(f"/thread-{n}", leaves=leaves)
-    assert values(board)["thread"] == pytest.approx(0.8)
-
-
-@pytest.mark.parametrize(
-    ("params", "field"),
-    [
-        ({}, "example_url"),
-        ({"example_url": EXAMPLE, "example_html": HTML}, "example_url"),
-        ({"example_url": "not a url"}, "example_url"),
-        ({"example_html": HTML, "alpha": 1.5}, "alpha"),
-        ({"example_html": HTML, "beta": 1.0}, "beta"),
-        ({"example_html": HTML, "multi_hop": "yes"}, "multi_hop"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(params: dict[str, object], field: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        PolicyChoice("source_target", params).checked()
-    assert field in {problem.field for problem in caught.value.problems}

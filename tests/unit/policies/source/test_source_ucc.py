@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.source.source_ucc import SourceUcc
 from support.boards import Board
@@ -46,28 +45,11 @@ def test_while_sampling_the_planned_link_of_each_link_path_comes_first_then_fewe
     assert all(name.startswith("h/s1.") for row, name in enumerate(names) if row not in planned)
 
 
-def test_buckets_of_a_sampled_site_rank_plan_first_then_breadth_first() -> None:
-    board = Board("source_ucc")
-    board.page("/")
-    order, values = CrawlQueries(board.model).rank_buckets(["h/s3.ff", "h/s1.ff", "h/plan", "h/other"])
-    assert order.tolist() == [2, 1, 0, 3]
-    assert values.tolist() == [0.5 / 4, 0.25, 0.9, 0.5 / 101]
-
-
 def test_the_sampling_plan_suggests_pages_until_the_site_is_learned() -> None:
     board = Board("source_ucc", sample_pages=8)
     first = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)])
     assert first.suggestions[0].reason == "one link of each tag path of a page"
     assert sampled().model.shard("h").sample_plan(4) == []
-
-
-def test_lists_and_posts_are_two_clusters() -> None:
-    board = sampled()
-    templates = board.shard.model.templates
-    assert templates is not None
-    labels = {key.rsplit("/")[-1].split("-")[0]: label for key, label in templates.sample.items()}
-    assert labels["list"] != labels["post"]
-    assert min(labels.values()) >= 0
 
 
 def test_scores_are_eq_12_of_the_values_of_eq_11() -> None:
@@ -105,38 +87,11 @@ def test_a_cluster_loses_value_while_it_is_crawled_unless_balance_is_off() -> No
         assert np.sign(after - before) == cmp
 
 
-def test_without_dsim_the_spread_of_a_cluster_does_not_count() -> None:
-    board = sampled(without_dsim=True, without_balance=True)
-    a = np.array(ucc(board).cluster_worth)
-    assert len(a) == 2
-    assert a == pytest.approx(0.5 * _info_of(board), rel=1e-6)
-
-
 def test_without_info_only_the_spread_of_a_cluster_counts() -> None:
     board = sampled(without_info=True, without_balance=True)
     assert board.shard.model.templates is not None
     spread = [stats.dsim for stats in board.shard.model.templates.clusters]
     assert ucc(board).cluster_worth == pytest.approx(np.maximum(spread, 1e-6), rel=1e-9)
-
-
-def test_the_reason_names_the_likely_cluster_and_its_value() -> None:
-    board = sampled()
-    [why] = board.explain("/post-9")
-    names = [term.name for term in why.explanation.terms]
-    assert why.explanation.summary.startswith(f"from cluster c{why.source}, leads to cluster c")
-    assert any(name.startswith("P(c") for name in names)
-    assert any(name.startswith("value(c") for name in names)
-
-
-def _info_of(board: Board) -> np.ndarray:
-    model = board.shard.model
-    assert model.templates is not None
-    A = model.navigation.adjacency(model.templates.ids())
-    h = a = np.full(len(A), 1 / np.sqrt(len(A)))
-    for _ in range(200):
-        h = A @ a / np.linalg.norm(A @ a)
-        a = A.T @ h / np.linalg.norm(A.T @ h)
-    return a + h
 
 
 def _keys(paths: list[str]) -> list[int]:
