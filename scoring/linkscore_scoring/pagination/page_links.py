@@ -12,7 +12,6 @@ from linkscore_scoring.features.types import Links
 from linkscore_scoring.pagination.anchors import (
     FIRST,
     LAST,
-    MAX_CHARS,
     NEXT,
     NO_PAGE_LINK,
     PAGE,
@@ -32,9 +31,6 @@ _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
 _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
 _CLASS_WORD = re.compile(r"[^a-z]+")
 _REMEMBERED = 4_096  # pairs of rel and place of links without text: a bound, sites have few
-_MOST_TITLES = 16_384  # a bound
-_titles: set[str] = set()
-"""Anchors read lately that say nothing."""
 _CLASS_KINDS = {"next": NEXT, "prev": PREV, "previous": PREV, "first": FIRST, "last": LAST}
 
 
@@ -50,9 +46,9 @@ def find_page_links(
     if not marks:
         return kinds
     groups = page_link_groups(page_url, urls, marks)
-    for row, kind in named_page_links(_LinkRows(page_url, urls, marks, places, groups)).items():
+    for row, kind in _named_page_links(page_url, urls, marks, places, groups).items():
         kinds[row] = kind
-    for group in [*groups, *lone_page_links(urls, marks, kinds)]:
+    for group in [*groups, *_lone_page_links(urls, marks, kinds)]:
         for row in group.rows:
             kinds[row] = PAGE
         _add_beside(group, urls, kinds)
@@ -75,30 +71,14 @@ def with_page_links(url_types: Sequence[int] | None, page_links: Sequence[int]) 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
     """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
     marks: dict[int, Mark] = {}
-    # Most anchors say nothing, and the same ones on page after page: one look-up each.
-    for row in [row for row, anchor in enumerate(anchors) if anchor not in _titles]:
-        if anchor := anchors[row]:
-            if len(anchor) <= MAX_CHARS:
-                if (mark := read_anchor(anchor)).kind:
-                    marks[row] = mark
-                else:
-                    _remember_title(anchor)
-        elif kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
+    for row, mark in enumerate(map(read_anchor, anchors)):
+        if mark.kind:
+            marks[row] = mark
+        elif not anchors[row] and (
+            kind := _silent_kind(rels[row] if rels else "", places[row] if places else "")
+        ):
             marks[row] = Mark(kind)
     return marks
-
-
-def _remember_title(anchor: str) -> None:
-    if len(_titles) >= _MOST_TITLES:
-        _titles.clear()
-    _titles.add(anchor)
-
-
-def _last_classes(place: str) -> str:
-    """Return what stands in the brackets that end a place; empty if none do. O(length)."""
-    if not place.endswith("]"):
-        return ""
-    return place[place.rfind("]", 0, -1) + 1 : -1].partition("[")[2]
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -106,7 +86,9 @@ def _silent_kind(rel: str, place: str) -> int:
     for token in rel.split():
         if token in _RELS:
             return _RELS[token]
-    words = _CLASS_WORD.split(_last_classes(place).lower())
+    # What stands in the brackets that end a place.
+    classes = place[place.rfind("]", 0, -1) + 1 : -1].partition("[")[2] if place.endswith("]") else ""
+    words = _CLASS_WORD.split(classes.lower())
     return next((_CLASS_KINDS[word] for word in words if word in _CLASS_KINDS), NO_PAGE_LINK)
 
 
@@ -146,97 +128,78 @@ _AROUND = [step for step in range(-_BESIDE, _BESIDE + 1) if step]
 _NAMED = (NEXT, PREV, FIRST, LAST)
 
 
-@dataclass(slots=True)
-class _LinkRows:
-    """The links of a page, as far as named page links look at them."""
-
-    url: str
-    urls: Sequence[str]
-    marks: dict[int, Mark]
-    places: Sequence[str]
-    groups: list[PageLinkGroup]
-
-
-def named_page_links(page: _LinkRows) -> dict[int, int]:
+def _named_page_links(
+    page_url: str,
+    urls: Sequence[str],
+    marks: dict[int, Mark],
+    places: Sequence[str],
+    groups: Sequence[PageLinkGroup],
+) -> dict[int, int]:
     """Return the kind of each named page link, by row. Cost O(candidates x groups), groups are few."""
-    named = [(row, mark) for row, mark in page.marks.items() if mark.kind in _NAMED]
+    named = [row for row, mark in marks.items() if mark.kind in _NAMED]
     if not named:
         return {}
-    own = paged(page.url)
+    own = paged(page_url)
     host = own.whole.partition("/")[0]
-    beside = {row + step for group in page.groups for row in group.rows for step in _AROUND}
-    firsts = {page.urls[group.rows[0]] for group in page.groups if group.numbers[0] == 1}
+    beside = {row + step for group in groups for row in group.rows for step in _AROUND}
+    firsts = {urls[group.rows[0]] for group in groups if group.numbers[0] == 1}
+    lists = [own, *(paged(urls[group.rows[-1]]) for group in groups)]
     found: dict[int, int] = {}
-    for row, mark in named:
-        url = page.urls[row]
-        if not url:
+    for row in named:
+        url = urls[row]
+        target, slots = paged(url), slots_of(url)
+        if not url or target.whole.partition("/")[0] != host:
             continue
-        target = paged(url)
-        if target.whole.partition("/")[0] != host:
-            continue
-        slots = slots_of(url)
         if (
             url in firsts
-            or any(group.page_of(slots) for group in page.groups)
-            or (row in beside and _is_page_of_some(target, page, own))
-            or _turns(mark, target, own, url != page.url)
+            or any(group.page_of(slots) for group in groups)
+            or (row in beside and any(map(target.is_list_of, lists)))
+            or (url != page_url and _turns(marks[row], target, own))
         ):
-            found[row] = mark.kind
-    found.update(_bars(page, [row for row, _ in named], found))
-    return found
+            found[row] = marks[row].kind
+    return found | _bars(named, marks, places, found)
 
 
-def _is_page_of_some(target: PagedUrl, page: _LinkRows, own: PagedUrl) -> bool:
-    if target.is_list_of(own):
+def _turns(mark: Mark, target: PagedUrl, own: PagedUrl) -> bool:
+    """Say whether a link turns from the page's own URL to another page of its list."""
+    if mark.names_pages:
         return True
-    return any(target.is_list_of(paged(page.urls[group.rows[-1]])) for group in page.groups)
-
-
-def _turns(mark: Mark, target: PagedUrl, own: PagedUrl, differs: bool) -> bool:
-    """Say whether a link turns from the page's own URL to a page of its list."""
-    if mark.names_pages and differs:
-        return True
-    if not differs or not target.is_list_of(own) or (target.page == own.page and target.query != own.query):
+    if not target.is_list_of(own) or (target.page == own.page and target.query != own.query):
         return False
     if target.explicit or own.explicit:
         return True
     return target.number is not None and own.number is None and not mark.is_arrow
 
 
-def _bars(page: _LinkRows, rows: Sequence[int], found: dict[int, int]) -> dict[int, int]:
+def _bars(
+    rows: Sequence[int], marks: dict[int, Mark], places: Sequence[str], found: dict[int, int]
+) -> dict[int, int]:
     """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
+    runs: list[dict[int, int]] = []  # kinds by row
+    for row in rows:
+        kind = marks[row].kind
+        last = max(runs[-1]) if runs else -_GAP
+        goes_on = row - last <= _BAR_GAP and kind not in runs[-1].values()
+        # A place counts without the classes at its end: those of ``next`` and ``previous`` differ.
+        if goes_on and (not places or places[row].partition("[")[0] == places[last].partition("[")[0]):
+            runs[-1][row] = kind
+        else:
+            runs.append({row: kind})
     bars: dict[int, int] = {}
-    run: list[int] = []
-    for row in [*rows, -1]:
-        if run and (row == -1 or not _goes_on(page, run, row)):
-            kinds = {r: page.marks[r].kind for r in run}
-            if _is_bar(set(kinds.values())) and (page.places or found.keys().isdisjoint(run)):
-                bars |= kinds
-            run = []
-        run.append(row)
+    for run in runs:
+        kinds = set(run.values())
+        if kinds & {FIRST, LAST} and kinds & {NEXT, PREV} and (places or found.keys().isdisjoint(run)):
+            bars |= run
     return bars
-
-
-def _goes_on(page: _LinkRows, run: list[int], row: int) -> bool:
-    """Say whether a row belongs to the bar that a run of rows is."""
-    if row - run[-1] > 2 or page.marks[row].kind in {page.marks[r].kind for r in run}:
-        return False
-    return not page.places or _bare(page.places[row]) == _bare(page.places[run[-1]])
-
-
-def _bare(place: str) -> str:
-    """Return a place without the classes at its end: those of ``next`` and ``previous`` differ."""
-    return place.partition("[")[0]
-
-
-def _is_bar(kinds: set[int]) -> bool:
-    return bool(kinds & {FIRST, LAST}) and bool(kinds & {NEXT, PREV}) and NO_PAGE_LINK not in kinds
 
 
 _GAP = 3
 """Rows between two links of one group: arrows, `...`. Chosen with the labelled links in view
 (docs/reference/recognition.md).
 """
+
+_BAR_GAP = 2
+"""Rows between two links of a bar; chosen alike."""
 
 _BEFORE = 6
 """Rows before a lone number among which the first page of its list may stand; chosen alike."""
@@ -298,7 +261,9 @@ def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark])
     return found
 
 
-def lone_page_links(urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]) -> list[PageLinkGroup]:
+def _lone_page_links(
+    urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]
+) -> list[PageLinkGroup]:
     """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
     found: list[PageLinkGroup] = []
     for row, mark in marks.items():
@@ -333,16 +298,15 @@ def _groups_of_run(run: tuple[tuple[int, str], ...]) -> list[tuple[PageLinkGroup
         if not (groups and _join(groups[-1], row, number, slots)):
             groups.append(PageLinkGroup([row], [number], slots))
     _add_first_pages(groups, urls)
-    return [(group, _says_its_page(group, urls)) for group in groups if _may_be_pagination(group)]
+    found = []
+    for group in filter(_may_be_pagination, groups):
+        number = group.numbers[-1]
+        says = _says(group.slots, number) or (number == 1 and paged(urls[group.rows[-1]]).explicit)
+        found.append((group, says))
+    return found
 
 
 _remembered_groups = lru_cache(maxsize=_REMEMBERED_RUNS)(_groups_of_run)
-
-
-def _says_its_page(group: PageLinkGroup, urls: Sequence[str]) -> bool:
-    """Say whether the URL of the last link of a group names the page that its anchor names."""
-    number = group.numbers[-1]
-    return _says(group.slots, number) or (number == 1 and paged(urls[group.rows[-1]]).explicit)
 
 
 def _join(group: PageLinkGroup, row: int, number: int, slots: Slots) -> bool:
@@ -390,25 +354,17 @@ def _is_base(first: PageLinkGroup, group: PageLinkGroup, urls: Sequence[str]) ->
 
 
 def _may_be_pagination(group: PageLinkGroup) -> bool:
-    if all(number in _YEARS for number in group.numbers):
+    """Say whether numbers may be those of pages: not years, nor sizes (10, 25, 50) that name themselves, nor
+    unnamed amounts (1, 7, 30 days) of which none follows another.
+    """
+    numbers = group.numbers
+    if all(number in _YEARS for number in numbers):
         return False
-    return not group.lines or not (_are_sizes(group) or _are_amounts(group))
-
-
-def _are_sizes(group: PageLinkGroup) -> bool:
-    """Say whether the numbers are page sizes: 10, 25, 50 that name themselves."""
-    return not _has_steps(group) and min(group.numbers) > 2 and all(n % 5 == 0 for n in group.numbers)
-
-
-def _are_amounts(group: PageLinkGroup) -> bool:
-    """Say whether unnamed numbers name themselves and none follows another: 1, 7, 30 days."""
-    return not _has_steps(group) and all(line == (1, 1) for line in group.lines.values())
-
-
-def _has_steps(group: PageLinkGroup) -> bool:
-    """Say whether a number follows another, or a slot is named as one of pages."""
-    steps = any(m - n == 1 for n, m in pairwise(sorted(group.numbers)))
-    return steps or any(group.slots.names_page(slot) for slot in group.lines)
+    has_steps = any(m - n == 1 for n, m in pairwise(sorted(numbers)))
+    if not group.lines or has_steps or any(map(group.slots.names_page, group.lines)):
+        return True
+    are_sizes = min(numbers) > 2 and all(n % 5 == 0 for n in numbers)
+    return not are_sizes and any(line != (1, 1) for line in group.lines.values())
 
 
 def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str], *, says: bool) -> bool:
@@ -419,9 +375,11 @@ def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str],
     if not says:
         return False
     target = paged(urls[row])
-    near = [urls[i] for i in range(max(0, row - _BEFORE), row)]
+    near = {page_url, *urls[max(0, row - _BEFORE) : row]} - {"", urls[row]}
+    # Pages of one list, and a number that is there on both is named as a page.
     return any(
-        _adds_page(target, paged(url)) for url in [page_url, *reversed(near)] if url and url != urls[row]
+        target.is_list_of(other) and (target.explicit or target.path == other.whole)
+        for other in map(paged, near)
     )
 
 
@@ -439,11 +397,6 @@ def _turns_own(own: Slots, target: Slots, number: int) -> bool:
     mine, other = own.values[slots[0]], target.values[slots[0]]
     is_first = mine in (0, 1) and number > 1 and other > 1 and (other - mine) % (number - 1) == 0
     return is_first or (other in (number, number - 1) and mine < _MANY)
-
-
-def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:
-    """Say whether two URLs are pages of one list, and a number that is there on both is named as a page."""
-    return target.is_list_of(other) and (target.explicit or target.path == other.whole)
 
 
 def _says(slots: Slots, number: int) -> bool:
