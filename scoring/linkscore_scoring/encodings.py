@@ -8,15 +8,15 @@ together.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import NotFound
+from linkscore_scoring.state import Stateful, Stored
 
 __all__ = ["ENCODINGS", "LEVELS", "Encode", "PriorityScale", "encoding"]
 
@@ -30,7 +30,7 @@ _DECIMALS = 6
 """Scores that differ by less are one score: the error of floating point must not open a level."""
 
 
-class PriorityScale:
+class PriorityScale(Stateful):
     """Cuts the scores of a site into `LEVELS` levels that keep their order.
 
     As long as a site has shown at most 32 distinct scores every one has its own level, counted from the top,
@@ -46,11 +46,14 @@ class PriorityScale:
     [30.0, 31.0]
     """
 
+    _cuts: Stored[list[float]]
+    _recent: Stored[list[float]]
+    _seen: Stored[int]
+    _next_cut: Stored[int]
+
     def __init__(self) -> None:
-        self._cuts: list[float] = []
-        self._recent: list[float] = []
-        self._seen = 0
-        self._next_cut = 2 * _RECENT
+        self._cuts, self._recent = [], []
+        self._seen, self._next_cut = 0, 2 * _RECENT
 
     def update(self, scores: Iterable[float]) -> None:
         """Take in scores that were handed out; amortised O(1) each."""
@@ -62,7 +65,7 @@ class PriorityScale:
             else:
                 recent[self._seen % _RECENT] = rounded
             self._seen += 1
-            if len(cuts) < LEVELS - 1 and not self._has(rounded):
+            if len(cuts) < LEVELS - 1 and rounded not in cuts:
                 insort(cuts, rounded)
         if self._seen >= self._next_cut:
             self._next_cut = 2 * self._seen
@@ -76,10 +79,6 @@ class PriorityScale:
         above = len(cuts) - np.searchsorted(cuts, np.round(scores, _DECIMALS), side="right")
         return np.asarray(LEVELS - 1 - above, dtype=np.float64)
 
-    def _has(self, score: float) -> bool:
-        at = bisect_left(self._cuts, score)
-        return at < len(self._cuts) and self._cuts[at] == score
-
     def _cut_by_quantiles(self) -> None:
         distinct = sorted(set(self._recent))
         if len(distinct) < LEVELS:
@@ -87,17 +86,6 @@ class PriorityScale:
             return
         ranks = np.linspace(0.0, 1.0, LEVELS + 1)[1:-1]
         self._cuts = sorted(set(np.quantile(self._recent, ranks, method="nearest").tolist()))
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the scale as plain values."""
-        return {"cuts": self._cuts, "recent": self._recent, "seen": self._seen, "next_cut": self._next_cut}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the scale of `to_state`."""
-        self._cuts = list(state["cuts"])
-        self._recent = list(state["recent"])
-        self._seen = int(state["seen"])
-        self._next_cut = int(state["next_cut"])
 
 
 Encode = Callable[[NDArray[np.float64], PriorityScale], NDArray[np.float64]]

@@ -503,8 +503,3 @@ class CrawlModel:
         if not self.config.learns_on_demand:
             return []
         return [name for name, facts in self.sites.facts() if facts.is_due]
-
-    def unfinished_jobs(self) -> list[LearningJob]:
-        """Return the learnings that were running when the log ended."""
-        names = [name for name, facts in self.sites.facts() if facts.learning]
-        return [self.sites[name].model.job() for name in names]

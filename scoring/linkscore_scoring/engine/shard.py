@@ -288,15 +288,11 @@ class SiteShard:
         """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
         wanted = self.served.suggest_fetches(n, self.model)
         named = {suggestion.url for suggestion in wanted}
-        return [*wanted, *(found for found in self.sample_plan(n) if found.url not in named)][:n]
-
-    def sample_plan(self, n: int) -> list[Suggestion]:
-        """Return up to `n` pages that would teach most about the site while it is not learned."""
-        planned = self.model.plan.plan(n)
-        return [
+        sample = [
             Suggestion(page.url, _WHY_PLANNED[page.reason], 1.0 / (1.0 + rank))
-            for rank, page in enumerate(planned)
+            for rank, page in enumerate(self.model.plan.plan(n))
         ]
+        return [*wanted, *(found for found in sample if found.url not in named)][:n]
 
     def stop(self) -> Stop | None:
         """Return why the site stops by a setting of the crawl, None if it goes on."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice, pairwise
-from typing import Any
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.state import Stateful, Stored
 
 LEAST_CHARS = 16
 """Shortest value that may look drawn; shorter ids are not found (docs/reference/recognition.md). Chosen."""
@@ -103,10 +102,10 @@ class _Name:
     many: int = 0
     changed: int = 0
     kept: int = 0
-    values: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    values: dict[int, int] = field(default_factory=dict)
 
 
-class SessionIds:
+class SessionIds(Stateful):
     """Tells session ids from content in the URLs of a site, and takes them out.
 
     A name is a query key in lower case, or the place of a path segment (``/2``). Only values that look random
@@ -136,8 +135,10 @@ class SessionIds:
     (['sid'], 'http://h/t?t=9')
     """
 
+    _names: Stored[dict[str, _Name]]
+
     def __init__(self) -> None:
-        self._names: dict[str, _Name] = {}
+        self._names = {}
         self._learned: set[str] = set()
         self._places: set[int] = set()
 
@@ -211,23 +212,8 @@ class SessionIds:
         ]
         return "/".join(kept) if len(kept) > _FIRST_SEGMENT else "/".join([*kept, ""])
 
-    def to_state(self) -> list[Any]:
-        """Return what is known as plain values."""
-        return [
-            [name, known.one, known.many, known.changed, known.kept, list(known.values.items())]
-            for name, known in self._names.items()
-        ]
-
-    def load_state(self, state: list[Any]) -> None:
-        """Take over what `to_state` gave.
-
-        Raises `CorruptState`: if a row is malformed.
-        """
-        with reading_state("session ids"):
-            self._names = {
-                str(name): _Name(int(one), int(many), int(changed), int(kept), OrderedDict(values))
-                for name, one, many, changed, kept, values in state
-            }
+    def after_load(self) -> None:
+        """Decide which names are of session ids."""
         for name in self._names:
             self._decide(name)
 
@@ -256,8 +242,7 @@ def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -
         known.changed += before is not None and before != value
         known.kept += before == value
         known.values[rest] = value
-    while len(known.values) > MAX_RESTS:
-        known.values.popitem(last=False)
+    drop_oldest(known.values, MAX_RESTS)
 
 
 def _changes(name: str, known: _Name) -> bool:

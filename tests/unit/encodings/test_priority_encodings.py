@@ -44,14 +44,6 @@ def test_numbers_keep_direction_and_range(name: str, seen: int) -> None:
     assert not whole or (numbers == np.round(numbers)).all()
 
 
-def test_no_link_of_urlfrontier_has_the_date_that_means_never() -> None:
-    assert encoding("urlfrontier")(np.array([1.0]), PriorityScale()).tolist() == [1.0]
-
-
-def test_ache_never_gets_the_zero_it_would_drop() -> None:
-    assert encoding("ache")(np.array([0.0]), PriorityScale()).tolist() == [1e-9]
-
-
 def test_an_unknown_encoding_is_refused_with_those_there_are() -> None:
     with pytest.raises(NotFound, match=r"crawler4j.*urlfrontier"):
         encoding("mosaic")
@@ -60,10 +52,6 @@ def test_an_unknown_encoding_is_refused_with_those_there_are() -> None:
 def test_few_distinct_scores_have_a_level_each_from_the_top() -> None:
     levels = scale_of(np.array([0.1, 0.5, 0.9])).levels(np.array([0.9, 0.5, 0.1, 0.05]))
     assert levels.tolist() == [31.0, 30.0, 29.0, 28.0]
-
-
-def test_a_scale_without_scores_cuts_evenly() -> None:
-    assert PriorityScale().levels(np.array([0.0, 0.5, 0.999, 1.0])).tolist() == [0.0, 16.0, 31.0, 31.0]
 
 
 def test_many_scores_are_spread_over_all_levels() -> None:

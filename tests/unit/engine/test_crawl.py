@@ -28,7 +28,7 @@ from linkscore_scoring.site.model import Stage
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from support.recorded_crawls import config, fetched, model, page, recorded, small, state
+from support.recorded_crawls import config, fetched, model, page, recorded, small
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
 BREADTH = PolicyChoice("breadth_first")
@@ -59,16 +59,6 @@ def test_links_out_of_scope_are_answered_and_marked(scope: str, expected: list[b
     assert crawl.site_of(url) == ("x.org" if scope == "domain" else "a.x.org")
 
 
-def test_a_redirected_url_counts_as_fetched_and_shares_its_page() -> None:
-    crawl = model()
-    crawl.apply(1, page(A, B))
-    crawl.apply(2, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
-    site = crawl.sites["h"].model
-    assert site.memory.is_fetched(hash64(B))
-    assert site.memory.is_fetched(hash64(C))
-    assert site.aliases == {hash64(B): hash64(C)}
-
-
 def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
     crawl = model()
     crawl.apply(1, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
@@ -76,13 +66,6 @@ def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
     tables = crawl.sites["h"].served.tables
     assert tables.pages["label"].tolist() == [1.0]
     assert tables.page_of == {hash64(C): 0}
-
-
-def test_feedback_for_an_unknown_page_or_site_is_taken() -> None:
-    crawl = model()
-    assert crawl.apply(1, FeedbackGiven("f", "new", "http://new/x", b"", 0.5, 0.0)) is True
-    assert crawl.apply(2, FeedbackGiven("f", "new", "http://new/x", b"", 0.5, 0.0)) is False
-    assert crawl.feedbacks == 1
 
 
 def test_a_ticket_gives_a_queued_link_the_score_it_had_on_its_page() -> None:
@@ -119,16 +102,6 @@ def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
     assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc")).cluster_worth
 
 
-def test_a_policy_that_stays_keeps_what_it_learned_when_another_serves() -> None:
-    crawl, log = recorded(30)
-    before = crawl.sites["site.example"].served.to_state()
-    changed = config(policy=PolicyChoice("source_ucc"), extra_policies=(PolicyChoice("harvest"),))
-    crawl.apply(len(log) + 1, ConfigChanged(changed.to_state()))
-    shard = crawl.sites["site.example"]
-    assert shard.served.name == "source_ucc"
-    assert shard.policy(PolicyChoice("harvest")).to_state() == before
-
-
 def test_a_policy_that_needs_learning_can_be_told_not_to_fall_back() -> None:
     crawl = model()
     crawl.apply(1, page(A, B))
@@ -148,14 +121,6 @@ def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:
     )
     assert [found.bucket_names[i].partition("/")[0] for i in found.buckets] == ["h", "i", "new"]
     assert list(crawl.sites) == ["h", "i"]
-
-
-def test_buckets_of_unknown_sites_come_last() -> None:
-    crawl = model()
-    bucket = crawl.apply(1, page(A, B)).links.bucket_names[0]
-    order, values = CrawlQueries(crawl).rank_buckets(["gone/d1", bucket])
-    assert order.tolist() == [1, 0]
-    assert values[0] == 0.0
 
 
 def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
@@ -191,15 +156,6 @@ def test_a_configuration_that_cannot_work_names_every_field() -> None:
         CrawlConfig("c", PolicyChoice("harvest", {"curiosity": -1.0}), (PolicyChoice("nothing"),)).check()
     fields = [problem.field for problem in caught.value.problems]
     assert fields == ["policy.harvest.curiosity", "extra_policies[0]"]
-
-
-def test_a_failed_fetch_is_learned_from() -> None:
-    crawl = model()
-    before = state(crawl)
-    outcome = crawl.apply(1, fetched(A))
-    assert outcome.observation.failed
-    assert crawl.sites["h"].model.failed == 1
-    assert state(crawl) != before
 
 
 ON_DEMAND = LearningConfig(sample_pages=24, on_demand=True)
@@ -270,12 +226,6 @@ def test_a_page_that_refreshes_at_once_is_no_pull_and_its_target_inherits_the_li
     assert taken.refetch
     assert crawl.shard("h").model.memory.contexts(hash64(C)) == [(hash64(B), link[1])]
     assert not crawl.apply(3, page(C)).observation.refetch
-
-
-def test_a_page_that_refreshes_to_what_is_known_is_a_page_that_brought_nothing() -> None:
-    crawl = model(policy=PolicyChoice("harvest"))
-    crawl.apply(1, page(A, B, C))
-    assert not crawl.apply(2, moved(B, C)).observation.refetch
 
 
 def test_what_waited_is_where_a_redirect_leads_and_feedback_on_it_is_no_pull() -> None:

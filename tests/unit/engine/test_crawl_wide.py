@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
+from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import page_of
@@ -30,11 +30,6 @@ def test_policies_of_all_sites_share_one_object() -> None:
     assert model.sites["a"].served.crawl_wide.classifier.labels == [2, 1]
 
 
-def test_each_choice_of_parameters_has_its_own() -> None:
-    model = crawl(PolicyChoice("anthelion"), PolicyChoice("harvest"))
-    assert len(model.crawl_wide.to_state()) == 2
-
-
 def test_a_stranger_profits_and_leaves_no_trace() -> None:
     model = crawl()
     before = packed(model.to_state())
@@ -48,11 +43,3 @@ def test_a_policy_made_for_one_question_has_its_own_and_knows_nothing() -> None:
     asked = model.sites["a"].policy(PolicyChoice("anthelion", {"classifier": "arow"}))
     assert asked.crawl_wide is not model.sites["a"].served.crawl_wide
     assert asked.crawl_wide.classifier.labels == [0, 0]
-
-
-def test_knowledge_goes_when_its_policy_goes() -> None:
-    model = crawl()
-    model.apply(99, ConfigChanged(CrawlConfig("c", PolicyChoice("harvest")).to_state()))
-    assert model.crawl_wide.to_state() == {}
-    model.apply(100, ConfigChanged(CrawlConfig("c", ANTHELION).to_state()))
-    assert model.sites["a"].served.crawl_wide.classifier.labels == [0, 0]

@@ -25,7 +25,6 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), max_size=4)
 TEXTS = st.lists(TEXT, max_size=4)
 TIME = st.floats(0, 1e10)
-STATUS = st.integers(0, 599)
 REWARD = st.floats(0, 1)
 
 

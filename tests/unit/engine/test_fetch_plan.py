@@ -32,18 +32,6 @@ def test_one_place_and_nothing_under_way_is_the_first_of_the_order(policy: str, 
     assert plan.takes.tolist() == [int(row == order[0]) for row in range(len(names))]
 
 
-def test_many_places_at_once_are_filled_as_one_after_the_other() -> None:
-    queries, names = crawled(40)
-    at_once = queries.plan_fetches(names, 16, fill=True).takes
-    begun: dict[str, int] = {}
-    for _ in range(16):
-        takes = queries.plan_fetches(names, 1, in_flight=begun, fill=True).takes
-        name = names[int(takes.argmax())]
-        begun[name] = begun.get(name, 0) + 1
-    assert {names[row]: n for row, n in enumerate(at_once.tolist()) if n} == begun
-    assert sum(begun.values()) == 16
-
-
 @pytest.mark.parametrize("policy", ["harvest", "focus"])
 def test_what_is_under_way_makes_a_bucket_worth_less_and_no_other_more(policy: str) -> None:
     queries, names = crawled(20, policy)
@@ -64,17 +52,6 @@ def lists_and_posts() -> tuple[CrawlModel, list[str]]:
 def test_what_nobody_knows_is_spread_over() -> None:
     crawl, names = lists_and_posts()
     assert CrawlQueries(crawl).plan_fetches(names, 8, fill=True).takes.tolist() == [4, 4]
-
-
-def test_what_is_known_to_be_good_is_committed_to() -> None:
-    crawl, names = lists_and_posts()
-    for n in range(20):
-        url = f"http://h/post/{n}"
-        visit(crawl, url, page_of(url, texts=[(url, 4_000)]))
-        url = f"http://h/list/{n}"
-        visit(crawl, url, page_of(url))
-    takes = CrawlQueries(crawl).plan_fetches(names, 8).takes
-    assert dict(zip(names, takes.tolist(), strict=True)) == {names[0]: 0, names[1]: 8}
 
 
 @pytest.mark.parametrize(

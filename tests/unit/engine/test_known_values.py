@@ -65,10 +65,3 @@ def test_only_the_site_of_an_event_is_asked_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(policy, "value", watched)
     CrawlQueries(model).plan_fetches(buckets, 0)
     assert asked == [HOSTS[2]]
-
-
-def test_policies_that_know_of_other_sites_keep_nothing() -> None:
-    model = crawl_model(PolicyChoice("topic"))
-    buckets = fetched(model, HOSTS[0], 1)
-    answers(model, buckets)
-    assert (model.sites.known_values.buckets, model.sites.known_values.sites) == ({}, {})

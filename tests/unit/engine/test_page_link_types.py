@@ -31,11 +31,6 @@ def test_policies_see_the_kind_of_page_link_of_every_link_that_belongs_to_the_cr
     assert (observation.page_links, len(observation.links)) == ([0, PAGE, PAGE, NEXT], 4)
 
 
-def test_a_page_without_page_links_tells_no_types():
-    page = Extractor().extract(b"<a href=/x>x</a>", url=PAGE_1, content_type="text/html")
-    assert model().apply(1, fetched(PAGE_1, page)).links.url_types is None
-
-
 def test_types_of_the_policy_win_where_it_tells_any():
     assert with_page_links([THREAD, 0, OTHER, 0], [PAGE, PAGE, 0, 0]) == [THREAD, PAGE_FLIP, OTHER, 0]
     assert with_page_links(None, [0, 0]) is None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_scoring.policies.answers import EXTRA, SERVED
-from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.policies.answers import EXTRA
 from support.recorded_crawls import config, model, page, recorded
 
 HOME = "http://h/"
@@ -19,19 +18,6 @@ def crawled() -> CrawlModel:
 
 def site(crawl: CrawlModel):  # type: ignore[no-untyped-def]
     return next(iter(crawl.sites.values()))
-
-
-def test_the_served_policy_comes_first_and_the_others_learn() -> None:
-    rows = site(crawled()).policy_qualities()
-    assert [row.policy for row in rows] == ["harvest", "source_ucc", "uniform_random"]
-    assert [row.role for row in rows] == [SERVED, EXTRA, EXTRA]
-
-
-def test_a_policy_that_needs_a_learned_site_is_judged_from_then_on() -> None:
-    """The site is learned after 24 of 60 pages; seeds and pages fetched again are not judged."""
-    harvest, ucc, random = site(crawled()).policy_qualities()
-    assert harvest.judged == random.judged > 48
-    assert 0 < ucc.judged <= 60 - 24
 
 
 def test_scores_are_those_before_the_fetch() -> None:
@@ -73,16 +59,6 @@ def test_figures_are_made_every_16_links() -> None:
     assert breadth.reward == depth.reward > 0.0
 
 
-def test_a_first_link_that_leads_to_a_page_seen_before_leaves_a_state_that_can_be_read() -> None:
-    """It was asked for its score and is not judged: figures of no link would be none at all."""
-    crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=())
-    crawl.apply(1, page(HOME, HOME + "a"))
-    crawl.apply(2, page(HOME, requested=HOME + "a"))
-    again = model(policy=PolicyChoice("breadth_first"), extra_policies=())
-    again.load_state(unpacked(packed(crawl.to_state())))
-    assert site(again).policy_qualities() == site(crawl).policy_qualities()
-
-
 def test_a_policy_that_stays_keeps_its_record() -> None:
     crawl = crawled()
     before = {row.policy: row for row in site(crawl).policy_qualities()}
@@ -96,10 +72,3 @@ def test_a_policy_that_stays_keeps_its_record() -> None:
         EXTRA,
     )
     assert (opic.judged, opic.quality) == (0, 0.5)
-
-
-def test_figures_survive_a_restart() -> None:
-    crawl = crawled()
-    other = model()
-    other.load_state(unpacked(packed(crawl.to_state())))
-    assert site(other).policy_qualities() == site(crawl).policy_qualities()

@@ -50,7 +50,6 @@ def test_questions_between_events_change_nothing(history: tuple[CrawlModel, list
             queries.score_page(unseen, choice)
         queries.classify(unseen)
         queries.fetch_plan("site.example", 5)
-        asked.unfinished_jobs()
     assert state(asked) == state(crawl)
 
 
@@ -60,14 +59,6 @@ def test_a_model_from_the_log_equals_the_live_one(history: tuple[CrawlModel, lis
     [job] = replayed(history[1][:at]).take_jobs()
     assert event.built_from_seq == job.built_from_seq
     assert packed(run(job).to_state()) == packed(event.learned)
-
-
-def test_a_learning_cut_short_is_due_again_after_a_restart(history: tuple[CrawlModel, list[bytes]]) -> None:
-    events = [raw for raw in history[1] if not isinstance(decode(raw), ModelActivated)]
-    crawl = replayed(events)
-    again = restored(state(crawl))
-    assert [job.site for job in again.unfinished_jobs()] == ["site.example"]
-    assert again.unfinished_jobs()[0].pages == crawl.unfinished_jobs()[0].pages
 
 
 @pytest.mark.parametrize("field", ["config", "counts", "event_ids", "sites"])

@@ -73,13 +73,6 @@ def test_urls_whose_score_moved_are_answered_with_scores_and_buckets() -> None:
     assert outcome.rescored.ticket_values == []
 
 
-def test_an_event_of_known_id_rescores_nothing() -> None:
-    crawl = waiting()
-    crawl.apply(1, page(A, B, C))
-    crawl.apply(2, page(B, D, event_id="x"))
-    assert crawl.apply(3, page(B, D, event_id="x")).rescored_urls == []
-
-
 def test_a_policy_that_does_not_serve_rescores_nothing() -> None:
     crawl = waiting(policy=PolicyChoice("breadth_first"), extra_policies=(FIRST_WAITING,))
     crawl.apply(1, page(A, B, C))
@@ -87,15 +80,6 @@ def test_a_policy_that_does_not_serve_rescores_nothing() -> None:
     outcome = crawl.apply(2, event)
     CrawlQueries(crawl).answer_by(FIRST_WAITING, event, outcome)
     assert (outcome.policy, outcome.rescored_urls, len(outcome.rescored.scores)) == ("toy_waiting", [], 0)
-
-
-def test_the_serving_policy_keeps_what_it_rescored_when_it_is_named() -> None:
-    crawl = waiting()
-    crawl.apply(1, page(A, B, C))
-    event = page(B, D)
-    outcome = crawl.apply(2, event)
-    CrawlQueries(crawl).answer_by(FIRST_WAITING, event, outcome)
-    assert outcome.rescored_urls == [C]
 
 
 def test_no_more_urls_are_named_than_the_cap() -> None:

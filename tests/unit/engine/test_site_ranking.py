@@ -16,12 +16,6 @@ from linkscore_scoring.testing.pages import page_of
 from support.recorded_crawls import model, page
 
 
-def test_new_sites_share_alike() -> None:
-    got = CrawlQueries(model()).rank_sites([f"s{n}" for n in range(4)], [None] * 4, 10)
-    assert len(set(got.values.tolist())) == 1
-    assert got.urls.tolist() == [3, 3, 2, 2]
-
-
 def test_harvest_answers_by_the_mean_of_the_site() -> None:
     crawl = model()
     for n in range(8):
@@ -63,8 +57,3 @@ def test_sites_with_urls_are_never_cut() -> None:
     assert got.order().tolist() == [1, 3, 2, 0]
     assert got.order(3).tolist() == [1, 3, 0]
     assert got.order(1).tolist() == [3, 0]
-
-
-def test_no_sites_are_no_answer() -> None:
-    got = CrawlQueries(model()).rank_sites([], [], 5)
-    assert (len(got.values), len(got.urls), got.order().tolist()) == (0, 0, [])

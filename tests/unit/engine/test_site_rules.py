@@ -11,7 +11,7 @@ from linkscore_scoring.exporters import rules as module
 from linkscore_scoring.exporters.rules import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import SeedWanted
-from support.recorded_crawls import config, model, page, recorded
+from support.recorded_crawls import model, page, recorded
 from support.ruled_policy import RULES, Ruled
 
 SITE = "site.example"
@@ -61,10 +61,6 @@ def test_more_rules_than_there_is_room_for_are_told(monkeypatch: pytest.MonkeyPa
     assert found.state == "goes by 2 expressions; the first 1 of 2 URL rules"
 
 
-def test_before_learning_there_are_no_tag_paths() -> None:
-    assert site_rules(ruled(), "h", PolicyChoice("breadth_first")).tag_paths == ()
-
-
 def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: CrawlModel) -> None:
     """Of every row of the navigation table that was followed, by the policy's own scores."""
     choice = PolicyChoice("source_ucc")
@@ -79,15 +75,3 @@ def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: Crawl
         assert rule.tag_path
         assert rule.source.startswith(("c", "outlier"))
         assert 0.0 < rule.destination_prob <= 1.0
-
-
-def test_asking_changes_nothing(learned: CrawlModel) -> None:
-    before = learned.to_state()
-    assert site_rules(learned, SITE) == site_rules(learned, SITE)
-    assert learned.to_state() == before
-
-
-def test_of_a_crawl_by_domain_all_hosts_are_meant() -> None:
-    crawl = CrawlModel(config(scope="domain"), ticket_key=b"k", domain_of=lambda host: host[-5:])
-    crawl.apply(1, page("http://www.a.org/x", site="a.org"))
-    assert site_rules(crawl, "a.org").subdomains

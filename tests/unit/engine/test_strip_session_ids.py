@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.testing.pages import page_of
@@ -48,14 +47,6 @@ def test_pages_with_session_ids_are_known_again():
     assert len(site.memory) == THREADS + 2 + 2 * (THREADS + 2)  # what came before the name was known stays
 
 
-def test_a_thread_fetched_under_another_session_is_a_thread_fetched_again():
-    crawl = crawled(PATHS[:-2])
-    again = forum_page("/thread?t=5", 30)
-    assert crawl.apply(30, fetched(again.url, again, requested=identity(again.url))).observation.refetch
-    new = forum_page("/thread?t=11", 31)
-    assert not crawl.apply(31, fetched(new.url, new, requested=identity(new.url))).observation.refetch
-
-
 def test_every_link_is_answered_and_policies_see_it_without_session():
     crawl = crawled(PATHS)
     page = forum_page("/thread?t=3", 40)
@@ -66,10 +57,3 @@ def test_every_link_is_answered_and_policies_see_it_without_session():
     urls = [with_session("/thread?t=4", n) for n in (50, 51)]
     found = CrawlQueries(crawl).score_links(urls, [identity(url) for url in urls], [b"", b""], ["", ""])
     assert found.scores[0] == found.scores[1]
-
-
-def test_feedback_finds_the_page_under_any_session():
-    crawl = crawled(PATHS)
-    key = identity(with_session("/thread?t=5", 99))
-    assert crawl.apply(99, FeedbackGiven("", "h", key, b"", 1.0, 0.0))
-    assert not list(crawl.sites["h"].model.history.reported_only())  # the page was fetched

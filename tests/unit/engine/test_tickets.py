@@ -46,9 +46,3 @@ def test_tickets_of_another_crawl_or_another_store_are_foreign() -> None:
     assert TicketBook(b"key", "other").read(raw) is None
     assert TicketBook(b"other", "crawl").read(raw) is None
     assert TicketBook(b"key", "crawl").read(raw) == Ticket(1, 2, 3)
-
-
-def test_depth_is_cut_where_it_no_longer_fits() -> None:
-    read = BOOK.read(written(Ticket(depth=1_000_000, revision=2**40 + 5)))
-    assert read is not None
-    assert (read.depth, read.revision) == (65_535, 5)

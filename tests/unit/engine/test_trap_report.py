@@ -96,13 +96,6 @@ def test_the_widest_shape_without_anything_good_is_named() -> None:
     assert site.named() == [(TrapKind.COPIES, "a.org/shop")]
 
 
-def test_a_good_shape_beside_a_trap_is_left_out() -> None:
-    site = Fetched()
-    site.add("http://a.org/forum/permalink/1", 60, copies=1.0, waiting=50)
-    site.add("http://a.org/forum/thread/1", 10, text=0.8, waiting=50)
-    assert site.named() == [(TrapKind.COPIES, "a.org/forum/permalink")]
-
-
 def test_a_trap_in_pieces_is_named_despite_a_few_good_pages() -> None:
     site = Fetched()
     for day in ("mon", "tue", "wed"):
@@ -123,13 +116,3 @@ def test_feedback_clears_what_shows_no_new_text() -> None:
     site = Fetched()
     site.add("http://a.org/offers/1", 30, copies=1.0, waiting=50, reported=1.0, reward=1.0)
     assert site.found() == []
-
-
-def test_evidence_is_in_words_and_numbers() -> None:
-    site = Fetched()
-    site.add("http://a.org/x/1", 40, copies=1.0, grown=2.0, waiting=7)
-    (found,) = site.found()
-    assert found.evidence() == (
-        "40 fetched, 7 waiting; a fetch brought 0.00 in the first half, 0.00 in the last; "
-        "of the last 20, 100% showed only known text; each found 2.0 new links of the same kind"
-    )

@@ -46,11 +46,6 @@ def test_other_spellings_of_a_url_find_their_anchor(url: str, path: str) -> None
     assert paths(given(ExtractedLink(url))) == [path]
 
 
-def test_a_url_sent_twice_takes_its_anchors_in_turn_and_once_the_first() -> None:
-    assert paths(given(ExtractedLink("/t/1"), ExtractedLink("/t/1"))) == [LIST, DIV]
-    assert paths(given(ExtractedLink("/t/1"))) == [LIST]
-
-
 def test_the_anchor_text_says_which_anchor_is_meant() -> None:
     links = given(ExtractedLink("/t/1", " Last\n post "), ExtractedLink("/t/1", "First"))
     assert paths(links) == [DIV, LIST]
@@ -71,10 +66,3 @@ def test_rows_keep_step_with_links_that_name_no_page() -> None:
     assert links.urls == ["", "http://a.example/t/2", ""]
     assert paths(links) == ["", LIST, ""]
     assert links.skipped == {"scheme": 1, "fragment": 1}
-
-
-def test_many_anchors_of_one_url_are_told_apart_in_linear_time() -> None:
-    many = 5_000
-    body = b"<a href=/one>text</a>" * many
-    links = given(*[ExtractedLink("/one", "other text")] * many, body=body)
-    assert paths(links) == ["html/body/a[]"] * many

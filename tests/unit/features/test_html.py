@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits, PageFeatures, plain_bag
 
 URL = "http://example.org/dir/page.html"
@@ -45,11 +43,6 @@ def test_class_tokens_are_distinct_and_sorted_on_every_element() -> None:
     assert list(zip(paths.tags, paths.classes, strict=True)) == [
         ("html", ""), ("body", "a z"), ("p", "a b"), ("text()", "")
     ]  # fmt: skip
-
-
-def test_parents_come_before_children() -> None:
-    parents = page("<ul><li><a href=x>y</a><li><p>z</p></ul>").paths.parents
-    assert all(parent < node for node, parent in enumerate(parents))
 
 
 def test_links_carry_url_key_anchor_link_path_and_rel() -> None:
@@ -105,10 +98,6 @@ def test_blocks_and_line_breaks_separate_words_of_an_anchor_and_inline_elements_
     assert links.anchors == ["Title text", "one two", "H2O is wet"]
 
 
-def test_anchor_text_is_cut_at_the_limit() -> None:
-    assert page("<a href=x>abcdef</a>", limits=Limits(anchor_chars=3)).links.anchors == ["abc"]
-
-
 def test_what_is_no_crawlable_link_is_counted_by_reason() -> None:
     links = page(
         "<a href='mailto:x@y'>a</a><a href='#'>b</a><a href=''>c</a>"
@@ -150,10 +139,6 @@ def test_head_names_the_canonical_url_and_nofollow() -> None:
 def test_a_title_is_the_text_of_its_element_cut_at_the_bound(markup: bytes, expected: str) -> None:
     found = extract(markup, url=URL, content_type="text/html; charset=latin-1", title=True)
     assert found.title == expected
-
-
-def test_a_title_is_read_only_if_it_is_asked_for() -> None:
-    assert page("<title>Sets</title>").title == ""
 
 
 LONG = "A paragraph of some length that is a block of text."
@@ -277,51 +262,10 @@ def test_a_refresh_to_where_a_link_leads_is_that_link() -> None:
     assert (found.links.anchors, found.moved_to) == (["this"], "http://example.org/n")
 
 
-def test_a_frame_is_named_by_its_title() -> None:
-    links = page("<iframe src=x class='b a' rel=y title=' The  map '></iframe>text<a href=y>z</a>").links
-    assert (links.anchors, links.rels) == (["The map", "z"], ["", ""])
-    assert links.link_path_table == ["html/body/iframe[a b]", "html/body/a[]"]
-
-
-def test_a_page_without_canonical_and_robots_has_none() -> None:
-    found = page("<head><meta name=description content=nofollow><link rel=next href=x></head>x")
-    assert (found.canonical_key, found.nofollow) == ("", False)
-
-
-def test_legacy_charsets_are_read() -> None:
-    found = extract(
-        "<p>Привет <a href=x>мир</a>".encode("cp1251"),
-        url=URL,
-        content_type="text/html; charset=windows-1251",
-    )
-    assert found.charset == "cp1251"
-    assert found.links.anchors == ["мир"]
-
-
-def test_bytes_that_do_not_fit_the_charset_are_told() -> None:
-    assert extract(b"<p>\xff</p>", url=URL, content_type="text/html; charset=utf-8").notes == [
-        "decode_errors"
-    ]
-
-
-def test_compressed_bodies_are_unpacked() -> None:
-    found = extract(gzip.compress(b"<a href=x>y</a>"), url=URL, content_encoding="gzip")
-    assert found.links.anchors == ["y"]
-
-
 @pytest.mark.parametrize("body", [b"", b"  \n", b"<!-- nothing -->"])
 def test_an_empty_page_has_no_features_and_says_so(body: bytes) -> None:
     found = extract(body, url=URL, content_type="text/html")
     assert (found.notes, found.paths.parents, len(found.links)) == (["empty"], [], 0)
-
-
-def test_what_a_page_gives_does_not_depend_on_pages_before() -> None:
-    other = b"<body class=q><p id=1><a class='z y' href=other>o</a><p class=k>other page</p>"
-    body = b"<body class=b><p class=k><a class='y z' href=../x>t</a><img class=i></p>"
-    fresh, used = Extractor(), Extractor(max_remembered=3)
-    for _ in range(3):
-        used.extract(other, url="http://example.org/a/b/c")
-    assert used.extract(body, url=URL) == fresh.extract(body, url=URL)
 
 
 def test_angle_brackets_in_names_do_not_derail_the_walk() -> None:
@@ -333,12 +277,6 @@ def test_attribute_like_text_in_a_value_is_no_attribute() -> None:
     links = page("""<a title=' href="evil" class="bad" ' data-href="no" href='good"q'>x</a>""").links
     assert links.urls == ["http://example.org/dir/good%22q"]
     assert links.link_path_table == ["html/body/a[]"]
-
-
-def test_very_deep_nesting_is_counted_at_the_depth_limit() -> None:
-    found = page("<div>" * 100_000 + "<a href=x>deep</a>", limits=Limits(depth=10))
-    assert "depth_cut" in found.notes
-    assert len(found.paths.parents) <= 11
 
 
 def test_leaves_below_the_depth_limit_keep_their_number() -> None:
@@ -365,27 +303,6 @@ def test_paths_above_the_limit_are_cut_and_told() -> None:
     assert found.notes == ["paths_cut"]
 
 
-def test_a_tag_with_very_many_attributes_is_cut_in_linear_time() -> None:
-    attributes = " ".join(f"a{i}='>'" for i in range(200_000))
-    found = page(f"<p {attributes}>before</p><a href=x>after</a>")
-    assert "attributes_cut" in found.notes
-    assert found.links.anchors == ["after"]
-
-
-def test_a_million_links_are_read_within_the_limits() -> None:
-    found = extract(b"<a href=x>" * 1_000_000, url=URL, limits=Limits(body_bytes=20_000_000))
-    assert len(found.links) == 10_000
-    assert found.notes == ["elements_cut", "links_cut"]
-
-
-def test_one_extractor_a_thread() -> None:
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda i: page(f"<p class=c{i}><a href=x{i}>y</a>"), range(64)))
-    assert [features.links.urls for features in found] == [
-        [f"http://example.org/dir/x{i}"] for i in range(64)
-    ]
-
-
 def test_distinct_link_paths_are_bounded() -> None:
     found = page("".join(f"<a class=c{i} href=x>y</a>" for i in range(3000)))
     assert len(found.links.link_path_table) == 2001
@@ -396,13 +313,6 @@ def test_distinct_link_paths_are_bounded() -> None:
 def test_link_paths_of_deep_anchors_and_long_names_are_short() -> None:
     links = page(f"<{'x' * 5000}><div><div><a href=x class=b>y</a>", limits=Limits(depth=4)).links
     assert links.link_path_table == [f"html/body/{'x' * 40}/a[b]"]
-
-
-def test_what_looks_like_an_attribute_inside_a_value_is_none() -> None:
-    found = page("<p title=' class='>x</p><a style=' href=' rel=next>y</a><a title=' rel=' href=/z>z</a>")
-    assert found.paths.classes == [""] * len(found.paths.classes)
-    assert found.links.urls == ["http://example.org/z"]
-    assert found.links.rels == [""]
 
 
 def test_the_doctype_of_a_page_changes_nothing() -> None:

@@ -6,14 +6,12 @@ from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.features.words import (
-    MAX_WORDS,
     matching_words,
     text_hashes,
     url_hashes,
     url_words,
     word_hash,
     words_of,
-    words_of_texts,
 )
 from linkscore_scoring.kernels import PURE
 
@@ -59,10 +57,6 @@ def test_words_are_counted_in_title_headings_and_long_texts_outside_anchors() ->
     assert counts(page, "menu") == counts(page, "short") == [0, 0, 0]
 
 
-def test_words_are_not_read_unless_asked_for() -> None:
-    assert read(PAGE, Words.NONE).words is None
-
-
 def test_both_readers_of_pages_find_the_same_words() -> None:
     pure = Extractor(Limits(), kernels=PURE).extract(PAGE, url="http://a.org/", words=Words.COUNTED)
     assert pure.words == read(PAGE).words
@@ -76,25 +70,6 @@ def test_an_event_keeps_hashes_and_no_word() -> None:
     assert again.features.words == read(PAGE).words
     assert b"editor" not in raw
     assert b"Shadow" not in raw
-
-
-def test_a_page_of_many_words_is_cut() -> None:
-    text = " ".join(f"word{n}" for n in range(3 * MAX_WORDS))
-    words = words_of_texts("", "", text)
-    assert len(words.hashes) == 4 * MAX_WORDS
-    assert words.lengths == [0, 0, 3 * MAX_WORDS]
-
-
-def test_headings_in_headings_end() -> None:
-    body = b"<h1>" * 3_000 + b"word"
-    assert read(body).words is not None
-
-
-def test_a_page_that_is_no_html_has_no_words() -> None:
-    assert (
-        extract(b"%PDF-1.4", url="http://a.org/", content_type="application/pdf", words=Words.COUNTED).words
-        is None
-    )
 
 
 def test_the_language_is_told_of_long_texts_only() -> None:

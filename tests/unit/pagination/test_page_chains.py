@@ -29,11 +29,6 @@ def test_later_pages_lead_to_the_first_whatever_the_order_they_came_in():
     assert found.first_page(key_of("/t?id=8")) == ""
 
 
-def test_a_page_back_that_names_no_number_is_the_first():
-    found = chains(page("/t?id=7&page=2", ("Prev", "/t?id=7"), ("Next", "/t?id=7&page=3")))
-    assert found.first_page(key_of("/t?id=7&page=3")) == f"{HOST}/t?id=7"
-
-
 def test_a_permalink_belongs_to_the_thread_it_names_as_canonical():
     one = page("/t?p=99", ("A thread", "/t?id=7"))
     one.is_copy, one.canonical = True, key_of("/t?id=7")
@@ -44,12 +39,6 @@ def test_a_permalink_belongs_to_the_thread_it_names_as_canonical():
     for order in ([one, thread, later], [later, thread, one]):
         found = chains(*order)
         assert {found.first_page(p.key) for p in order} == {f"{HOST}/t?id=7"}
-
-
-def test_a_canonical_form_that_is_not_linked_joins_nothing():
-    one = page("/a", ("Home", "/"))
-    one.is_copy, one.canonical = True, key_of("/elsewhere")
-    assert chains(one).first_page(one.key) == ""
 
 
 def test_the_url_without_number_is_the_first_page_rather_than_page_zero():
@@ -77,18 +66,6 @@ def test_page_numbers_of_threads_on_a_board_join_their_threads_not_the_board():
     assert found.first_page(key_of("/b/1?page=2")) == f"{HOST}/b/1"
     assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/t?id=8"))
     assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/b/1"))
-
-
-def test_offsets_inside_a_value_are_joined_by_their_line():
-    found = chains(page("/i?topic=5.15", ("1", "/i?topic=5.0"), ("3", "/i?topic=5.30")))
-    assert found.first_page(key_of("/i?topic=5.30")) == f"{HOST}/i?topic=5.0"
-    assert found.first_page(key_of("/i?topic=5.15")) == f"{HOST}/i?topic=5.0"
-
-
-def test_a_page_without_page_links_is_of_no_list():
-    found = chains(page("/x", ("A title", "/y")))
-    assert len(found) == 0
-    assert found.first_page(key_of("/x")) == ""
 
 
 def test_pages_that_only_lead_on_and_back_have_the_lowest_number_first():

@@ -160,21 +160,3 @@ def test_a_bar_of_ends_and_steps_is_a_page_link_whatever_its_urls():
     found = kinds("/comic/b", ("First", "/comic/a"), ("Prev", "/comic/x"), ("Next", "/comic/c"))
     assert found == [FIRST, PREV, NEXT]
     assert kinds("/comic/b", ("Prev", "/comic/x"), ("Next", "/comic/c")) == [NO_PAGE_LINK, NO_PAGE_LINK]
-
-
-def test_a_tag_named_first_beside_a_page_link_is_no_bar():
-    urls, anchors = [f"{HOST}/tag/first", f"{HOST}/questions?start=0"], ["first", "« prev"]
-    for places in ([], ["body/ul/li/a[tag]", "body/nav/a[]"]):
-        assert find_page_links(f"{HOST}/questions?start=20", urls, anchors, [], places) == [
-            NO_PAGE_LINK,
-            PREV,
-        ]
-
-
-def test_many_numbers_cost_linear_time():
-    links = [(str(i % 9), f"/t/{i}?a={'1' * 500}-{i}") for i in range(5_000)]
-    assert len(kinds("/f", *links)) == 5_000
-
-
-def test_no_links_give_no_kinds():
-    assert kinds("/f") == []

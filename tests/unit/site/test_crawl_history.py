@@ -64,16 +64,6 @@ def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
     assert site.history.tag_paths[LINK_PATH].total().text == 0.5
 
 
-def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> None:
-    site = Site()
-    site.fetch("http://a.org/x", novel=100)
-    site.fetch("http://a.org/x", known=100, requested="http://a.org/goto/1", refetch=True)
-    assert (site.total().fetched, site.total().copies) == (2, 1)
-    site.fetch("http://a.org/x", known=100, requested="http://a.org/goto/1", refetch=True)
-    site.fetch("http://a.org/x", known=100, refetch=True)
-    assert site.total().fetched == 2
-
-
 def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() -> None:
     site = Site()
     site.report("http://a.org/x", 0.75)
@@ -88,13 +78,6 @@ def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
     site.report("http://a.org/file.pdf", 1.0)
     assert site.total() == Tally(fetched=1, silent=1, reported=1, reward=1.0)
     assert site.history.reported_only() == [hash64("http://a.org/file.pdf")]
-
-
-def test_feedback_on_a_forgotten_fetch_or_by_ticket_alone_is_left_out() -> None:
-    site = Site()
-    site.report("http://a.org/x", 1.0, was_fetched=True)
-    site.report("", 1.0, key=0)
-    assert site.total() == Tally()
 
 
 def test_rewards_count_once_twenty_fetches_have_feedback() -> None:

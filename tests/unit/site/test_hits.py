@@ -18,11 +18,6 @@ def test_three_clusters_converge_to_the_principal_eigenvectors() -> None:
     assert a == pytest.approx([0.0, 1 / size, golden / size], abs=1e-6)
 
 
-def test_no_links_leave_both_uniform() -> None:
-    h, a = hits(np.zeros((4, 4)))
-    assert h.tolist() == a.tolist() == [0.5] * 4
-
-
 def test_target_hub_is_the_normalised_column() -> None:
     h, a = target_hits(np.array([[0.0, 3.0], [7.0, 4.0]]), 1)
     assert h == pytest.approx([0.6, 0.8])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
@@ -73,13 +72,3 @@ def test_a_learned_site_is_the_same_from_its_state_and_learned_again() -> None:
     learned = run(job)
     again = LearnedSite.from_state(learned.to_state(), crawl.config.learning)
     assert packed(again.to_state()) == packed(learned.to_state()) == packed(run(job).to_state())
-
-
-def test_asking_for_a_page_uses_the_known_links_to_it() -> None:
-    crawl, job = crawl_with()
-    activate(crawl, run(job))
-    page = post_page(5)
-    event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
-    found = CrawlQueries(crawl).classify(event)
-    assert (found.cluster, found.revision) == (cluster(crawl, "post-0"), 1)
-    assert 0.0 <= found.distance < 0.5

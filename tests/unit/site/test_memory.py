@@ -31,15 +31,6 @@ def test_beyond_the_bound_of_ways_the_oldest_goes() -> None:
     assert memory.contexts(10) == [(6, 6), (7, 7)]
 
 
-def test_a_fetched_page_gets_no_more_ways() -> None:
-    memory = LinkMemory()
-    assert memory.fetched(10, depth=0, cluster=3, pattern=7) is False
-    seen = memory.see(1, 1, [10], [5], PATTERNS)
-    assert (seen.fresh, seen.first_here, memory.contexts(10)) == ([False], [False], [])
-    assert memory.fetched(10, depth=9, cluster=4, pattern=8) is True
-    assert (memory.depth(10), memory.cluster(10), memory.pattern(10)) == (0, 4, 7)
-
-
 def test_the_urls_seen_first_are_forgotten_beyond_the_bound() -> None:
     memory = LinkMemory(max_links=10)
     memory.see(1, 1, list(range(15)), [5] * 15, PATTERNS)

@@ -33,18 +33,6 @@ def test_adjacency_counts_all_links_fetched_or_not() -> None:
     assert pytest.approx(np.array([[0.0, 10 * 2 / 3], [0.0, 0.0]])) == A
 
 
-def test_unseen_class_falls_back_to_the_bare_path_of_the_cluster() -> None:
-    table = _table(PAPER)
-    table.observe_destination(5, Y, BARE, 0)
-    assert _row(table, 0, 777) == pytest.approx([0.0, 2 / 3, 1 / 3])
-
-
-def test_unseen_cluster_falls_back_to_the_link_path_anywhere() -> None:
-    table = _table(PAPER)
-    table.observe_destination(5, Y, BARE, 0)
-    assert _row(table, 8, X) == pytest.approx([0.0, 2 / 3, 1 / 3])
-
-
 def test_unseen_cluster_and_class_fall_back_to_the_bare_path_anywhere() -> None:
     table = _table(PAPER)
     table.observe_destination(5, Y, BARE, 0)

@@ -36,10 +36,3 @@ def test_afterwards_a_third_of_outliers_makes_it_due_again() -> None:
     assert schedule.is_due(2_000)
     schedule.started()
     assert not schedule.is_due(2_000)
-
-
-def test_a_quarter_of_outliers_is_no_drift() -> None:
-    schedule = LearningSchedule(0, 1_600)
-    for n in range(2_000):
-        schedule.classify(outlier=n % 4 == 0)
-        assert not schedule.is_due(2_000)

@@ -10,7 +10,7 @@ from linkscore_scoring.engine.events import LearningRequested, ModelActivated, P
 from linkscore_scoring.features.types import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
-from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.pages import page_of
 
 TITLE, NEXT = "html/body/ul/li/a[title]", "html/body/div/a[next]"
@@ -70,15 +70,6 @@ def test_navigation_counts_are_those_of_eq_5(paper: bool) -> None:
     assert (following.links, following.followed, following.destinations) == (6, 5.0, {lists: 1.0})
 
 
-def test_stages_go_from_sampling_over_learning_to_ready() -> None:
-    site = Site()
-    assert site.model.stage is Stage.SAMPLING
-    job = site.job()
-    assert site.model.stage is Stage.LEARNING
-    site.activate(run(job))
-    assert (site.model.stage, site.model.revision, site.model.learning_since) == (Stage.READY, 1, 0)
-
-
 def test_pages_that_came_while_learning_are_caught_up() -> None:
     site = Site()
     job = site.job()
@@ -102,13 +93,6 @@ def test_relearning_keeps_the_ids_of_clusters() -> None:
     assert (site.cluster("list-0"), site.cluster("post-0-0")) == before
     assert site.cluster("member-0") not in before
     assert site.model.revision == 2
-
-
-def test_the_paper_mode_learns_nothing_after_the_sample() -> None:
-    site = Site(paper=True).learned()
-    before = site.model.navigation.to_state()
-    site.post("post-0-2")
-    assert site.model.navigation.to_state() == before
 
 
 def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:

@@ -33,22 +33,6 @@ def test_an_article_takes_its_text_from_a_list_that_showed_all_of_it() -> None:
     assert texts.see(OTHER, OTHER, [20], [300]).own_chars == 300
 
 
-def test_however_many_lists_show_an_article_its_text_is_its_own() -> None:
-    texts = TextOwners()
-    for number in range(10, 15):
-        texts.see(number, number, [1, number, 10 * number], [300, 300, 300])
-    assert texts.see(ARTICLE, ARTICLE, [1], [300]).own_chars == 300
-    for number in range(20, 25):
-        assert texts.see(number, number, [1, 12, 13], [300, 300, 300]).lost.get(ARTICLE, 0) == 0
-
-
-def test_an_excerpt_on_a_page_with_little_text_leaves_the_whole_where_it_is() -> None:
-    texts = TextOwners()
-    texts.see(ARTICLE, ARTICLE, [10, 11, 12], [500, 500, 500])
-    assert texts.see(LIST, LIST, [10], [120]).lost == {}
-    assert texts.see(COPY, COPY, [11], [500]).lost == {ARTICLE: 500}
-
-
 def test_a_page_that_shows_most_of_another_or_parts_of_two_takes_nothing() -> None:
     texts = TextOwners()
     texts.see(LIST, LIST, [10, 20, 30], [300, 300, 300])
@@ -72,13 +56,6 @@ def test_on_the_third_page_text_is_boilerplate_and_belongs_to_nobody() -> None:
     change = texts.see(3, 3, [10], [100])
     assert (change.own_chars, change.lost) == (0, {1: 100})
     assert texts.see(4, 4, [10], [100]).lost == {}
-
-
-def test_a_refetch_takes_nothing_from_itself() -> None:
-    texts = TextOwners()
-    texts.see(ARTICLE, ARTICLE, [10], [100])
-    change = texts.see(ARTICLE, ARTICLE, [10], [100])
-    assert (change.new_chars, change.own_chars, change.lost) == (0, 0, {})
 
 
 def test_the_oldest_blocks_are_forgotten_and_count_as_new_again() -> None:

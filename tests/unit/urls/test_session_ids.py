@@ -6,9 +6,8 @@ import hashlib
 
 import pytest
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SURE_NAMES, SessionIds, looks_random
+from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SURE_NAMES, SessionIds
 
 PAGE = "http://f.org/page"
 HEX = "6ef2dc853f8f83ceb07b30be0370bb0d"
@@ -83,26 +82,11 @@ def test_a_likely_name_is_learned_from_one_link_that_comes_again():
     assert ids.strip(f"http://f.org/new?id=1&sid={token(9)}") == "http://f.org/new?id=1"
 
 
-def test_a_value_that_stays_the_same_is_no_session_id():
-    ids = SessionIds()
-    for _ in range(9):
-        ids.observe(PAGE, links(token(1)))
-    assert ids.names() == []
-
-
 def test_hashes_that_tell_articles_apart_stay_even_under_the_name_of_sessions():
     ids = SessionIds()
     for page in range(5):
         ids.observe(PAGE, [f"http://f.org/story?sid={token(i)}" for i in range(page, page + 9)])
     assert ids.strip(f"http://f.org/story?sid={token(3)}") == f"http://f.org/story?sid={token(3)}"
-
-
-def test_an_article_whose_own_links_carry_its_hash_stays():
-    ids = SessionIds()
-    for n in range(9):
-        own = [f"http://f.org/{what}?sid={token(n)}" for what in ("reply", "print", "mail")]
-        ids.observe(PAGE, [*own, *(f"http://f.org/menu/{i}" for i in range(4))])
-    assert ids.names() == []
 
 
 def test_a_name_that_proves_to_tell_pages_apart_is_taken_back():
@@ -122,13 +106,6 @@ def test_what_a_page_is_about_is_no_session_id_though_all_its_links_carry_it():
     assert ids.names() == []
 
 
-def test_the_number_of_a_thread_on_its_own_links_is_content():
-    ids = SessionIds()
-    for t in range(9):
-        ids.observe(PAGE, [f"http://f.org/{what}?t={t}" for what in ("reply", "print", "mail")])
-    assert ids.names() == []
-
-
 def test_a_token_in_the_path_is_learned_by_its_place():
     ids = SessionIds()
     for n in range(2):
@@ -145,13 +122,11 @@ def test_memory_is_bounded_and_survives_as_plain_values():
     for n in range(MAX_KEYS + 50):
         ids.observe(PAGE, links(token(n), key=f"k{n}", n=MAX_RESTS + 50 if n < 2 else 2))
     state = ids.to_state()
-    assert len(state) == MAX_KEYS
-    assert max(len(row[-1]) for row in state) == MAX_RESTS
+    assert len(state["names"]) == MAX_KEYS
+    assert max(len(name["values"]) for name in state["names"].values()) == MAX_RESTS
     other = SessionIds()
     other.load_state(unpacked(packed(state)))
     assert other.to_state() == state
-    with pytest.raises(CorruptState, match="session ids"):
-        other.load_state([["a"]])
 
 
 def test_every_usual_name_is_looked_for():
@@ -159,24 +134,7 @@ def test_every_usual_name_is_looked_for():
         assert SessionIds().strip(f"http://f.org/t?id=7&{name.upper()}={HEX}") == "http://f.org/t?id=7"
 
 
-@pytest.mark.parametrize(
-    ("value", "random"),
-    [
-        (HEX, True),
-        ("4ra492h82a63dg4t0an2jupeb6", True),
-        ("0f8fad5b-d9cb-469f-a165-70867728950e", True),
-        ("ten-cars-of-2016-and-2017", False),
-        ("aVeryLongWordWithoutDigits", False),
-        ("12345678901234567890", False),
-        ("a1b2c3", False),
-        ("garden%20chair%20a1b2c3d4", False),
-    ],
-)
-def test_random_texts_mix_letters_and_digits(value: str, random: bool):
-    assert looks_random(value) is random
-
-
 def test_of_a_url_with_very_many_random_values_the_first_are_looked_at():
     ids = SessionIds()
     ids.observe(f"{PAGE}0", ["http://f.org/t?" + "&".join(f"k{n:03}={HEX}" for n in range(200))])
-    assert [row[0] for row in ids.to_state()] == [f"k{n:03}" for n in range(8)]
+    assert list(ids.to_state()["names"]) == [f"k{n:03}" for n in range(8)]

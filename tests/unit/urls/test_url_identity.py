@@ -107,10 +107,6 @@ def test_host_drops_user_and_default_port(url: str, host: str) -> None:
     assert host_of(url) == host
 
 
-def test_a_valid_url_gives_its_identity() -> None:
-    assert validate_url("HTTP://a.test/?b=1&a=2", "links[3].url") == "http://a.test/?a=2&b=1"
-
-
 @pytest.mark.parametrize(
     ("url", "reason"),
     [

@@ -49,7 +49,7 @@ def test_the_sampling_plan_suggests_pages_until_the_site_is_learned() -> None:
     board = Board("source_ucc", sample_pages=8)
     first = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)])
     assert first.suggestions[0].reason == "one link of each tag path of a page"
-    assert sampled().model.shard("h").sample_plan(4) == []
+    assert sampled().model.shard("h").fetch_plan(4) == []
 
 
 def test_scores_are_eq_12_of_the_values_of_eq_11() -> None:
