@@ -2,66 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from copy import deepcopy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.crawlers import scrapy_run
+from support.crawlers.scrapy_run import Run
 from support.fake_linkscore import FakeLinkscore, serve
-
-ROOT = Path(__file__).parents[2]
-
-CRAWL = """
-import json, sys
-from scrapy import Request, Spider
-from scrapy.crawler import CrawlerProcess
-from scrapy.exceptions import DropItem
-
-base, settings = sys.argv[1], json.loads(sys.argv[2])
-
-class Drop:
-    def process_item(self, item, spider=None):
-        if item.get("drop"):
-            raise DropItem("told to")
-        return item
-
-class Site(Spider):
-    name = "Site Spider"
-    start_urls = [base + path for path in settings.pop("START", ["/home"])]
-
-    def parse(self, response):
-        if "/thread/" in response.url:
-            yield {"url": response.url, "drop": response.url.endswith("/drop")}
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href)
-        if response.url.endswith("/home"):
-            for path in self.settings.getlist("BUILT"):
-                yield Request(base + path)
-
-base_settings = {
-    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
-    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
-    "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
-    "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "LINKSCORE_TIMEOUT": 5,
-    "RETRY_TIMES": 1, "ITEM_PIPELINES": {Drop: 1},
-}
-process = CrawlerProcess({**base_settings, **settings})
-crawler = process.create_crawler(Site)
-process.crawl(crawler)
-process.start()
-stats = {k: v for k, v in crawler.stats.get_stats().items() if isinstance(v, (int, float, str))}
-print("STATS " + json.dumps(stats))
-"""
 
 PAGES = {
     "/home": ["/tag/1", "/thread/1", "/tag/2", "/thread/2", "/user/1", "/thread/drop"],
@@ -117,37 +71,27 @@ def fake() -> Iterator[FakeLinkscore]:
     yield from serve(FakeLinkscore({"home": 0.5, "thread": 0.9, "user": 0.5, "tag": 0.1}))
 
 
-def start(site: type[Site], tmp_path: Path, **settings: Any) -> subprocess.Popen[str]:
-    script = tmp_path / "crawl.py"
-    script.write_text(CRAWL)
-    env = os.environ | {"PYTHONPATH": str(ROOT / "clients" / "python")}
-    return subprocess.Popen(
-        [sys.executable, str(script), site.base, json.dumps(settings)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-    )
+def start(site: type[Site], **settings: Any) -> subprocess.Popen[str]:
+    one = {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    return scrapy_run.start(site.base, START=["/home"], **{**one, **settings})
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[dict[str, Any], str]:
-    out, err = process.communicate(timeout=40)
-    assert "python/linkscore/" not in err, err
-    assert "STATS " in out, err
-    return json.loads(out.split("STATS ", 1)[1]), err
+def finish(process: subprocess.Popen[str]) -> Run:
+    run = scrapy_run.finish(process)
+    assert "python/linkscore/" not in run.log, run.log
+    return run
 
 
-def crawl(site: type[Site], tmp_path: Path, fake: FakeLinkscore | None, **settings: Any) -> dict[str, Any]:
-    target = f"127.0.0.1:{fake.port}" if fake else "127.0.0.1:1"
-    return finish(start(site, tmp_path, LINKSCORE_TARGET=target, **settings))[0]
+def crawl(site: type[Site], fake: FakeLinkscore, **settings: Any) -> dict[str, Any]:
+    return finish(start(site, LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", **settings)).stats
 
 
 def kinds(site: type[Site]) -> list[str]:
     return [path.split("/")[1] for path in site.seen]
 
 
-def test_the_crawl_follows_the_buckets(site, fake, tmp_path) -> None:
-    stats = crawl(site, tmp_path, fake)
+def test_the_crawl_follows_the_buckets(site, fake) -> None:
+    stats = crawl(site, fake)
     assert site.seen == [
         "/home",
         "/thread/1",
@@ -166,23 +110,23 @@ def test_the_crawl_follows_the_buckets(site, fake, tmp_path) -> None:
     assert fake.crawls.keys() == {"crawls/site-spider"}
 
 
-def test_a_crawl_without_the_queue_is_warned_of(site, fake, tmp_path) -> None:
+def test_a_crawl_without_the_queue_is_warned_of(site, fake) -> None:
     plain = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
     settings = plain | {"LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}
-    assert "set SCHEDULER_PRIORITY_QUEUE" in finish(start(site, tmp_path, **settings))[1]
-    watched = finish(start(site, tmp_path, **settings, LINKSCORE_OBSERVE_ONLY=True))[1]
+    assert "set SCHEDULER_PRIORITY_QUEUE" in finish(start(site, **settings))[1]
+    watched = finish(start(site, **settings, LINKSCORE_OBSERVE_ONLY=True))[1]
     assert "set SCHEDULER_PRIORITY_QUEUE" not in watched
 
 
-def test_tickets_travel_back_with_the_page(site, fake, tmp_path) -> None:
-    crawl(site, tmp_path, fake)
+def test_tickets_travel_back_with_the_page(site, fake) -> None:
+    crawl(site, fake)
     by_url = {page.url: page for page in fake.pages}
     assert by_url[f"{site.base}/home"].ticket == b""
     assert by_url[f"{site.base}/tag/2"].ticket == f"t:{site.base}/tag/2".encode()
     assert len({page.event_id for page in fake.pages}) == 10
 
 
-def test_new_values_reorder_the_frontier(site, fake, tmp_path) -> None:
+def test_new_values_reorder_the_frontier(site, fake) -> None:
     first = fake.value
 
     def after_two_threads(bucket: str) -> float:
@@ -190,12 +134,12 @@ def test_new_values_reorder_the_frontier(site, fake, tmp_path) -> None:
         return {"tag": 0.95}.get(bucket, first(bucket)) if threads >= 2 else first(bucket)
 
     fake.value = after_two_threads
-    crawl(site, tmp_path, fake)
+    crawl(site, fake)
     assert kinds(site)[:5] == ["home", "thread", "thread", "tag", "tag"]
 
 
-def test_items_are_feedback(site, fake, tmp_path) -> None:
-    stats = crawl(site, tmp_path, fake, LINKSCORE_REPORT_EMPTY=False)
+def test_items_are_feedback(site, fake) -> None:
+    stats = crawl(site, fake, LINKSCORE_REPORT_EMPTY=False)
     told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
     assert told == {"/thread/1": 1, "/thread/2": 1, "/thread/3": 1, "/thread/4": 1, "/thread/drop": 0}
     assert stats["linkscore/feedback"] == 5
@@ -203,33 +147,33 @@ def test_items_are_feedback(site, fake, tmp_path) -> None:
     assert all(f.ticket for f in fake.feedback)
 
 
-def test_pages_without_items_count_once_there_are_items(site, fake, tmp_path) -> None:
-    crawl(site, tmp_path, fake)
+def test_pages_without_items_count_once_there_are_items(site, fake) -> None:
+    crawl(site, fake)
     told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
     assert told["/tag/2"] == told["/user/1"] == 0
     assert "/home" not in told
 
 
-def test_links_the_spider_made_are_scored_in_one_call(site, fake, tmp_path) -> None:
-    crawl(site, tmp_path, fake, BUILT=["/thread/made", "/tag/made"])
+def test_links_the_spider_made_are_scored_in_one_call(site, fake) -> None:
+    crawl(site, fake, BUILT=["/thread/made", "/tag/made"])
     assert [u.removeprefix(site.base) for u in fake.scored] == ["/thread/made", "/tag/made"]
     assert fake.calls["ScoreLinks"] == 1
     assert kinds(site).index("user") > site.seen.index("/thread/made")
 
 
-def test_a_link_found_again_in_a_better_bucket_waits_there_too(site, fake, tmp_path) -> None:
+def test_a_link_found_again_in_a_better_bucket_waits_there_too(site, fake) -> None:
     site.pages["/thread/1"] = ["/tag/2"]
     fake.buckets_on = {("/thread/1", f"{site.base}/tag/2"): "best"}
     fake.values["best"] = 1.0
-    stats = crawl(site, tmp_path, fake)
+    stats = crawl(site, fake)
     assert site.seen[:3] == ["/home", "/thread/1", "/tag/2"]
     assert site.seen.count("/tag/2") == 1
     assert stats["linkscore/also_waits"] == 1
 
 
-def test_failed_fetches_are_reported(site, fake, tmp_path) -> None:
+def test_failed_fetches_are_reported(site, fake) -> None:
     site.pages["/home"] += ["/missing/1", "/cut/1", "/old/1"]
-    stats = crawl(site, tmp_path, fake)
+    stats = crawl(site, fake)
     by_path = {page.url.removeprefix(site.base): page for page in fake.pages}
     assert by_path["/missing/1"].status_code == 404
     assert by_path["/cut/1"].fetch_error == "connection_lost"
@@ -239,13 +183,12 @@ def test_failed_fetches_are_reported(site, fake, tmp_path) -> None:
     assert stats["linkscore/failed"] == 1
 
 
-def test_without_a_server_the_crawl_goes_on_in_scrapys_own_order(site, tmp_path) -> None:
-    stats, err = finish(start(site, tmp_path, LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_TIMEOUT=3))
+def test_without_a_server_the_crawl_goes_on_in_scrapys_own_order(site) -> None:
+    stats, err = finish(start(site, LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_TIMEOUT=3))
     seen, site.seen[:] = list(site.seen), []
     finish(
         start(
             site,
-            tmp_path,
             SPIDER_MIDDLEWARES={},
             SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.DownloaderAwarePriorityQueue",
             LINKSCORE_TARGET="127.0.0.1:1",
@@ -260,21 +203,20 @@ def test_without_a_server_the_crawl_goes_on_in_scrapys_own_order(site, tmp_path)
 
 
 @pytest.mark.long
-def test_a_server_that_hangs_costs_one_deadline(site, fake, tmp_path) -> None:
+def test_a_server_that_hangs_costs_one_deadline(site, fake) -> None:
     fake.hang.set()
-    stats = crawl(site, tmp_path, fake, LINKSCORE_TIMEOUT=0.3)
+    stats = crawl(site, fake, LINKSCORE_TIMEOUT=0.3)
     assert len(site.seen) == 10
     assert stats["linkscore/errors/DEADLINE_EXCEEDED"] <= 2
     assert stats["linkscore/fallback"] == 9
 
 
 @pytest.mark.long
-def test_observing_changes_nothing(site, fake, tmp_path) -> None:
-    stats = crawl(site, tmp_path, fake, LINKSCORE_OBSERVE_ONLY=True)
+def test_observing_changes_nothing(site, fake) -> None:
+    stats = crawl(site, fake, LINKSCORE_OBSERVE_ONLY=True)
     seen, site.seen[:] = list(site.seen), []
     crawl(
         site,
-        tmp_path,
         fake,
         SPIDER_MIDDLEWARES={},
         SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.DownloaderAwarePriorityQueue",
@@ -288,9 +230,9 @@ def test_observing_changes_nothing(site, fake, tmp_path) -> None:
 
 
 @pytest.mark.long
-def test_another_reactor_leaves_the_crawl_as_it_was(site, fake, tmp_path) -> None:
+def test_another_reactor_leaves_the_crawl_as_it_was(site, fake) -> None:
     settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
-    stats, err = finish(start(site, tmp_path, LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", **settings))
+    stats, err = finish(start(site, LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", **settings))
     assert "linkscore needs Scrapy's asyncio reactor" in err
     assert len(site.seen) == 10
     assert not fake.calls
@@ -307,14 +249,14 @@ def big_site(site: type[Site]) -> None:
 def test_a_stopped_crawl_resumes_in_bucket_order(site, fake, tmp_path, how) -> None:
     big_site(site)
     settings = {"JOBDIR": str(tmp_path / "job"), "LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}
-    process = start(site, tmp_path, **settings)
+    process = start(site, **settings)
     while len(site.seen) < 10 and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(how)
     process.communicate(timeout=40)
     before, site.seen[:] = list(site.seen), []
     assert 10 <= len(before) < 30
-    stats, _ = finish(start(site, tmp_path, **settings))
+    stats, _ = finish(start(site, **settings))
     after = [path for path in site.seen if path != "/home"]
     fresh = [path for path in after if path not in before]
     assert sorted({*before, *after}) == sorted({"/home", *site.pages["/home"]})

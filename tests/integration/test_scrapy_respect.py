@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from linkscore import Client
+from support.crawlers import scrapy_run
+from support.crawlers.page_server import serving_pages
 from support.server_process import ServerProcess, serving
 
-CRAWL = """
-import json, sys
-from scrapy import Spider
-from scrapy.crawler import CrawlerProcess
-
-base, settings = sys.argv[1], json.loads(sys.argv[2])
-
-class Site(Spider):
-    name = "site"
-    start_urls = [base + "/"]
-
-    def parse(self, response):
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href)
-
-process = CrawlerProcess({
-    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
-    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
-    "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "LINKSCORE_TIMEOUT": 5, **settings,
-})
-crawler = process.create_crawler(Site)
-process.crawl(crawler)
-process.start()
-stats = crawler.stats.get_stats()
-print(json.dumps({k: v for k, v in stats.items() if isinstance(v, (int, float, str))}))
-"""
 FILES = {
     "/robots.txt": "User-agent: *\nContent-Signal: /closed/ ai-train=no\nAllow: /\n",
     "/.well-known/tdmrep.json": '[{"location": "/mine/", "tdm-reservation": 1}]',
@@ -49,39 +20,23 @@ TOPICS = ("open", "closed", "mine", "quiet")
 EVERYTHING = sorted(["/", "/quiet/leaf", *(f"/{topic}/{n}" for topic in TOPICS for n in range(5))])
 
 
-class Library(BaseHTTPRequestHandler):
-    """Four topics of five pages; one by `robots.txt`, one by `tdmrep.json`, one by headers reserved."""
+def body_of(path: str) -> str:
+    """Return a page of four topics of five pages; one by `robots.txt`, one by `tdmrep.json` is reserved."""
+    links = [each for each in EVERYTHING[1:] if each != "/quiet/leaf"] if path == "/" else []
+    links += ["/quiet/leaf"] if path.startswith("/quiet/") else []
+    body = FILES.get(path) or "".join(f'<p><a href="{each}">{each}</a></p>' for each in links)
+    return body or f"<p>{f'what {path} is about, ' * 30}</p>"
 
-    seen: list[str]
 
-    def do_GET(self) -> None:
-        self.seen.append(self.path)
-        links = [path for path in EVERYTHING[1:] if path != "/quiet/leaf"] if self.path == "/" else []
-        links += ["/quiet/leaf"] if self.path.startswith("/quiet/") else []
-        body = FILES.get(self.path) or "".join(f'<p><a href="{path}">{path}</a></p>' for path in links)
-        body = body or f"<p>{f'what {self.path} is about, ' * 30}</p>"
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain" if self.path in FILES else "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        if self.path.startswith("/quiet/"):
-            self.send_header("X-Robots-Tag", "noai")
-            self.send_header("X-Robots-Tag", "nofollow")
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, *args: object) -> None:
-        """Print nothing."""
+def headers_of(path: str) -> list[tuple[str, str]]:
+    """Return the headers of a page: one topic is reserved by them."""
+    return [("X-Robots-Tag", name) for name in ("noai", "nofollow") if path.startswith("/quiet/")]
 
 
 @pytest.fixture
 def library() -> Iterator[tuple[str, list[str]]]:
-    seen: list[str] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), type("Seen", (Library,), {"seen": seen})) as site:
-        thread = threading.Thread(target=site.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{site.server_port}", seen
-        site.shutdown()
-        thread.join()
+    with serving_pages(body_of, headers_of) as (host, seen):
+        yield f"http://{host}", seen
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +46,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 def crawl(base: str, target: str, **settings: Any) -> dict[str, Any]:
-    given = json.dumps({"LINKSCORE_TARGET": target, **settings})
-    done = subprocess.run(
-        [sys.executable, "-c", CRAWL, base, given], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    stats: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return stats
+    run = scrapy_run.crawl(base, LINKSCORE_TARGET=target, **settings)
+    assert "Traceback" not in run.log
+    return run.stats
 
 
 @pytest.mark.parametrize("obey", [False, True])

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,33 +14,13 @@ import pytest
 
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_lab.conformance.scenarios import make_certificates
+from support.crawlers import scrapy_run
 from support.crawlers.page_server import serving_pages
+from support.crawlers.scrapy_run import Run
 from support.fake_linkscore import FakeLinkscore, serve
 from support.server_process import serving
 
 NOBODY = "127.0.0.1:9"  # the port of discard, where nothing listens
-SPIDER = """
-import json, sys
-from scrapy import Spider
-from scrapy.crawler import CrawlerProcess
-
-class Threads(Spider):
-    name = "threads"
-    start_urls = [sys.argv[1] + "/t/0"]
-
-    def parse(self, response):
-        for href in response.css("a::attr(href)").getall():
-            yield response.follow(href)
-
-process = CrawlerProcess({
-    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
-    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
-    "LOG_LEVEL": "INFO", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
-    **json.loads(sys.argv[2]),
-})
-process.crawl(Threads)
-process.start()
-"""
 
 
 def body_of(path: str) -> str:
@@ -69,24 +46,13 @@ def site(asked: list[str]) -> Iterator[str]:
         yield f"http://{host}"
 
 
-def crawl(site: str, pages: int = 20, **settings: Any) -> list[str]:
-    """Crawl in a process of its own; returns the lines of its log."""
-    told = json.dumps({"CLOSESPIDER_PAGECOUNT": pages, **settings})
-    done = subprocess.run(
-        [sys.executable, "-c", SPIDER, site, told], capture_output=True, text=True, timeout=120, check=False
-    )
-    return done.stderr.splitlines()
+def crawl(site: str, pages: int = 20, **settings: Any) -> Run:
+    return scrapy_run.crawl(site, START=["/t/0"], CLOSESPIDER_PAGECOUNT=pages, **settings)
 
 
-def of_linkscore(log: list[str]) -> list[str]:
-    """Return what linkscore said, without the time."""
-    return [line.partition("[linkscore] ")[2] for line in log if "[linkscore] " in line]
-
-
-def fetches(log: list[str]) -> int:
+def fetches(run: Run) -> int:
     """Return the number of responses."""
-    found = [line for line in log if "'downloader/response_count'" in line]
-    return int(found[0].rpartition(" ")[2].strip(",}")) if found else 0
+    return int(run.stats.get("downloader/response_count", 0))
 
 
 @pytest.mark.parametrize(
@@ -100,10 +66,10 @@ def fetches(log: list[str]) -> int:
 def test_a_setting_that_cannot_be_is_one_plain_line_and_no_crawl(
     site: str, settings: dict[str, Any], problem: str
 ) -> None:
-    log = crawl(site, **settings)
-    (said,) = of_linkscore(log)
+    run = crawl(site, **settings)
+    (said,) = run.said
     assert said.startswith(f"ERROR: linkscore: {problem}")
-    assert fetches(log) == 0
+    assert fetches(run) == 0
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +97,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_setting_that_the_server_refuses_is_one_plain_line_and_no_crawl(
     site: str, server: str, settings: dict[str, Any], problem: str
 ) -> None:
-    log = crawl(site, LINKSCORE_TARGET=server, **settings)
-    (said,) = of_linkscore(log)
+    run = crawl(site, LINKSCORE_TARGET=server, **settings)
+    (said,) = run.said
     assert said.startswith(f"ERROR: linkscore: {problem}")
-    assert fetches(log) == 0
+    assert fetches(run) == 0
 
 
 def test_a_server_that_wants_tls_says_so(site: str, tmp_path: Path) -> None:
@@ -142,18 +108,18 @@ def test_a_server_that_wants_tls_says_so(site: str, tmp_path: Path) -> None:
     with serving(
         tmp_path / "data", "--tls-cert", f"{made}/server.pem", "--tls-key", f"{made}/server.key"
     ) as s:
-        log = crawl(site, LINKSCORE_TARGET=s.target)
-    assert of_linkscore(log) == [f"ERROR: linkscore: LINKSCORE_TLS: the server at {s.target} wants TLS"]
-    assert fetches(log) == 0
+        run = crawl(site, LINKSCORE_TARGET=s.target)
+    assert run.said == [f"ERROR: linkscore: LINKSCORE_TLS: the server at {s.target} wants TLS"]
+    assert fetches(run) == 0
 
 
 def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site: str) -> None:
-    log = crawl(site, LINKSCORE_TARGET=NOBODY)
-    warned, ended = of_linkscore(log)
+    run = crawl(site, LINKSCORE_TARGET=NOBODY)
+    warned, ended = run.said
     assert warned.startswith("WARNING: linkscore: no answer (")
     assert ended.startswith("INFO: linkscore: 0 of ")
-    assert fetches(log) >= 20
-    assert not [line for line in log if "Traceback" in line or "[asyncio]" in line]
+    assert fetches(run) >= 20
+    assert not [line for line in run.log.splitlines() if "Traceback" in line or "[asyncio]" in line]
 
 
 def odd(answer: Any) -> None:
@@ -181,10 +147,10 @@ def test_odd_answers_leave_a_crawl_in_its_own_order(site: str) -> None:
     fake = FakeLinkscore()
     fake.spoil = odd
     for served in serve(fake):
-        log = crawl(site, pages=60, LINKSCORE_TARGET=f"127.0.0.1:{served.port}")
-    assert fetches(log) >= 60
-    assert not [line for line in log if "Traceback" in line]
-    said = [line for line in of_linkscore(log) if not line.startswith("INFO")]
+        run = crawl(site, pages=60, LINKSCORE_TARGET=f"127.0.0.1:{served.port}")
+    assert fetches(run) >= 60
+    assert not [line for line in run.log.splitlines() if "Traceback" in line]
+    said = [line for line in run.said if not line.startswith("INFO")]
     assert said
     assert len(said) == len(set(said))
     assert all("the crawl goes on" in line for line in said)
@@ -213,14 +179,14 @@ def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
             "LINKSCORE_TOKEN_FILE": f"{mine}",
             "LINKSCORE_REQUIRED": True,
         }
-        log = list[str]()
+        runs = list[Run]()
 
         def wait_for(pages: int) -> None:
             while len(asked) < pages and crawling.is_alive():
                 time.sleep(0.05)
 
         crawling = threading.Thread(
-            target=lambda: log.extend(crawl(site, pages=60, DOWNLOAD_DELAY=0.1, **settings))
+            target=lambda: runs.append(crawl(site, pages=60, DOWNLOAD_DELAY=0.1, **settings))
         )
         crawling.start()
         wait_for(20)
@@ -229,9 +195,10 @@ def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
         wait_for(40)
         knows(second)
         crawling.join()
-    began, *_, ended = of_linkscore(log)
-    assert began.endswith(f"at {process.target}: crawl threads, policy harvest")
+    (run,) = runs
+    began, *_, ended = run.said
+    assert began.endswith(f"at {process.target}: crawl site-spider, policy harvest")
     scored, _, of = ended.removeprefix("INFO: linkscore: ").partition(" of ")
     assert of == f"{scored} requests scored"
     assert int(scored) > 400
-    assert fetches(log) >= 60
+    assert fetches(run) >= 60

@@ -9,7 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @contextmanager
-def serving_pages(body_of: Callable[[str], str | None]) -> Iterator[tuple[str, list[str]]]:
+def serving_pages(
+    body_of: Callable[[str], str | None], headers_of: Callable[[str], list[tuple[str, str]]] = lambda path: []
+) -> Iterator[tuple[str, list[str]]]:
     """Serve the HTML that `body_of` gives for a path, None for a 404; yields address and paths asked for."""
     asked: list[str] = []
 
@@ -20,6 +22,8 @@ def serving_pages(body_of: Callable[[str], str | None]) -> Iterator[tuple[str, l
             body = (found or "").encode()
             self.send_response(404 if found is None else 200)
             self.send_header("Content-Type", "text/html")
+            for name, value in headers_of(self.path):
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
