@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError
 
-from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.advice import linkscore_name
 from linkscore_server.tokens import ANYBODY, Caller, Role, TokenFile
 
@@ -77,7 +75,7 @@ class Gate(grpc.aio.ServerInterceptor):
                 rule = f"{method} needs role {need.name.lower()}, {who.name} has {who.role.name.lower()}"
                 return _refusing(grpc.StatusCode.PERMISSION_DENIED, rule)
             _caller.set(lambda: tokens.caller_of(header))
-        return _reading(await continuation(details), method)
+        return await continuation(details)
 
 
 def _refusing(code: grpc.StatusCode, rule: str) -> Any:
@@ -85,26 +83,3 @@ def _refusing(code: grpc.StatusCode, rule: str) -> Any:
         await context.abort(code, rule)
 
     return grpc.stream_stream_rpc_method_handler(refuse)
-
-
-def _reading(handler: Any, method: str) -> Any:
-    """Wrap a handler: of bytes that are no message a stream skips them, another call is refused."""
-
-    def parsed(raw: bytes) -> Any:
-        try:
-            return handler.request_deserializer(raw)
-        except DecodeError:
-            return pb.URLItem() if handler.request_streaming else None
-
-    async def unary(request: Any, context: Any) -> Any:
-        if request is None:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"what was sent is no request of {method}")
-        return await handler.unary_unary(request, context)
-
-    async def stream(request: Any, context: Any) -> AsyncIterator[Any]:
-        if request is None:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"what was sent is no request of {method}")
-        async for answer in handler.unary_stream(request, context):
-            yield answer
-
-    return handler._replace(request_deserializer=parsed, unary_unary=unary, unary_stream=stream)

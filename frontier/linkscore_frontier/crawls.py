@@ -13,7 +13,7 @@ from typing import IO, TypeVar
 from urllib.parse import quote, unquote
 
 from linkscore_frontier.records import Given, State
-from linkscore_frontier.store import MAX_GIVEN, MAX_GIVEN_BYTES, CrawlStore
+from linkscore_frontier.store import MAX_GIVEN, CrawlStore
 
 T = TypeVar("T")
 
@@ -90,18 +90,15 @@ class Crawls:
     ) -> list[tuple[str, Given]]:
         """Lease the best URLs of some crawls, which take turns in going first; see `CrawlStore.take`."""
         given: list[tuple[str, Given]] = []
-        keys, room = 0, MAX_GIVEN_BYTES
+        keys = 0
         for crawl in crawls:
-            if (queues and keys >= queues) or len(given) >= MAX_GIVEN or room <= 0:
+            if (queues and keys >= queues) or len(given) >= MAX_GIVEN:
                 break
             if (store := self.stores.get(crawl)) is None:
                 continue
             left = queues - keys if queues else 0
-            taken = store.take(
-                queues=left, each=each, lease_s=lease_s, now=now, delay=self.delay_s, key=key, room=room
-            )
+            taken = store.take(queues=left, each=each, lease_s=lease_s, now=now, delay=self.delay_s, key=key)
             keys += len({one.key for one in taken})
-            room -= sum(one.size for one in taken)
             given += [(crawl, one) for one in taken]
             if len(crawls) > 1 and taken:
                 self.stores[crawl] = self.stores.pop(crawl)  # last next time

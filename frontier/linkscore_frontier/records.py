@@ -75,10 +75,6 @@ class Given(NamedTuple):
     info: bytes
     ticket: str = ""
 
-    @property
-    def size(self) -> int:
-        return len(self.url) + len(self.key) + len(self.info) + len(self.ticket)
-
 
 class Listed(NamedTuple):
     """A URL as a list shows it."""

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from itertools import accumulate
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -38,8 +37,8 @@ _MAX_URL_CHARS = 2_083
 _MAX_KEY_BYTES = 1_024
 # Most bytes of metadata that are kept with a URL: StormCrawler's have some hundred. A bound.
 _MAX_INFO_BYTES = 32_768
-# Bytes of names of queues that one answer holds: gRPC's own bound of an answer is 4 MiB.
-_MAX_LISTED_BYTES = 2 << 20
+# Queues that one answer names at most: 2 MB of their longest names, and gRPC's own bound is 4.
+_MAX_LISTED = 2_000
 # Digits of a time in seconds: those of the year 300 million. A bound.
 _MAX_DIGITS = 16
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
@@ -199,7 +198,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
         """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
         crawl, now = _crawl(request.crawlID), self._clock()
-        size = request.size or _LIST
+        size = min(request.size or _LIST, _MAX_LISTED)
         found = await self._read(
             crawl,
             lambda store: sorted(
@@ -209,7 +208,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             ),
         )
         found = found or []
-        names = _within(found[request.start : request.start + size], _MAX_LISTED_BYTES)
+        names = found[request.start : request.start + size]
         return pb.QueueList(
             values=names, total=len(found), start=request.start, size=len(names), crawlID=crawl
         )
@@ -371,12 +370,6 @@ def _discovered(info: pb.URLInfo) -> tuple[str, Arrival | None]:
     if len(key.encode()) > _MAX_KEY_BYTES or len(kept) > _MAX_INFO_BYTES:
         return crawl, None
     return crawl, Arrival(info.url, key, kept, places_in(_metadata(info)) if info.metadata else None)
-
-
-def _within(names: list[str], most: int) -> list[str]:
-    """Return the first names that have no more bytes together."""
-    sizes = accumulate(len(name.encode()) for name in names)
-    return [name for name, size in zip(names, sizes, strict=True) if size <= most]
 
 
 def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:

@@ -42,16 +42,14 @@ from linkscore_frontier.records import (
 MAX_PLACES = 4
 """Buckets a URL waits in at most: as for Scrapy."""
 
-MAX_GIVEN = 10_000
-"""URLs of one answer at most: a bound, so that one call does not lease a whole crawl."""
-
-MAX_GIVEN_BYTES = 8 << 20
-"""Bytes of one answer at which no further URL is leased for it; a crawler asks again. A bound, chosen."""
+MAX_GIVEN = 1_000
+"""URLs of one answer at most, a bound, chosen: a call leases no whole crawl, and no more than 32 MB."""
 
 # How far behind the best URL of a bucket one waits that is only guessed to belong there: behind all others.
 _GUESSED = 1.0
 # What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
 _MAX_RANKED = 100_000
+_MAX_IN_FLIGHT = 10_000  # buckets under way that it may name
 # URLs of a bucket that are read at a time: what comes with them may be large.
 _TAKEN = 100
 # Leases and dates that run out are looked at in portions: a bound of the time one call takes.
@@ -273,7 +271,7 @@ class CrawlStore:
     def _wait_also(self, known: _Kept, queue: Queue, new: list[QueueSlot]) -> None:
         """Let a URL that waits wait in further buckets, or elsewhere if by now more is known of it."""
         old = read_slots(known.places)
-        if not old or _is_new(old) or _is_of_no_page(old, new):
+        if not old or _is_new(old):
             self._stop_waiting(known.number, queue, known.due, old)
             old = []
         there = {slot.bucket for slot in old}
@@ -323,7 +321,6 @@ class CrawlStore:
         now: float,
         delay: int,
         key: str = "",
-        room: int = MAX_GIVEN_BYTES,
     ) -> list[Given]:
         """Lease the best URLs of the best queues."""
         self.sweep(now)
@@ -335,13 +332,12 @@ class CrawlStore:
         given: list[Given] = []
         with self._transaction():
             for _, queue in best:
-                taken = self._take(queue, queue.room(each, MAX_GIVEN - len(given)), int(now) + lease_s, room)
-                room -= sum(one.size for one in taken)
+                taken = self._take(queue, queue.room(each, MAX_GIVEN - len(given)), int(now) + lease_s)
                 if taken:  # not what an earlier queue left nothing for
                     given += taken
                     queue.given = now
                     self._db.execute("UPDATE queue SET given = ? WHERE id = ?", (now, queue.id))
-                if len(given) == MAX_GIVEN or room <= 0:
+                if len(given) == MAX_GIVEN:
                     break
         return given
 
@@ -371,9 +367,9 @@ class CrawlStore:
         value = self.values[bucket]
         return value if bucket in _VALUES else self._outlook.worth(self._names[bucket], value)
 
-    def _take(self, queue: Queue, most: int, until: int, room: int) -> list[Given]:
+    def _take(self, queue: Queue, most: int, until: int) -> list[Given]:
         given: list[Given] = []
-        while len(given) < most and room > 0 and (bucket := self._next_bucket(queue)) is not None:
+        while len(given) < most and (bucket := self._next_bucket(queue)) is not None:
             name = self._names.get(bucket, "")
             is_one = self._allotment.short or self._outlook.away
             limit = self._allotment.left(name) or (1 if is_one else most)
@@ -383,13 +379,10 @@ class CrawlStore:
                 (bucket, queue.id, min(limit, most - len(given), _TAKEN)),
             ).fetchall()
             for url, info, *kept in rows:
-                if room <= 0:
-                    break
                 leased = _Kept(*kept)
                 self._lease(leased, queue, until, bucket)
                 tickets = {slot.bucket: slot.ticket for slot in read_slots(leased.places) or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
-                room -= given[-1].size
                 self._outlook.taken(name)
                 self._allotment.take(name)
         return given
@@ -444,7 +437,7 @@ class CrawlStore:
         rooms = heapq.nlargest(queues or len(able), (queue.room(each, MAX_GIVEN) for queue in able))
         return Question(
             waiting={self._names[number]: waiting[number] for number in numbers[:_MAX_RANKED]},
-            under_way=dict(islice(under_way.items(), MAX_GIVEN)),
+            under_way=dict(islice(under_way.items(), _MAX_IN_FLIGHT)),
             places=min(MAX_GIVEN, sum(rooms)),
             fill=not self._is_scored,
         )
@@ -585,14 +578,6 @@ def _is_unscored(url: _Kept) -> bool:
     """Say whether a URL waits, and in no bucket that linkscore named for it."""
     places = read_slots(url.places)
     return url.state == State.WAITING and (not places or _is_new(places))
-
-
-def _is_of_no_page(old: list[QueueSlot], new: list[QueueSlot]) -> bool:
-    """Say whether linkscore scored a URL without a page that links to it, and by such a page now.
-
-    Only pages give tickets. After an outage a URL may be scored before the page it is on was sent.
-    """
-    return not any(slot.ticket for slot in old) and any(slot.ticket for slot in new)
 
 
 def _where(places: list[QueueSlot] | None) -> Sequence[QueueSlot]:

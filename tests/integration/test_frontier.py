@@ -355,20 +355,6 @@ def test_a_crawl_that_is_taken_from_a_token_is_closed_to_its_open_streams(tmp_pa
         assert list(acks) == []
 
 
-def test_what_is_no_message_is_refused_by_name_and_skipped_in_a_stream(crawler: Crawler) -> None:
-    call = crawler.channel.unary_unary("/urlfrontier.URLFrontier/GetStats")
-    told = refusal(lambda: call(b"\xff\xff", timeout=60))
-    assert (told.code, told.message) == (
-        grpc.StatusCode.INVALID_ARGUMENT,
-        "what was sent is no request of GetStats",
-    )
-    put = crawler.channel.stream_stream(
-        "/urlfrontier.URLFrontier/PutURLs", response_deserializer=pb.AckMessage.FromString
-    )
-    sent = [b"\xff\xff", discovered("http://a.org/").SerializeToString()]
-    assert [ack.status for ack in put(iter(sent), timeout=60)] == [SKIPPED, OK]
-
-
 def test_more_crawls_than_there_may_be_are_not_taken(tmp_path: Path) -> None:
     with frontier(tmp_path, "--target", NOWHERE, "--max-crawls", "2") as process:
         with Crawler(process.target) as crawler:

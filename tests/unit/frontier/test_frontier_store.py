@@ -229,23 +229,6 @@ def test_what_was_guessed_is_scored_when_linkscore_is_back(store: CrawlStore) ->
     assert take(store) == "3 1 2"
 
 
-def test_what_is_said_of_a_url_alone_gives_way_to_what_its_page_says(store: CrawlStore) -> None:
-    """Back again, linkscore is asked about a URL before it has its page: the URL waited in both buckets."""
-    by_url, by_page, by_another = link("q/2"), link("q/2"), link("q/2")
-    by_page.places = [Place("answers", 0.4, 0.4, "of-answers")]
-    by_another.places = [Place("side", 0.3, 0.3, "of-side")]
-    store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
-    away(store)
-    store.put([by_url], NOW)
-    store.place([(store.unscored(1)[0][0], [Place("pattern", 0.8, 0.8)])])
-    assert waiting(store) == ["questions", "pattern"]
-    store.put([by_page, by_another], NOW)
-    assert waiting(store) == ["questions", "answers", "side"]
-    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
-    assert [one.ticket for one in given] == ["", "of-answers"]
-    assert store.queues["a.org"].waiting.total() == 0
-
-
 def test_urls_that_a_setting_forbids_are_done_with(store: CrawlStore) -> None:
     store.put([link("a"), link("b"), link("c")], NOW)
     numbers = {url.rpartition("/")[2]: number for number, url, _ in store.unscored(10)}
