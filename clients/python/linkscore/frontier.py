@@ -231,6 +231,11 @@ class Frontier:
         """Note that the server knows what came of a URL that was taken, or never will."""
         self._under_way.discard(item)
 
+    def discard(self, url: Hashable) -> None:
+        """Let a link wait no more."""
+        if (item := self._waiting.get(url)) is not None:
+            self.done(self._leave(item))
+
     def best(self, *, idle: bool, has_room: Callable[[str], bool] = lambda slot: True) -> QueueKey | None:
         """Give the best queue that may be taken from; None if there is none.
 
