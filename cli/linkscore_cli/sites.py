@@ -263,11 +263,8 @@ def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
         f"{mean:.2f} each, {advice.expected_reward:.1f} in {advice.expected_fetches:,}, best first; {whose}",
     )
     table.add_row("links waiting", f"{advice.waiting_links:,}")
-    if advice.needs_examples:
-        table.add_row(
-            "unsure",
-            "three pages of what you want would help most (Teach in the console asks about the best)",
-        )
+    for warning in advice.warnings:
+        table.add_row("warning", name_of(warning))
     return table
 
 

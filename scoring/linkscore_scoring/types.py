@@ -223,6 +223,22 @@ class FeedbackObservation:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteWarning:
+    """What goes wrong with a crawl of a site.
+
+    Attributes
+    ----------
+    kind
+        A word of letters and underscores; the same while it stays so.
+    text
+        What it is, in figures, and what to do about it; one sentence.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExamplePage:
     """An example of a wanted page.
 

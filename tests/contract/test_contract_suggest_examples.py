@@ -31,12 +31,11 @@ def kinds(got: pb.SuggestExamplesResponse) -> list[str]:
     return [example.url.split("/")[3] for example in got.examples]
 
 
-def test_one_page_of_each_type_is_suggested_the_biggest_first(server: Stubs, crawl: str) -> None:
-    """The texts differ by a number only, so that none is worth more than the others."""
+def test_one_page_of_each_type_is_suggested_most_waiting_links_first(server: Stubs, crawl: str) -> None:
     site = ingest(server, crawl)
     got = suggest(server, crawl)
-    assert kinds(got) == ["thread", "member", "board", "board"]
-    assert [e.pages_alike for e in got.examples] == [36, 12, 11, 1], "the seed was not linked before"
+    assert kinds(got) == ["thread", "board", "member", "board"]
+    assert [e.pages_alike for e in got.examples] == [36, 11, 12, 1], "the seed was not linked before"
     assert {e.site for e in got.examples} == {site}
     assert all(e.reason and not e.HasField("likeness") for e in got.examples)
     event = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq

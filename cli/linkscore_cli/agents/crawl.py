@@ -237,6 +237,7 @@ class AgentCrawl:
                 "pages": site.page_count,
                 "decision": common_pb2.Decision.Name(advice.decision).removeprefix("DECISION_").lower(),
                 "why": advice.decision_reason,
+                "warnings": list(advice.warnings),
                 "recent_reward": round(advice.recent_reward, 3),
                 "expected_reward_of_next": {
                     "pages": advice.expected_fetches,

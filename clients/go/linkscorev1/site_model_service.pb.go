@@ -976,15 +976,16 @@ type SiteAdvice struct {
 	PolicyEstimate bool `protobuf:"varint,6,opt,name=policy_estimate,json=policyEstimate,proto3" json:"policy_estimate,omitempty"`
 	// Fetches among the last `horizon` whose reward is known.
 	RecentFetches uint32 `protobuf:"varint,7,opt,name=recent_fetches,json=recentFetches,proto3" json:"recent_fetches,omitempty"`
-	// Mean reward of these, [0, 1].
+	// Mean reward of these, [0, 1]; if the estimate is the policy's own, as the policy judges them.
 	RecentReward float64 `protobuf:"fixed64,8,opt,name=recent_reward,json=recentReward,proto3" json:"recent_reward,omitempty"`
 	// Groups of links with the most fetches, at most 20.
 	Yields []*GroupYield `protobuf:"bytes,9,rep,name=yields,proto3" json:"yields,omitempty"`
 	// Parts of the site that look like traps, most fetches first, at most 20.
 	Traps []*TrapSuspicion `protobuf:"bytes,10,rep,name=traps,proto3" json:"traps,omitempty"`
-	// Nobody said what is wanted here, and after 30 fetches the policy expects less than 0.5 of each of the next 100: on
-	// sites like that it is often wrong, and three example pages help most (SuggestExamples names pages to ask about).
-	NeedsExamples bool `protobuf:"varint,11,opt,name=needs_examples,json=needsExamples,proto3" json:"needs_examples,omitempty"`
+	// What goes wrong and what to do about it, a sentence each, worst first: that nobody said what is wanted and little is
+	// expected, that most of what is fetched is what all pages link to, that no page is like an example, or that better
+	// links by the labels wait. Empty before 30 fetches.
+	Warnings []string `protobuf:"bytes,11,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// Whether to go on with the site; unspecified unless the crawl has a budget.
 	Decision Decision `protobuf:"varint,12,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
 	// Why it stops, with figures, one sentence; empty if it goes on.
@@ -1098,11 +1099,11 @@ func (x *SiteAdvice) GetTraps() []*TrapSuspicion {
 	return nil
 }
 
-func (x *SiteAdvice) GetNeedsExamples() bool {
+func (x *SiteAdvice) GetWarnings() []string {
 	if x != nil {
-		return x.NeedsExamples
+		return x.Warnings
 	}
-	return false
+	return nil
 }
 
 func (x *SiteAdvice) GetDecision() Decision {
@@ -2308,7 +2309,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
 	"\x06agreed\x18\x03 \x01(\rR\x06agreed\x12 \n" +
-	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\xa8\x05\n" +
+	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\x9d\x05\n" +
 	"\n" +
 	"SiteAdvice\x12?\n" +
 	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12\x18\n" +
@@ -2321,8 +2322,8 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\rrecent_reward\x18\b \x01(\x01R\frecentReward\x120\n" +
 	"\x06yields\x18\t \x03(\v2\x18.linkscore.v1.GroupYieldR\x06yields\x121\n" +
 	"\x05traps\x18\n" +
-	" \x03(\v2\x1b.linkscore.v1.TrapSuspicionR\x05traps\x12%\n" +
-	"\x0eneeds_examples\x18\v \x01(\bR\rneedsExamples\x122\n" +
+	" \x03(\v2\x1b.linkscore.v1.TrapSuspicionR\x05traps\x12\x1a\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarnings\x122\n" +
 	"\bdecision\x18\f \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
 	"\x0fdecision_reason\x18\r \x01(\tR\x0edecisionReason\x122\n" +
 	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\x124\n" +

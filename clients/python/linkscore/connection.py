@@ -440,7 +440,15 @@ class Connection:
                 continue
             told = self.counts.copy()
             best = f"best bucket {self.best[0]} ({self.best[1]:.2f})" if self.best else "no bucket ranked"
-            logger.info("linkscore: %s; %s", self._scored(), best)
+            logger.info("linkscore: %s; %s%s", self._scored(), best, await self._warnings())
+
+    async def _warnings(self) -> str:
+        """Return what goes wrong on the site of the best bucket, as the server sees it."""
+        site = self.best[0].partition("/")[0] if self.best else ""
+        if not site:
+            return ""
+        advice = await self.call(lambda client: client.get_site_advice(crawl=self._crawl, site=site))
+        return "".join(f"; {warning}" for warning in advice.warnings) if advice is not None else ""
 
     def _scored(self) -> str:
         scored = self.counts["scored"] + self.counts["late/scored"]

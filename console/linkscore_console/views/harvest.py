@@ -24,6 +24,9 @@ _HORIZON = 100
 _WORTH = 0.5
 """Share of the recent reward below which what is left is said to be hardly worth fetching; chosen."""
 
+_LITTLE = 5.0
+"""Rewards expected of the best links below which stopping is advised, some wanted pages; chosen."""
+
 
 async def harvest(request: Request) -> Response:
     """Show rewards over time."""
@@ -57,7 +60,12 @@ def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
     ahead = advice.expected_reward / max(1, advice.expected_fetches)
     compared = f"{words.score(ahead)} a fetch expected ahead, {words.score(advice.recent_reward)} lately"
     if advice.recent_reward and ahead < _WORTH * advice.recent_reward:
-        return "fade", f"It is getting worse: {compared}. Think of stopping, or of another site."
+        left = (
+            f"The best {advice.expected_fetches:,} links should bring {advice.expected_reward:.1f} together"
+        )
+        if advice.expected_reward < _LITTLE:
+            return "fade", f"There is little left: {compared}. {left}. Think of stopping, or of another site."
+        return "fade", f"It is getting worse: {compared}. {left}."
     if ahead < 0.05:
         return "fade", f"There is little left: {compared}."
     return "go", f"Worth going on: {compared}."

@@ -32,7 +32,7 @@ from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.navigation import NavigationEntry, hits
 from linkscore_scoring.sums import left_sum
-from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, SiteWarning
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_FETCHES = 20
@@ -279,6 +279,12 @@ UNSURE_BELOW = 0.5
 .6: the 16 it names have a regret of .21 in the mean, the others of .07:
 research/notebook/when-to-stop.md."""
 
+_NEEDS_EXAMPLES = SiteWarning(
+    "needs_examples",
+    "no examples, feedback or query, and little is expected of the links that wait: three example pages of "
+    "what is wanted help most, or answers to suggest_examples",
+)
+
 
 @dataclass(slots=True)
 class GroupHistory:
@@ -314,11 +320,10 @@ class SiteAdvice:
     `by_reward`: rewards are those of feedback; else they say how much new text came. `horizon`: fetches
     looked ahead and back. `waiting`: links found and not fetched. `expected_fetches`, `expected_reward`: how
     many of the waiting links the next `horizon` fetches can take, and the sum of rewards to expect when the
-    best groups are fetched first. `by_policy`: the policy's own estimate; else that of the histories.
-    `needs_examples`: nobody said what is wanted, and the policy does not see where it would be: on sites like
-    that three example pages help most. `recent_fetches`, `recent_reward`: fetches among the last `horizon`
-    that were judged, and their mean reward. `groups`: groups with the most fetches. `traps`: suspicious
-    parts, most fetches first.
+    best groups are fetched first. `by_policy`: rewards are the policy's own; else those of the histories.
+    `warnings`: what goes wrong, and what to do about it. `recent_fetches`, `recent_reward`: fetches among the
+    last `horizon` that were judged, and their mean reward. `groups`: groups with the most fetches. `traps`:
+    suspicious parts, most fetches first.
     """
 
     by_reward: bool
@@ -327,7 +332,7 @@ class SiteAdvice:
     expected_fetches: int = 0
     expected_reward: float = 0.0
     by_policy: bool = False
-    needs_examples: bool = False
+    warnings: list[SiteWarning] = field(default_factory=list)
     recent_fetches: int = 0
     recent_reward: float = 0.0
     groups: list[GroupHistory] = field(default_factory=list)
@@ -339,7 +344,6 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     site = shard.model
     found = site.waiting_links()
     advice = SiteAdvice(site.history.by_reward, horizon, waiting=sum(found.values()))
-    advice.recent_reward, advice.recent_fetches = site.history.recent(horizon)
     _look_ahead(advice, shard, found)
     waiting: Counter[Group] = Counter()
     for (pattern, link_path), n in found.items():
@@ -360,13 +364,16 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
         ((reward, waiting[group]) for reward, group in zip(rewards, groups, strict=True)), reverse=True
     )
     advice.expected_fetches, advice.expected_reward = _taken(best_first, advice.horizon)
+    latest = shard.served.latest_rewards(advice.horizon, shard.model) if advice.by_policy else None
+    if latest is None:
+        advice.recent_reward, advice.recent_fetches = shard.model.history.recent(advice.horizon)
+    elif len(latest):
+        advice.recent_reward, advice.recent_fetches = float(latest.mean()), len(latest)
     fetches, reward = _taken(best_first, DEFAULT_HORIZON)
-    advice.needs_examples = (
-        shard.is_unsupervised
-        and advice.by_policy
-        and shard.model.history.fetches >= UNSURE_FETCHES
-        and reward < UNSURE_BELOW * fetches
-    )
+    is_due = shard.is_unsupervised and shard.model.history.fetches >= UNSURE_FETCHES
+    if is_due and advice.by_policy and reward < UNSURE_BELOW * fetches:
+        advice.warnings.append(_NEEDS_EXAMPLES)
+    advice.warnings += shard.served.warnings(reward / max(1, fetches), shard.model)
 
 
 def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[float], bool]:

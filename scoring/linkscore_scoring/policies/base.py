@@ -27,6 +27,7 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
     SeedWanted,
+    SiteWarning,
     Suggestion,
     UrlRule,
 )
@@ -224,6 +225,20 @@ class Policy(ABC):
         nothing is known yet, and what the site's fetches brought so far stands for it.
         """
         return None
+
+    def latest_rewards(self, n: int, site: SiteModel) -> Scores | None:
+        """Return the rewards of the latest fetches, up to `n` of them, on the scale of `expected_rewards`.
+
+        None: what the history of the site has of them stands for it.
+        """
+        return None
+
+    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
+        """Return what goes wrong and what a user can do about it, worst first. Only reads.
+
+        `expected`: mean reward of the best waiting links, as many as 100 fetches take, by `expected_rewards`.
+        """
+        return []
 
     def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
         """Return what fetches under way will be counted in; None: they make no difference now."""

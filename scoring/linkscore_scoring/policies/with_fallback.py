@@ -20,6 +20,7 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
     SeedWanted,
+    SiteWarning,
     Suggestion,
     UrlRule,
 )
@@ -230,6 +231,14 @@ class WithFallback(Policy):
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the fallback's estimate while the policy is not ready."""
         return None if self.is_ready(site) else self.fallback.expected_rewards(groups, site)
+
+    def latest_rewards(self, n: int, site: SiteModel) -> Scores | None:
+        """Return the fallback's rewards while the policy is not ready."""
+        return None if self.is_ready(site) else self.fallback.latest_rewards(n, site)
+
+    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
+        """Return what goes wrong with the fallback while the policy is not ready."""
+        return [] if self.is_ready(site) else self.fallback.warnings(expected, site)
 
     @property
     def relearned(self) -> int:

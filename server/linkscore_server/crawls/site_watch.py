@@ -61,20 +61,18 @@ class SiteWatch:
         except (LinkscoreError, RuntimeError) as exc:  # deleted meanwhile, or the server stops
             _log.debug("%s: not looked at: %s", site, exc)
             return
-        for kind, what in _notices(advice):
-            if what not in seen.told:
-                seen.told.add(what)
+        for kind, name, what in _notices(advice):
+            if name not in seen.told:
+                seen.told.add(name)
                 self._metrics.site_notices.labels(kind).inc()
                 _log.warning("crawl %s, %s: %s", actor.model.config.name, site, what)
 
 
-def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str]]:
-    """Yield what there is to tell of a site: its kind, and in words that stay the same while it stays so."""
+def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str, str]]:
+    """Yield what there is to tell of a site: kind, what stays the same while it stays so, and a sentence."""
     for trap in advice.traps:
         kind = trap.found.kind.name.lower()
-        yield f"trap_{kind}", f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see GetSite"
-    if advice.needs_examples:
-        yield (
-            "needs_examples",
-            "no examples, feedback or query, and little is expected: three example pages would help",
-        )
+        what = f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see GetSite"
+        yield f"trap_{kind}", what, what
+    for warning in advice.warnings:
+        yield warning.kind, warning.kind, warning.text

@@ -251,7 +251,8 @@ class Metrics:
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
         self.site_notices = Counter(
             "linkscore_site_notices",
-            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples",
+            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
+            "examples_not_met, menus, behind_labels",
             ["kind"],
             registry=r,
         )

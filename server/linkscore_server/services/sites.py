@@ -193,7 +193,7 @@ def advice_message(advice: SiteAdvice) -> pb.SiteAdvice:
         expected_fetches=advice.expected_fetches,
         expected_reward=advice.expected_reward,
         policy_estimate=advice.by_policy,
-        needs_examples=advice.needs_examples,
+        warnings=[warning.text for warning in advice.warnings],
         recent_fetches=advice.recent_fetches,
         recent_reward=advice.recent_reward,
         yields=map(_group, advice.groups),

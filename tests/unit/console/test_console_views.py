@@ -122,8 +122,8 @@ def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target
 
 def test_who_said_nothing_and_may_expect_little_is_sent_to_teach(console: TestClient, target: str) -> None:
     with Client(target) as client:
-        needs = [client.get_site_advice(crawl=crawl, site=HOST).needs_examples for crawl in (BOOKS, YOUNG)]
-    assert needs == [True, False]
+        told = [client.get_site_advice(crawl=crawl, site=HOST).warnings for crawl in (BOOKS, YOUNG)]
+    assert [len(warnings) for warnings in told] == [1, 0]
     for crawl, links in ((BOOKS, [of(BOOKS, "teach")]), (YOUNG, [])):
         assert tree(console, of(crawl, "harvest")).xpath("//section[@id='verdict']//a/@href") == links
 

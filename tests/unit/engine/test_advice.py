@@ -20,6 +20,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
+from support.boards_with_examples import example
 from support.trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 
 HOST = "trap.example"
@@ -128,19 +129,54 @@ def unsupervised(served: Foreteller, fetches: int) -> CrawlModel:
     return crawl
 
 
+def warned(crawl: CrawlModel, horizon: int = 100, host: str = "site.example") -> list[str]:
+    return [warning.kind for warning in CrawlQueries(crawl).advice(host, horizon).warnings]
+
+
 def test_an_unsupervised_policy_that_expects_little_needs_examples() -> None:
     hopeful, modest = Foreteller(Foreteller.Params()), Modest(Modest.Params())
-    assert CrawlQueries(unsupervised(modest, 40)).advice("site.example").needs_examples
-    assert CrawlQueries(unsupervised(modest, 40)).advice("site.example", horizon=1).needs_examples
-    assert not CrawlQueries(unsupervised(modest, 20)).advice("site.example").needs_examples
+    assert warned(unsupervised(modest, 40)) == warned(unsupervised(modest, 40), 1) == ["needs_examples"]
+    assert warned(unsupervised(modest, 20)) == []
     hopeful.expected_rewards = lambda groups, site: np.full(len(groups), 0.6)  # type: ignore[method-assign]
-    assert not CrawlQueries(unsupervised(hopeful, 40)).advice("site.example").needs_examples
+    assert warned(unsupervised(hopeful, 40)) == []
 
 
 def test_who_said_what_is_wanted_needs_no_examples() -> None:
     crawl = unsupervised(Modest(Modest.Params()), 40)
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "site.example", "http://site.example/x", b"", 0.0, 0.0))
-    assert not CrawlQueries(crawl).advice("site.example").needs_examples
+    assert warned(crawl) == []
+
+
+def test_examples_that_nothing_fetched_is_like_are_said_to_be_not_met() -> None:
+    crawl = CrawlModel(CrawlConfig("c", examples=(example("/elsewhere/9"),)), ticket_key=b"key")
+    for n in range(40):
+        visit(crawl, f"http://h/{n}", page_of(f"http://h/{n}", ["html/body/main[list]/a"]))
+    assert warned(crawl, host="h") == ["examples_not_met"]
+
+
+def test_fetches_of_what_all_pages_link_to_are_said_to_be_menus() -> None:
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    menu = [(f"http://h/menu/{n}", GOOD) for n in range(40)]
+    for n in range(40):
+        url = f"http://h/menu/{n}"
+        visit(crawl, url, page_of(url, links=menu, texts=[(f"text {n}", 600)]))
+    assert "menus" in warned(crawl, host="h")
+
+
+def test_better_links_by_the_labels_that_wait_are_named_and_recent_is_on_the_scale_of_next() -> None:
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    links = [(f"http://h/good/{n}", GOOD) for n in range(20)] + [
+        (f"http://h/bad/{n}", BAD) for n in range(50)
+    ]
+    visit(crawl, "http://h/", page_of("http://h/", links=links))
+    for path in [f"good/{n}" for n in range(5)] + [f"bad/{n}" for n in range(45)]:
+        visit(crawl, f"http://h/{path}", page_of(f"http://h/{path}"))
+        reward = float(path.startswith("good"))
+        crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", f"http://h/{path}", b"", reward, 0.0))
+    advice = CrawlQueries(crawl).advice("h", horizon=45)
+    assert [warning.kind for warning in advice.warnings] == ["behind_labels"]
+    assert "h/good/# 1.00, and 15 of these wait" in advice.warnings[0].text
+    assert (advice.recent_fetches, advice.recent_reward) == (45, 0.0)
 
 
 def test_a_link_that_was_reported_on_waits_no_more() -> None:

@@ -192,7 +192,7 @@ class CopyHypothesis(_message.Message):
     def __init__(self, name: _Optional[str] = ..., tries: _Optional[int] = ..., agreed: _Optional[int] = ..., probability: _Optional[float] = ...) -> None: ...
 
 class SiteAdvice(_message.Message):
-    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "needs_examples", "decision", "decision_reason", "coverage", "copies")
+    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "warnings", "decision", "decision_reason", "coverage", "copies")
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
     WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
@@ -203,7 +203,7 @@ class SiteAdvice(_message.Message):
     RECENT_REWARD_FIELD_NUMBER: _ClassVar[int]
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     TRAPS_FIELD_NUMBER: _ClassVar[int]
-    NEEDS_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
     COVERAGE_FIELD_NUMBER: _ClassVar[int]
@@ -218,12 +218,12 @@ class SiteAdvice(_message.Message):
     recent_reward: float
     yields: _containers.RepeatedCompositeFieldContainer[GroupYield]
     traps: _containers.RepeatedCompositeFieldContainer[TrapSuspicion]
-    needs_examples: bool
+    warnings: _containers.RepeatedScalarFieldContainer[str]
     decision: _common_pb2.Decision
     decision_reason: str
     coverage: Coverage
     copies: _containers.RepeatedCompositeFieldContainer[CopyHypothesis]
-    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., needs_examples: bool = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., copies: _Optional[_Iterable[_Union[CopyHypothesis, _Mapping]]] = ...) -> None: ...
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., copies: _Optional[_Iterable[_Union[CopyHypothesis, _Mapping]]] = ...) -> None: ...
 
 class Coverage(_message.Message):
     __slots__ = ("share", "low", "high", "found", "waiting", "unseen", "fetches")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import islice
 from math import log, sqrt
 from zlib import crc32
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.types import PathTrie, normal_tokens
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
@@ -36,8 +38,9 @@ class Likeness(Stateful):
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
     pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
-    is as near as the farthest of these is to its nearest fellow. An example given by its URL alone says
-    nothing before its page is known, a refused page only that pages like it are not wanted.
+    is as near as the farthest of these is to its nearest fellow. An example given by its URL alone speaks for
+    the shape of that, a little, until its page is known; a refused page only says that pages like it are not
+    wanted.
 
     Paths are weighed by a background: the examples and the latest pages that were *not* like them. A good
     crawl fetches little but wanted pages, and what they all show would weigh nothing. It is learned anew
@@ -81,6 +84,7 @@ class Likeness(Stateful):
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
         if self._examples != before:
+            self.__dict__.pop("keys", None)
             self.fit(())
         return self._examples != before
 
@@ -127,6 +131,8 @@ class Likeness(Stateful):
             for each in (wanted, unwanted)
         )
         label = _degree(alike, self._least) if alike >= other else -_degree(other, self._t.least_cosine)
+        if 0.0 <= label < self._t.shape and self._is_told_by_shape(url, patterns):
+            label = self._t.shape
         return label, _degree(layout, self._least)
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
@@ -137,9 +143,19 @@ class Likeness(Stateful):
         """Say whether a page is an example itself."""
         return any(url in (example.url, example.key) for example in self._examples)
 
+    @cached_property
+    def keys(self) -> frozenset[int]:
+        """Identity hashes of the examples."""
+        return frozenset(hash64(example.key) for example in self._examples if example.key)
+
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
         return any(example.key and patterns.could_be_one(example.key, url) for example in self._examples)
+
+    def _is_told_by_shape(self, url: str, patterns: UrlPatterns) -> bool:
+        """Say whether a URL has the shape of an example, and of none whose layout is known."""
+        alike = [bool(shown) for key, shown in self._wanted if key and patterns.could_be_one(key, url)]
+        return bool(alike) and not any(alike)
 
     def _paths(self, example: ExamplePage) -> PathTrie:
         return example.paths if example.paths.tags else self.found.get(example.key, example.paths)

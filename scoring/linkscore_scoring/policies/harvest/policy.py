@@ -14,6 +14,7 @@ import numpy as np
 
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.harvest.likeness import Likeness
@@ -21,16 +22,20 @@ from linkscore_scoring.policies.harvest.questions import suggest_examples
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of
 from linkscore_scoring.policies.harvest.tables import (
     ANY,
+    EXAMPLE,
     NOBODY,
     SITE,
+    TO_EXAMPLE,
     Ints,
     Node,
     Rows,
     Source,
     Tables,
+    Worked,
     down,
 )
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
+from linkscore_scoring.policies.harvest.warnings import warnings
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
@@ -39,7 +44,11 @@ from linkscore_scoring.types import (
     FeedbackObservation,
     LinkBatch,
     PageObservation,
+    SiteWarning,
 )
+
+_FIRST = 100.0
+"""Value of a link to an example: above that of any other. Chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +160,7 @@ class Harvest(Stateful, Policy):
             followed,
             own=page.own_chars,
             pattern=page.pattern,
-            askable=not (page.failed or page.is_copy),
+            askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
             label=label,
             layout=layout,
@@ -257,7 +266,7 @@ class Harvest(Stateful, Policy):
         self._scored = None
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Ask about big types of pages no example names, and pages that are half like one."""
+        """Ask about types of pages that nobody told of and that most waiting links lead to."""
         return suggest_examples(self.tables, self.likeness, site.patterns, n)
 
     def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
@@ -267,11 +276,17 @@ class Harvest(Stateful, Policy):
             return Source.FAILED, 0.0, 0.0
         if (likeness.is_given or likeness) and likeness.see(page.url, page.paths):
             self._relabel(site)
-        if not likeness:
+        found = self._label(page.url, page.paths, site)
+        likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
+        return found
+
+    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
+        """Return where the reward of a page comes from while it has no feedback, and its labels."""
+        likeness = self.likeness
+        if not (likeness.is_given or likeness):
             return Source.TEXT, 0.0, 0.0
-        label, layout = likeness.label(page.url, page.paths, site.patterns)
-        likeness.unlike += label < self.tunables.wanted
-        return Source.LIKENESS, label, layout
+        label, layout = likeness.label(url, paths, site.patterns)
+        return Source.LIKENESS if likeness or label else Source.TEXT, label, layout
 
     def _refuse(self, key: int, site: SiteModel) -> None:
         """Let pages like a fetched one count as not wanted, if its layout is known."""
@@ -297,20 +312,27 @@ class Harvest(Stateful, Policy):
         """Label the latest of the sampled pages again."""
         self.after_load()
         pages = self.tables.pages
-        for page in islice(reversed(site.sample), self.tunables.at_once if self.likeness else 0):
+        for page in islice(reversed(site.sample), self.tunables.at_once):
             row = self.tables.page_of.get(page.hash)
             if row is not None and pages["source"][row] != Source.FEEDBACK:
-                found = self.likeness.label(page.key, page.paths, site.patterns)
-                pages["label"][row], pages["layout"][row] = found
-                pages["source"][row] = Source.LIKENESS
+                found = self._label(page.key, page.paths, site)
+                pages["source"][row], pages["label"][row], pages["layout"][row] = found
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
+        arms = self._arms_of(links, site)
+        values = self._scores(arms.distinct)
+        return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
+
+    def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
+        """Return the arm of each link; one that leads to an example is of an arm of its own."""
         groups = links.grouped()
         patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
         arms = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
-        values = self._scores(arms.distinct)
-        return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
+        if (examples := self.likeness.keys).isdisjoint(links.keys):
+            return arms
+        rows = zip(links.keys, arms, strict=True)
+        return Repeated.of(TO_EXAMPLE if key in examples else arm for key, arm in rows)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
@@ -324,6 +346,15 @@ class Harvest(Stateful, Policy):
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
         means: Scores = self._parts(self.tables.rows_of(groups)).mean
         return means
+
+    def latest_rewards(self, n: int, site: SiteModel) -> Scores:
+        """Return the rewards of the latest pages, as they are known now."""
+        rewards: Scores = Worked(self.tables).page_reward[-n:]
+        return rewards
+
+    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
+        """Say that menus are fetched, that no example is met, or that labels are not followed."""
+        return list(warnings(self.tables, self.likeness, expected, site))
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms, most of them worked out for all together."""
@@ -382,7 +413,8 @@ class Harvest(Stateful, Policy):
             reward=reward,
             bulk=1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation),
             hub=credit,
-            exploration=unlabelled * (p.exploration * bonus * worth_trying + trust),
+            exploration=unlabelled * (p.exploration * bonus * worth_trying + trust)
+            + _FIRST * (arm == EXAMPLE),
             curiosity=unlabelled * p.curiosity * nodes["curious"][path],
         )
 
@@ -429,16 +461,16 @@ class Harvest(Stateful, Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        arms = _arms_of(links, site)
+        arms = self._arms_of(links, site)
         rows = self.tables.rows_of(arms)
         numbers = (*self._parts(rows), self.tables.fresh_links(rows))
         columns = [np.broadcast_to(column, len(arms)).tolist() for column in numbers]
         return [
-            self._explanation(site.patterns.text(arm[0]) or "any URL", Parts(*parts), fresh_links)
+            self._explanation(_named(arm, site), Parts(*parts), fresh_links)
             for arm, *parts, fresh_links in zip(arms, *columns, strict=True)
         ]
 
-    def _explanation(self, pattern: str, of: Parts, fresh_links: float) -> Explanation:
+    def _explanation(self, group: str, of: Parts, fresh_links: float) -> Explanation:
         """Name the numbers of `Parts`: reward + hub + exploration + curiosity is the value of the arm."""
         a_link = self.tunables.link_share * self.tables.site_mean
         tried = "bonus for what was tried, or tried little and has links waiting"
@@ -457,7 +489,7 @@ class Harvest(Stateful, Policy):
             Term("labelled", self.tables.share, "how far labels, not text, decide"),
         ]
         fetched = f"{of.pulls:.0f} fetched, mean reward {of.mean:.2f}"
-        return Explanation(f"links of {pattern} at this tag path: {fetched}", terms)
+        return Explanation(f"{group}: {fetched}", terms)
 
 
 class PullsInFlight:
@@ -474,7 +506,7 @@ class PullsInFlight:
         rows = self._rows(bucket)
         score = float(self._policy._parts(rows).score)
         self._fetches += n
-        self._worth += n * score / (1.0 - score)
+        self._worth += n * score / (1.0 - score) * (rows[2] != EXAMPLE)
         for row in rows:
             self._out[row] += n * (row != NOBODY)
 
@@ -501,6 +533,13 @@ class PullsInFlight:
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Node]:
     """Return the arm of each link."""
     return list(zip(links.patterns, site.link_paths.folded(links.link_paths), strict=True))
+
+
+def _named(arm: Node, site: SiteModel) -> str:
+    """Return what the links of an arm have in common, for people."""
+    if arm == TO_EXAMPLE:
+        return "an example page, which comes first"
+    return f"links of {site.patterns.text(arm[0]) or 'any URL'} at this tag path"
 
 
 def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Node]:

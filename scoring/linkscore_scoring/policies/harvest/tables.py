@@ -29,9 +29,12 @@ Rows = tuple[Any, Any, Any]
 
 ANY = -1
 """Stands for every URL pattern, or every link path; real ids are never negative."""
-NOBODY, SITE = 0, 1
-"""Rows of `nodes`: one of which nothing is ever counted, for all that is not known, and that of the site."""
+NOBODY, SITE, EXAMPLE = 0, 1, 2
+"""Rows of `nodes`: one of which nothing is ever counted, for all that is not known, that of the site, and
+that of links to examples."""
 _NOBODY: Node = (-2, -2)
+TO_EXAMPLE: Node = (-3, -3)
+"""Stands for the arm of a link that leads to an example: it is fetched first."""
 
 
 class Source(IntEnum):
@@ -117,7 +120,7 @@ class Tables(Stateful):
         self.t = tunables
         self.keys, self.urls = [], []
         self.page_of: dict[int, int] = {}
-        self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE}
+        self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
         self.share = self.site_mean = 0.0
         # Of a page: its own text, labels, URL pattern, and whether a user may be asked about it.
@@ -134,7 +137,7 @@ class Tables(Stateful):
             **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside"), whole),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", *WORKED), real),
         )
-        self.nodes.add(n=[0.0, 0.0])
+        self.nodes.add(n=[0.0, 0.0, 0.0])
         self.starts: Callable[[Tables, Worked], Floats | None] | None = None
         self._sweep_at = 1_000
 
@@ -147,7 +150,8 @@ class Tables(Stateful):
     def all_rows(self) -> Rows:
         """The rows of each node as an arm of which nothing else is known."""
         path, pattern = self.nodes["path"], self.nodes["pattern"]
-        return path, pattern, np.where((path > 0) & (pattern > 0), np.arange(len(path)), NOBODY)
+        row = np.arange(len(path))
+        return path, pattern, np.where((path > 0) & (pattern > 0) | (row == EXAMPLE), row, NOBODY)
 
     def changed(self) -> None:
         """Note the end of an event; work everything out anew if that is due.
@@ -323,7 +327,7 @@ class Tables(Stateful):
     def _forget(self, most: int) -> None:
         nodes = self.nodes
         kept = np.zeros(nodes.rows, dtype=np.bool_)
-        kept[[NOBODY, SITE, *np.argsort(-nodes["n"], kind="stable")[:most]]] = True
+        kept[[NOBODY, SITE, EXAMPLE, *np.argsort(-nodes["n"], kind="stable")[:most]]] = True
         kept[nodes["path"][kept]] = kept[nodes["pattern"][kept]] = True
         place = np.where(kept, np.cumsum(kept) - 1, NOBODY)
         self.node_of = {node: int(place[row]) for node, row in self.node_of.items() if kept[row]}

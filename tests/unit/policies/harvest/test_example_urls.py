@@ -58,6 +58,21 @@ def test_a_wildcard_of_the_tree_stands_for_any_value() -> None:
     assert is_named("/boardz/y", *boards)
 
 
+def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_of_others() -> None:
+    board = Board(example("/old/news/7"))
+    links = [(f"{H}/old/news/{n}", "html/body/footer/a") for n in range(9)]
+    visit(board.model, H + "/", page_of(H + "/", links=links))
+    queries, urls = CrawlQueries(board.model), [url for url, _ in links]
+    scored = queries.score_links(urls, urls, [b""] * 9, [""] * 9)
+    assert [n for n, score in enumerate(scored.scores.tolist()) if score > 0.9] == [7]
+    first, others = scored.bucket_names[scored.buckets[7]], scored.bucket_names[scored.buckets[0]]
+    assert queries.rank_buckets([others, first])[0].tolist() == [1, 0]
+    for url in urls[:6]:
+        visit(board.model, url, page_of(url, texts=[(url, 600)]))
+    assert queries.plan_fetches([others], 2, in_flight={first: 1}).takes.tolist() == [1]
+    assert "example" in queries.explain([urls[7]], [urls[7]], [b""], [""])[0].explanation.summary
+
+
 def test_examples_without_urls_say_nothing() -> None:
     assert started("", "/user/ann") == []
 

@@ -106,10 +106,10 @@ def test_no_more_than_16_refused_pages_are_kept() -> None:
     assert [likeness.refuse(f"{ROOT}/list/{n}", LIST) for n in range(17)] == [True] * 16 + [False]
 
 
-def test_an_example_given_by_url_counts_once_the_page_was_fetched() -> None:
+def test_an_example_given_by_url_counts_by_its_shape_until_the_page_was_fetched() -> None:
     likeness = shown(example(trie=None))
-    assert not likeness, "until then it says nothing of other pages"
-    assert likeness.label(ROOT + "/post/2", POST, UrlPatterns())[0] == 0.0
+    assert likeness.label(ROOT + "/post/2", POST, UrlPatterns())[0] == 0.2
+    assert likeness.label(ROOT + "/post/2/more", POST, UrlPatterns())[0] == 0.0
     assert likeness.see(ROOT + "/post/1", POST)
     likeness.fit([LIST, LIST])
     assert likeness.label(ROOT + "/post/2", POST, UrlPatterns())[0] == 1.0

@@ -88,15 +88,17 @@ def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -
     assert worth_of(board, "/list/1").label < 0.5
 
 
-def test_an_example_whose_page_nobody_fetched_changes_nothing() -> None:
+def test_an_example_whose_page_nobody_fetched_raises_pages_of_its_shape_alone() -> None:
     board, plain = Board(), Board()
     for each in (board, plain):
-        each.page("/")
+        each.page("/post/0", leaves=POST, texts=[("text 0", 400)])
     given = ExamplePage("http://h/post/9", "http://h/post/9")
     board.shard.served.set_examples([given], board.shard.model)  # type: ignore[attr-defined]
     for each in (board, plain):
         each.page("/post/1", leaves=POST, texts=[("text", 400)])
-    assert worth_of(board, "/post/1") == worth_of(plain, "/post/1")
+        each.page("/list/of/1", leaves=LIST, texts=[("list", 400)])
+    assert worth_of(board, "/list/of/1") == worth_of(plain, "/list/of/1")
+    assert worth_of(board, "/post/0").label == worth_of(board, "/post/1").label == 0.2
     assert share(board) == 0.0
 
 

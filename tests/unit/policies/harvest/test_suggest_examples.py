@@ -1,4 +1,4 @@
-"""Which pages a user is asked about first."""
+"""Which pages a user is asked about: of types nobody told of, those with most waiting links first."""
 
 from __future__ import annotations
 
@@ -7,35 +7,29 @@ import pytest
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NotFound
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import ExampleWanted
 from support.boards_with_examples import POST, Board, example
-from support.harvested import harvest_of
 
 LIST = ["html/body/main[list]/a"] * 2
 NAV = ["html/body/nav/a"]
-KINDS = {"post": 80, "list": 10, "print/a": 11}
+KINDS = {"post": 20, "list": 80, "print/a": 40}
+FETCHED = {"post": 12, "list": 10, "print/a": 11}
 
 
 def crawled(*examples: str) -> Board:
-    """A crawl of 12 posts of 400 characters, 10 lists without text, 11 printed posts, and the entry page."""
+    """A crawl that fetched some of 20 posts, 80 lists and 40 printed posts, and the entry page."""
     board = Board(*[example(path) for path in examples])
     paths = [f"/{kind}/{n}" for kind, count in KINDS.items() for n in range(count)]
     links = [("http://h" + path, "html/body/nav/a") for path in paths]
     visit(board.model, "http://h/", page_of("http://h/", NAV, links=links))
-    for n in range(12):
-        board.page(f"/post/{n}", leaves=POST, texts=[(f"post {n}", 400)])
-    for n in range(10):
-        board.page(f"/list/{n}", leaves=LIST)
-    for n in range(11):
-        board.page(f"/print/a/{n}", leaves=POST, texts=[(f"other {n}", 100)])
+    for kind, count in FETCHED.items():
+        for n in range(count):
+            board.page(f"/{kind}/{n}", leaves=LIST if kind == "list" else POST, texts=[(f"{kind} {n}", 400)])
     return board
-
-
-HALF = 400 / 8
-POSTS, PRINTS = 12 * 400 / (400 + HALF), 11 * 100 / (100 + HALF)
 
 
 def asked(board: Board, n: int = 5) -> list[ExampleWanted]:
@@ -46,88 +40,36 @@ def kinds(found: list[ExampleWanted]) -> list[str]:
     return [wanted.url.split("/")[3] for wanted in found]
 
 
-def test_without_examples_one_page_of_each_type_is_asked_about_most_text_first() -> None:
-    """12 posts of 400 characters, 11 prints of 100: an eighth of 400 is worth .5; value t / (t + 5)."""
+def test_one_page_of_each_type_is_asked_about_that_with_most_waiting_links_first() -> None:
+    """70 lists, 29 prints and 8 posts wait; value w / (w + 30)."""
     found = asked(crawled())
-    assert kinds(found) == ["post", "print", "list", ""]
-    assert [wanted.pages for wanted in found] == [12, 11, 10, 1]
-    assert found[0].value == pytest.approx(POSTS / (POSTS + 5))
-    assert found[1].value == pytest.approx(PRINTS / (PRINTS + 5))
+    assert kinds(found) == ["list", "print", "post", ""]
+    assert [wanted.pages for wanted in found] == [10, 11, 12, 1]
+    assert [wanted.value for wanted in found] == pytest.approx([70 / 100, 29 / 59, 8 / 38, 0.0])
     assert all(wanted.label is None for wanted in found)
-    assert "12 pages of" in found[0].reason
+    assert found[0].reason == "nobody told of h/list/# yet; links that wait: 70, pages fetched: 10"
+    assert kinds(asked(crawled(), 2)) == ["list", "print"]
 
 
-def test_no_more_pages_are_asked_about_than_wanted() -> None:
-    assert kinds(asked(crawled(), 2)) == ["post", "print"]
-
-
-def test_with_examples_a_layout_whose_url_has_another_shape_is_asked_about_first() -> None:
-    """Prints look like posts for sure: uncertainty 1, value 1 + 11 / (11 + 5)."""
-    found = asked(crawled("/post/1"))
-    assert kinds(found)[0] == "print"
-    assert found[0].value == pytest.approx(1 + 11 / 16)
-    assert (found[0].label, found[0].pages) == (0.0, 11)
-    assert "another shape" in found[0].reason
-
-
-def test_types_that_an_example_names_are_not_asked_about_again() -> None:
-    assert "post" not in kinds(asked(crawled("/post/1")))
-    assert kinds(asked(crawled("/post/1", "/print/a/3"))) == ["", "list"]
-
-
-def relabel(board: Board, kind: str, label: float, layout: float, n: int) -> None:
-    """Let the last n pages of a kind be so like an example."""
-    tables = harvest_of(board).tables
-    pages = [page for page, url in enumerate(tables.urls) if f"/{kind}/" in url][-n:]
-    tables.pages["label"][pages], tables.pages["layout"][pages] = label, layout
-    tables.changed()
-
-
-def test_a_page_that_is_half_like_an_example_is_asked_about() -> None:
-    """Uncertainty .9 of one of eleven, beside the example itself: 12 x .9 / 11."""
-    board = crawled("/post/1")
-    relabel(board, "post", 0.45, 0.45, n=1)
-    found = asked(board)
-    assert found[0].url.startswith("http://h/print/")
-    [post] = [wanted for wanted in found if "/post/" in wanted.url]
-    assert (post.url, post.label) == ("http://h/post/11", 0.45)
-    assert post.value == pytest.approx(1 + 0.9 * (10.8 / 11) / (5 + 10.8 / 11))
-    assert post.reason.startswith("half like an example (0.45)")
-
-
-def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
-    board = crawled()
-    for n in range(12):
-        board.feedback(f"/post/{n}", 1.0)
-    assert "post" not in kinds(asked(board))
-    board.page("/post/77", leaves=POST, texts=[("new", 400)])
-    assert asked(board)[0].url == "http://h/post/77"
-    assert asked(board)[0].pages == 13
-
-
-@pytest.mark.parametrize("label", [1.0, -1.0])
-def test_types_surely_like_a_named_page_of_another_pattern_are_asked_about_last(label: float) -> None:
-    """Prints bring t, worth t / (t + 5), of which a tenth counts."""
-    board = crawled("/post/1")
-    relabel(board, "print/a", label, 1.0, n=11)
-    [wanted] = [each for each in asked(board) if "/print/" in each.url]
-    assert wanted.value == pytest.approx(PRINTS / (PRINTS + 5) / 10)
-
-
-def test_an_answer_is_asked_for_last_of_pages_like_it() -> None:
-    board = crawled()
-    assert kinds(asked(board)).index("list") < kinds(asked(board)).index("")
+def test_a_type_is_never_asked_about_again_once_an_example_or_feedback_told_of_it() -> None:
+    board = crawled("/print/a/3")
+    assert kinds(asked(board)) == ["list", "post", ""]
     board.feedback("/list/8", 0.0)
-    [wanted] = [each for each in asked(board) if "/list/" in each.url]
-    assert wanted.label == 0.0
-    assert wanted.value < 0.1
-
-
-def test_examples_given_later_count_at_once() -> None:
-    board = crawled()
+    assert kinds(asked(board)) == ["post", ""]
+    board.page("/list/77", leaves=LIST)
     board.shard.served.set_examples([example("/post/1")], board.shard.model)
-    assert kinds(asked(board))[0] == "print"
-    assert "post" not in kinds(asked(board))
+    assert kinds(asked(board)) == ["print", ""]
+
+
+@pytest.mark.parametrize("fetched", [True, False])
+def test_a_page_is_a_copy_only_of_a_canonical_page_that_was_fetched(*, fetched: bool) -> None:
+    board = Board()
+    if fetched:
+        board.page("/")
+    page: PageFeatures = page_of("http://h/index.html", NAV)
+    page.canonical_key = "http://h/"
+    visit(board.model, "http://h/index.html", page)
+    assert [wanted.url for wanted in asked(board)] == ["http://h/" if fetched else "http://h/index.html"]
 
 
 def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:

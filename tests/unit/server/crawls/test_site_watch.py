@@ -11,6 +11,7 @@ import pytest
 
 from linkscore_scoring.engine.reports import NamedTrap, SiteAdvice, TrapKind, TrapReport
 from linkscore_scoring.site.crawl_history import Tally
+from linkscore_scoring.types import SiteWarning
 from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch
 from linkscore_server.observability.metrics import Metrics
 
@@ -70,11 +71,11 @@ async def test_what_is_new_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
         await fetch(watch, crawl, 90)
         assert (crawl.asked, told(metrics, "trap_endless"), told(metrics, "needs_examples")) == (3, 1.0, 0.0)
         crawl.advice.traps.append(trap("a.test/print"))
-        crawl.advice.needs_examples = True
+        crawl.advice.warnings = [SiteWarning("needs_examples", "three examples would help")]
         await fetch(watch, crawl, 200)
     assert (told(metrics, "trap_endless"), told(metrics, "needs_examples")) == (2.0, 1.0)
     assert [record.getMessage().partition(": ")[2][:15] for record in caplog.records] == [
         "a.test/calendar",
         "a.test/print lo",
-        "no examples, fe",
+        "three examples ",
     ]
