@@ -43,9 +43,8 @@ from linkscore_scoring.types import (
     ExamplePage,
     FeedbackObservation,
     PageObservation,
-    Suggestion,
 )
-from linkscore_scoring.urls.identity import host_of, root_of
+from linkscore_scoring.urls.identity import host_of
 
 MAX_EVENT_IDS = 100_000
 """A bound: ids of the latest events, by which repeats are told."""
@@ -160,14 +159,9 @@ class CrawlModel:
 
     def site_of(self, url: str) -> str:
         """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
-        return self._site_of_host(host_of(url))
-
-    def _site_of_root(self, root: str) -> str:
-        """Return the site of scheme and host of a URL: pages link to the same few over and over."""
-        remembered = len(root) <= _ROOT_CHARS
-        return self._site_of_host(_host_of_root(root) if remembered else host_of(root))
-
-    def _site_of_host(self, host: str) -> str:
+        # By scheme and host: pages link to the same few over and over.
+        end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+        host = _host_of_root(url[:end]) if 0 < end <= _ROOT_CHARS else host_of(url)
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
@@ -194,7 +188,7 @@ class CrawlModel:
             status_code=event.status_code,
         )
         if page is not None:
-            site_of = None if self.config.scope == "any" else self._site_of_root
+            site_of = None if self.config.scope == "any" else self.site_of
             fetch.features, fetch.key = page, hash_of(page.key)
             fetch.canonical = hash_of(page.canonical_key or page.key)
             fetch.link_keys = hashes_of(page.links.keys)
@@ -213,31 +207,31 @@ class CrawlModel:
         """
         self.seq = seq
         try:
-            return self._applied(seq, event, learned)
+            match event:
+                case PageFetched():
+                    return self._page(seq, event)
+                case FeedbackGiven():
+                    return self._feedback(seq, event)
+                case LearningRequested():
+                    return self._request_learning(seq, event.site)
+                case BrowseBatchImported():
+                    return self.ledger.take(event)
+                case ChangesNotified():
+                    return self._tell(event)
+                case ModelActivated() if event.site in self.sites:  # of others nothing is learned
+                    known = learned or LearnedSite.from_state(event.learned, self.config.learning)
+                    self.sites.writable(event.site).activate(known)
+                case LearningFailed() if event.site in self.sites:
+                    model = self.sites.writable(event.site).model
+                    if model.learning_since == event.built_from_seq:
+                        model.learning_since = 0
+                case LogsMined():
+                    self.sites.writable(event.site).mined(from_state(MinedSite, event.mined))
+                case ConfigChanged():
+                    self._reconfigure(CrawlConfig.from_state(event.config))
+            return None
         finally:
             self.sites.event_applied()
-
-    def _applied(self, seq: int, event: Event, learned: LearnedSite | None) -> Outcome:
-        match event:
-            case PageFetched():
-                return self._page(seq, event)
-            case FeedbackGiven():
-                return self._feedback(seq, event)
-            case LearningRequested():
-                return self._request_learning(seq, event.site)
-            case BrowseBatchImported():
-                return self.ledger.take(event)
-            case ChangesNotified():
-                return self._tell(event)
-            case ModelActivated():
-                self._activate(event, learned)
-            case LearningFailed():
-                self._give_up_learning(event)
-            case LogsMined():
-                self.sites.writable(event.site).mined(from_state(MinedSite, event.mined))
-            case ConfigChanged():
-                self._reconfigure(CrawlConfig.from_state(event.config))
-        return None
 
     def _tell(self, event: ChangesNotified) -> list[int]:
         """Take in a notice; nothing if the site or the setting is gone meanwhile."""
@@ -251,13 +245,6 @@ class CrawlModel:
             revisits.listed(zip(keys, event.dates, strict=True), event.time)
             return []
         return [revisits.notified(key, event.time) for key in keys]
-
-    def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
-        """Make a learned model active; of a site that is not known nothing is learned."""
-        if learned is None:
-            learned = LearnedSite.from_state(event.learned, self.config.learning)
-        if event.site in self.sites:
-            self.sites.writable(event.site).activate(learned)
 
     def take_jobs(self) -> list[LearningJob]:
         """Return the learnings that became due since the last call; run them beside the request path."""
@@ -316,7 +303,7 @@ class CrawlModel:
         config = self.config
         if config.groups > 1 or (config.revisit is None and BUDGET not in config.limits):
             return ""
-        asked = self._site_of_root(root_of(event.requested_key))
+        asked = self.site_of(event.requested_key)
         return asked if asked != event.site else ""
 
     def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
@@ -355,24 +342,29 @@ class CrawlModel:
         links: ScoredLinks,
         observation: PageObservation | None,
     ) -> PageOutcome:
-        return PageOutcome(
+        model, served, respect = shard.model, shard.served, shard.limits.respect
+        outcome = PageOutcome(
             seq=seq,
             site=event.site,
             duplicate=observation is None,
             observation=observation,
-            stage=shard.model.stage,
-            revision=shard.model.revision,
-            policy=shard.served.name,
+            stage=model.stage,
+            revision=model.revision,
+            policy=served.name,
             links=links,
-            suggestions=self._suggestions(shard),
-            learning=shard.model.learning_since > 0,
-            thread_id=shard.served.thread_of(observation, shard.model) if observation else "",
-            page_type=shard.served.page_type_of(observation, shard.model) if observation else 0,
-            relevance=shard.served.relevance_of(observation, shard.model) if observation else None,
+            suggestions=shard.fetch_plan(_SUGGESTIONS)
+            if served.needs_learning
+            else served.suggest_fetches(_SUGGESTIONS, model),
+            learning=model.learning_since > 0,
             standing=self.standing(shard) if self.limits else None,
-            revisit=observation.revisit if observation else None,
-            reserved=sorted(shard.limits.respect.reserved(event)) if shard.limits.respect is not None else [],
+            reserved=sorted(respect.reserved(event)) if respect is not None else [],
         )
+        if observation is not None:
+            outcome.thread_id = served.thread_of(observation, model)
+            outcome.page_type = served.page_type_of(observation, model)
+            outcome.relevance = served.relevance_of(observation, model)
+            outcome.revisit = observation.revisit
+        return outcome
 
     def standing(self, shard: SiteShard | None = None) -> Standing:
         """Return whether the crawl, and a site of it, go on.
@@ -386,12 +378,6 @@ class CrawlModel:
             standing.site = shard.stop()
             standing.coverage = shard.limits.budget.coverage() if shard.limits.budget is not None else None
         return standing
-
-    @staticmethod
-    def _suggestions(shard: SiteShard) -> list[Suggestion]:
-        if shard.served.needs_learning:
-            return shard.fetch_plan(_SUGGESTIONS)
-        return shard.served.suggest_fetches(_SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
         """Add what the page changed elsewhere, for policies whose values move per URL."""
@@ -427,12 +413,6 @@ class CrawlModel:
         if job is not None:
             self.jobs.append(job)
         return model.learning_since
-
-    def _give_up_learning(self, event: LearningFailed) -> None:
-        if event.site in self.sites:
-            model = self.sites.writable(event.site).model
-            if model.learning_since == event.built_from_seq:
-                model.learning_since = 0
 
     def _reconfigure(self, config: CrawlConfig) -> None:
         self._configure(config)

@@ -33,6 +33,7 @@ _LATEST, _LATEST_FETCHES = 0.25, 10
 """The latest fetches the prior is the mean of: this share, at least so many; chosen, not measured."""
 _NOT_REPORTED = -1.0
 """Stands for no reward; rewards are in [0, 1]."""
+_HALF = 0.5
 _GROWN = 5
 """Place of `Tally.grown` among its fields."""
 
@@ -115,9 +116,11 @@ class History:
         self.fetched += values[0]
         if url:
             self.examples = [*self.examples[-MAX_EXAMPLES + 1 :], url]
-        self._widen()
+        if len(bins) > MAX_BINS:
+            self.widen()
 
-    def _widen(self) -> None:
+    def widen(self) -> None:
+        """Join bins in pairs until there are few enough."""
         while len(self.bins) > MAX_BINS:
             pairs = zip(self.bins[::2], [*self.bins[1::2], [0.0] * len(self.bins[0])], strict=False)
             self.bins = [[one[0], *map(add, one[1:], other[1:])] for one, other in pairs]
@@ -132,15 +135,14 @@ class History:
         cut = self._cut(0.5)
         return _tally(self.bins[:cut]), _tally(self.bins[cut:])
 
-    def late(self) -> Tally:
-        """Return the tally of the last half of the fetches, to the bin, of one bin at least."""
-        if self._late is None:
-            self._late = self.latest(0.5)
-        return self._late
-
     def latest(self, share: float) -> Tally:
         """Return the tally of the last `share` of the fetches, to the bin, of one bin at least."""
-        return _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
+        if share == _HALF and self._late is not None:
+            return self._late
+        found = _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
+        if share == _HALF:  # asked of the same histories again and again
+            self._late = found
+        return found
 
     def _cut(self, share: float) -> int:
         """Return how many bins hold about the first `share` of the fetches."""
@@ -168,7 +170,7 @@ def merged(histories: Sequence[History]) -> History:
     bins = sorted((counts for history in histories for counts in history.bins), key=itemgetter(0))
     examples = [url for history in reversed(histories) for url in history.examples]
     made = History(1, bins, examples[-MAX_EXAMPLES:])
-    made._widen()
+    made.widen()
     return made
 
 
@@ -211,11 +213,11 @@ class CrawlHistory(Stateful):
         self.fetches = self.reported = 0
         self.shapes, self.tag_paths, self.groups = {}, {}, {}
         self._known = {}
+        self.by_reward = False
 
-    @property
-    def by_reward(self) -> bool:
-        """Whether enough feedback came to judge by it."""
-        return self.reported >= MIN_REPORTED
+    def after_load(self) -> None:
+        """Find out whether enough feedback came to judge by it."""
+        self.by_reward = self.reported >= MIN_REPORTED
 
     def site(self) -> History:
         """Return the history of all fetches."""
@@ -233,18 +235,12 @@ class CrawlHistory(Stateful):
         if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
             return None
         self._known.pop(page.requested, None)
-        own = early or self._new(page.pattern, fold([link_path])[0])
+        self.fetches += early is None
+        own = early or _Fetch(self.fetches, page.pattern, fold([link_path])[0])
         self._known[key] = own
         own.is_page, own.text = True, text_reward(page.novel_chars)
         drop_oldest(self._known, self.max_fetches)
-        self._count_page(page, own, patterns, fold, is_new=early is None)
-        return early.reward if early is not None else None
-
-    def _count_page(
-        self, page: PageObservation, own: _Fetch, patterns: UrlPatterns, fold: Fold, *, is_new: bool
-    ) -> None:
-        """Add what a page brought to the histories of its fetch."""
-        lineage = patterns.lineage(own.pattern)
+        lineage, is_new = patterns.lineage(own.pattern), early is None
         grown, hub = self._led_to(Counter(compress(page.links.patterns, page.fresh)), lineage, patterns)
         copies = float(page.refetch or (page.long_chars > 0 and not page.novel_chars))
         silent = float(not page.long_chars) - (not is_new)
@@ -253,7 +249,11 @@ class CrawlHistory(Stateful):
         for history, n in zip(self._histories(own, lineage), [*grown, here, grown[0]], strict=True):
             values[_GROWN] = float(n)
             history.add(own.at, values, page.url)
-        self._bound(patterns)
+        if max(len(self.shapes), len(self.groups), len(self.tag_paths)) > self.max_groups:
+            self.shapes = _largest(self.shapes_now(patterns), self.max_groups)
+            self.groups = _largest(self.groups_now(patterns), self.max_groups)
+            self.tag_paths = _largest(self.tag_paths, self.max_groups)
+        return early.reward if early is not None else None
 
     def _led_to(
         self, found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns
@@ -285,12 +285,14 @@ class CrawlHistory(Stateful):
         is_new = float(fetch is None)
         if fetch is None:
             link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
-            fetch = self._known[event.key] = self._new(event.pattern, fold([link_path])[0])
+            self.fetches += 1
+            fetch = self._known[event.key] = _Fetch(self.fetches, event.pattern, fold([link_path])[0])
             drop_oldest(self._known, self.max_fetches)
         first = fetch.reward == _NOT_REPORTED
         change = event.reward - (0.0 if first else fetch.reward)
         fetch.reward = event.reward
         self.reported += first
+        self.by_reward = self.reported >= MIN_REPORTED
         values = astuple(Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change))
         for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
             history.add(fetch.at, values)
@@ -344,10 +346,6 @@ class CrawlHistory(Stateful):
                 return late_worth(history, prior, by_reward=self.by_reward)
         return prior
 
-    def _new(self, pattern: int, link_path: int) -> _Fetch:
-        self.fetches += 1
-        return _Fetch(self.fetches, pattern, link_path)
-
     def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
         return [
@@ -355,14 +353,6 @@ class CrawlHistory(Stateful):
             _history_of(self.tag_paths, fetch.link_path),
             _history_of(self.groups, (lineage[0], fetch.link_path)),
         ]
-
-    def _bound(self, patterns: UrlPatterns) -> None:
-        if len(self.shapes) > self.max_groups:
-            self.shapes = _largest(self.shapes_now(patterns), self.max_groups)
-        if len(self.groups) > self.max_groups:
-            self.groups = _largest(self.groups_now(patterns), self.max_groups)
-        if len(self.tag_paths) > self.max_groups:
-            self.tag_paths = _largest(self.tag_paths, self.max_groups)
 
 
 def _history_of(histories: dict[_K, History], key: _K) -> History:
@@ -382,14 +372,16 @@ def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K
 
 
 def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
-    """Return the histories with the most fetches, three quarters of the bound, in their order."""
+    """Return the histories, of more than `most` three quarters of that with the most fetches, in order."""
+    if len(histories) <= most:
+        return dict(histories)
     kept = set(sorted(histories, key=lambda key: -histories[key].fetched)[: 3 * most // 4])
     return {key: history for key, history in histories.items() if key in kept}
 
 
 def late_worth(history: History, prior: float, *, by_reward: bool) -> float:
     """Return the worth of the later half of a history, shrunk to `prior` by two fetches."""
-    late = history.late()
+    late = history.latest(_HALF)
     if by_reward:
         return shrunk(late.reward, late.reported, prior, _PRIOR_WEIGHT)
     return shrunk(late.text, late.fetched - late.silent, prior, _PRIOR_WEIGHT)

@@ -94,7 +94,7 @@ class LinkMemory(Stateful):
                 is_waiting = known[_CLUSTER] == NOT_FETCHED
                 seen.first_here.append(is_waiting and self._renew(known, source, link_path, seen.displaced))
             seen.patterns.append(known[_PATTERN])
-        self._evict()
+        self.evicted += len(drop_oldest(links, self._max_links))
         return seen
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
@@ -119,7 +119,7 @@ class LinkMemory(Stateful):
         known = self._links.get(key)
         if known is None:
             self._links[key] = [depth, cluster, pattern]
-            self._evict()
+            self.evicted += len(drop_oldest(self._links, self._max_links))
             return False
         before = known[_CLUSTER] != NOT_FETCHED
         known[_CLUSTER] = cluster
@@ -182,9 +182,6 @@ class LinkMemory(Stateful):
         if known is None or known[_CLUSTER] != NOT_FETCHED:
             return None
         return known[_PATTERN], known[_CONTEXTS + 1]
-
-    def _evict(self) -> None:
-        self.evicted += len(drop_oldest(self._links, self._max_links))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Fetched:
         pattern = self.patterns.insert(url)
         values = astuple(Tally(fetched=1, **tally))
         self.history.reported += n * ("reported" in tally)
+        self.history.after_load()
         for _ in range(n):
             self.at += 1
             for node in self.patterns.lineage(pattern):

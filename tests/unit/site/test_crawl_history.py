@@ -154,4 +154,3 @@ def test_totals_are_exact_and_halves_to_the_bin(texts: list[float]) -> None:
     widest = max((counts[1] for counts in history.bins), default=0)
     assert len(history.bins) <= MAX_BINS
     assert abs(early.fetched - late.fetched) <= widest
-    assert history.late() == history.latest(0.5)
