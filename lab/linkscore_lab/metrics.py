@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import log2
 from typing import NamedTuple
 
-from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.datasets.site import PageFacts
 
 Metric = int | float | None
 UNLABELLED = "(no label)"

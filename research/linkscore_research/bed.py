@@ -47,7 +47,7 @@ _READERS: tuple[Path, ...] = (
     _LAB / "archives.py",
 )
 """Code whose change makes what was extracted stale, with the survey and the preparation of a site."""
-_READERS += (_LAB / "datasets/survey.py", _LAB / "replay/prepare.py", _LAB / "replay/stored.py")
+_READERS += (_LAB / "datasets/site.py", _LAB / "replay/prepare.py", _LAB / "replay/stored.py")
 _Crawl = tuple[str, str]
 """Site and start."""
 

@@ -33,8 +33,7 @@ from linkscore_lab.crawls.crawl import (
 )
 from linkscore_lab.crawls.servers import SiteServer, own_server, watching
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.datasets.site import Site
-from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.datasets.site import PageFacts, Site
 from linkscore_lab.metrics import DEFINITIONS, composition, harvest_curve, run_metrics
 from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
 from linkscore_lab.replay.results import Meta, RunResult, order_digest

@@ -15,8 +15,7 @@ from linkscore_lab.datasets.relevance import (
     Relevance,
     choose_relevance,
 )
-from linkscore_lab.datasets.site import Reply, Site, identity, identity_or_none, resolve
-from linkscore_lab.datasets.survey import PageFacts, read_page
+from linkscore_lab.datasets.site import PageFacts, Reply, Site, identity, identity_or_none, resolve
 
 __all__ = [
     "ByFeedback",
@@ -31,7 +30,6 @@ __all__ = [
     "identity",
     "identity_or_none",
     "read_labels",
-    "read_page",
     "read_rewards",
     "resolve",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls import identity as urls
 from linkscore_scoring.urls.resolve import UrlResolver
 
@@ -33,6 +35,27 @@ class Site(Protocol):
     def labels(self) -> Mapping[str, str]:
         """Page type of each labelled page, by `identity` of its URL."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """One page, as far as the metrics look at it: its long text blocks, and what names its content.
+
+    A block is a hash and a number of characters; two pages of one content are copies of each other.
+    """
+
+    blocks: tuple[tuple[int, int], ...]
+    content: str
+
+
+def facts_of(page: PageFeatures) -> PageFacts:
+    """Return the facts of a page: rel=canonical names its content, else its long text, else itself."""
+    content = f"url {page.key}"
+    if page.canonical_key:
+        content = f"canonical {page.canonical_key}"
+    elif page.block_hashes:
+        content = f"text {sorted(page.block_hashes)}"
+    return PageFacts(tuple(zip(page.block_hashes, page.block_chars, strict=True)), content)
 
 
 @lru_cache(maxsize=1 << 18)

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.datasets.labels import read_labels
-from linkscore_lab.datasets.site import Site, identity, identity_or_none
-from linkscore_lab.datasets.survey import PageFacts, read_page
+from linkscore_lab.datasets.site import Site, facts_of, identity, identity_or_none
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed, unpacked
 from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
@@ -205,9 +204,7 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
         )
     except LinkscoreError:
         return _Parsed(replace(stored, status=599))
-    facts = PageFacts((), f"url {stored.key}")
-    if "not_html" not in features.notes:
-        facts = read_page(record.url, record.body)
+    facts = facts_of(features)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(features.links.keys)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
 from linkscore_lab.replay.in_process import InProcessScorer

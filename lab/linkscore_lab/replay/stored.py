@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import zstandard
 
-from linkscore_lab.datasets.site import Reply, identity_or_none, resolve
-from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.datasets.site import PageFacts, Reply, identity_or_none, resolve
 from linkscore_scoring.engine.events import PageFetched, decode
 
 # Redirects followed. Chosen, not measured.

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from linkscore_cli.main import main
 from linkscore_lab import metrics
-from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.replay import print_summary
 from linkscore_lab.replay.compare import compare
 from linkscore_lab.replay.results import (
@@ -55,16 +55,16 @@ def run(seed: int = 1, valid_ratio: float | None = 0.5, **other: Any) -> RunResu
 # Figures of one crawl.
 
 
-def page(content: str, *blocks: tuple[bytes, int]) -> PageFacts:
+def page(content: str, *blocks: tuple[int, int]) -> PageFacts:
     return PageFacts(blocks, content)
 
 
 PAGES = {
-    "list": page("list", (b"menu", 30)),
-    "t1": page("one", (b"menu", 30), (b"one", 100)),
-    "t1-again": page("one", (b"menu", 30), (b"one", 100)),
-    "t2": page("two", (b"two", 70)),
-    "t3": page("three", (b"three", 200)),
+    "list": page("list", (1, 30)),
+    "t1": page("one", (1, 30), (2, 100)),
+    "t1-again": page("one", (1, 30), (2, 100)),
+    "t2": page("two", (3, 70)),
+    "t3": page("three", (4, 200)),
 }
 WANTED = {"t1", "t1-again", "t2", "t3"}
 ORDER = ["list", "t1", "t1-again", "t2"]
