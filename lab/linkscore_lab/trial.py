@@ -10,13 +10,11 @@ Sources: RFC 9309 (robots.txt: one that is refused by the server's fault forbids
 from __future__ import annotations
 
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from importlib.metadata import version
 from math import sqrt
 from pathlib import Path
@@ -31,18 +29,17 @@ from linkscore_lab.archives import ArchiveRecord, write_warc
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.relevance import ByUrl, Relevance
 from linkscore_lab.datasets.site import Reply, identity, resolve
-from linkscore_lab.replay.command import progress_on
+from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, kept_record, prepare_site
-from linkscore_lab.replay.results import Meta, RunResult, print_summary, write_results
+from linkscore_lab.replay.results import RunResult, print_summary
 from linkscore_lab.replay.runs import NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.session import Progress, run, tasks_of
 from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite
 from linkscore_lab.replay.suite import SuiteSite
-from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of, validate_url
 
@@ -57,21 +54,23 @@ _SHOWN = ("valid_ratio", "text_share", "duplicates")
 _FORBIDDEN = "User-agent: *\nDisallow: /"
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Leave redirects to who asked."""
+class _AsTheyCome(urllib.request.HTTPErrorProcessor):
+    def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
+        """Return redirects and errors as the site gave them."""
+        return response
+
+    https_response = http_response
 
 
-_OPENER = urllib.request.build_opener(_NoRedirect)
+_OPENER = urllib.request.build_opener(_AsTheyCome)
 
 
 def ask(url: str) -> Reply:
     """Return the answer of a site, of a page cut at `MAX_BODY_BYTES`; status 599 where none came."""
     request = urllib.request.Request(url, headers={"User-Agent": AGENT, "Accept": "text/html, */*;q=0.1"})  # noqa: S310 - http(s) alone
-    started = time.monotonic()
+    started, body = time.monotonic(), b""
     try:
-        with _answer(request) as answer:
-            body = b""
+        with _OPENER.open(request, timeout=MAX_ANSWER_S) as answer:
             while len(body) < MAX_BODY_BYTES and time.monotonic() - started < MAX_ANSWER_S:
                 if not (part := answer.read1(1 << 16)):
                     break
@@ -79,13 +78,6 @@ def ask(url: str) -> Reply:
             return Reply(answer.status, {name.title(): value for name, value in answer.headers.items()}, body)
     except (OSError, HTTPException, ValueError) as exc:
         return Reply(599, {}, str(exc).encode(errors="replace"))
-
-
-def _answer(request: urllib.request.Request) -> Any:
-    try:
-        return _OPENER.open(request, timeout=MAX_ANSWER_S)
-    except urllib.error.HTTPError as answer:
-        return answer
 
 
 class Web:
@@ -220,12 +212,7 @@ def try_site(
             runs = _live(web, kept, relevance, fetches, progress)
     print_summary(console, runs, _SHOWN)
     console.print(verdict(*runs), soft_wrap=True)
-    meta = Meta(datetime.now(UTC).isoformat(timespec="seconds"))
-    if json_out is not None:
-        write_results(json_out, runs, meta)
-    if report is not None:
-        write_report(report, runs, meta)
-        console.print(f"report: {report}", soft_wrap=True)
+    write_files(console, runs, {}, json_out, report)
     return runs
 
 

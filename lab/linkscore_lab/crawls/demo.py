@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.table import Table
 
 from linkscore_lab.crawls.crawl import (
     BREADTH_FIRST,
@@ -34,22 +24,18 @@ from linkscore_lab.crawls.crawl import (
 from linkscore_lab.crawls.servers import SiteServer, own_server, watching
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.site import PageFacts, Site
-from linkscore_lab.metrics import DEFINITIONS, composition, harvest_curve, run_metrics
+from linkscore_lab.metrics import composition, harvest_curve, run_metrics
+from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
-from linkscore_lab.replay.results import Meta, RunResult, order_digest
+from linkscore_lab.replay.results import RunResult, order_digest, print_summary
+from linkscore_lab.replay.session import Progress
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT as TASK
 from linkscore_lab.replay.task import read_budget
-from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
-_COLUMNS = {
-    "fetched": "fetched",
-    "valid_ratio": "harvest\nrate",
-    "recall": "recall",
-    "area_5pct": "early\narea",
-    "duplicates": "dupli-\ncates",
-}
+# As `linkscore demo` shows them.
+_SHOWN = ("valid_ratio", "recall", "area_5pct", "duplicates")
 DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))
 
 
@@ -161,7 +147,8 @@ def run_demo(
     console = console or Console()
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        bed = _open_testbed(warc, labels, console, stack)
+        progress = stack.enter_context(progress_on(console))
+        bed = stack.enter_context(_testbed_of(warc, labels, progress))
         types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
         wanted, n_pages, fetches = bed.wanted(types), len(bed.pages), bed.budget(budget)
         for name in sorted(set(types) - set(bed.types.values())):
@@ -173,60 +160,36 @@ def run_demo(
         name, runs, warnings = f"demo-{int(time.time())}", [], []
         for each in dict.fromkeys((BREADTH_FIRST, *policy)):
             mode = breadth_first() if each == BREADTH_FIRST else scored(each, address, f"{name}-{each}")
-            crawl = _crawl(bed, mode, fetches, wanted, out / f"crawl-{each}.log")
+            crawl = _crawl(bed, mode, fetches, wanted, out / f"crawl-{each}.log", progress)
             runs.append(bed.result(mode, crawl, fetches, wanted))
             if crawl.unscored:
                 warnings.append(f"{each}: {crawl.unscored:,} links came without a score")
-        report = out / "report.html"
-        write_report(report, runs, Meta(datetime.now(UTC).isoformat(timespec="seconds")))
-        console.print(crawl_table(runs, f"{bed.name}: {fetches:,} of {n_pages:,} pages"))
+        print_summary(console, runs, _SHOWN)
         for warning in warnings:
             console.print(warning, style="yellow")
-        console.print(f"harvest curves: {report}", soft_wrap=True)
+        write_files(console, runs, {}, None, out / "report.html")
         return runs
 
 
-def crawl_table(runs: Sequence[RunResult], title: str) -> Table:
-    """Return the table of crawls; the best harvest rate is bold, drops are shown when there were any."""
-    dropped = any(run.links_out_of_archive for run in runs)
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("order", no_wrap=True)
-    for heading in (*_COLUMNS.values(), "pages/s", *(("links\ndropped",) if dropped else ())):
-        table.add_column(heading, justify="right", no_wrap=True)
-    best = max((run.metrics["valid_ratio"] or 0 for run in runs), default=0)
-    for run in runs:
-        figures = [DEFINITIONS[name].show(run.metrics[name]) for name in _COLUMNS]
-        figures.append(f"{run.fetched / run.seconds:.0f}" if run.seconds else "0")
-        style = "bold" if run.metrics["valid_ratio"] == best and len(runs) > 1 else None
-        more = (f"{run.links_out_of_archive:,}",) if dropped else ()
-        table.add_row(run.policy, *figures, *more, style=style)
-    return table
-
-
-def _crawl(bed: Testbed, mode: Mode, budget: int, wanted: frozenset[str], log: Path) -> Crawl:
+def _crawl(
+    bed: Testbed, mode: Mode, budget: int, wanted: frozenset[str], log: Path, progress: Progress
+) -> Crawl:
     """Crawl with the progress on the console."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None))
-    more = (MofNCompleteColumn(), TextColumn("[green]{task.fields[found]} target pages"), TimeElapsedColumn())
-    with Progress(*columns, *more) as progress:
-        task = progress.add_task(mode.name, total=budget, found=0)
-        found = 0
+    done = itertools.count(1)
 
-        def fetched(fetch: PageFetch) -> None:
-            nonlocal found
-            found += fetch.identity in wanted
-            progress.update(task, advance=1, found=found)
+    def fetched(fetch: PageFetch) -> None:
+        progress.at(f"crawling: {mode.name}", next(done), budget)
 
-        return bed.run(mode, budget, wanted, fetched=fetched, log=log)
+    return bed.run(mode, budget, wanted, fetched=fetched, log=log)
 
 
-def _open_testbed(warc: Path | None, labels: Path | None, console: Console, stack: ExitStack) -> Testbed:
-    """Read the site, progress on the console; `stack` ends its server."""
+def _testbed_of(
+    warc: Path | None, labels: Path | None, progress: Progress
+) -> AbstractContextManager[Testbed]:
     if warc is not None and labels is None:
         raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
-    with console.status("looking at the site") as status:
 
-        def seen_page(n: int) -> None:
-            status.update(f"looking at the site: {n:,} pages")
+    def seen_page(n: int) -> None:
+        progress.at("looking at the site", n, None)
 
-        bed = warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(1, seen_page)
-        return stack.enter_context(bed)
+    return warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(1, seen_page)

@@ -19,7 +19,7 @@ from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
-from linkscore_lab.replay.results import Meta, RunResult, print_summary, write_results
+from linkscore_lab.replay.results import Input, Meta, RunResult, print_summary, write_results
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
@@ -117,14 +117,25 @@ def run_replay(
             console.print(f"stopped: {where}: after {run.fetched:,} fetches, {run.stopped}", soft_wrap=True)
     if any(run.task == NEW_TEXT for run in runs):
         console.print(_BY_TEXT, soft_wrap=True)
-    meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)
+    write_files(console, runs, session.inputs, json_out, report)
+    return runs
+
+
+def write_files(
+    console: Console,
+    runs: Sequence[RunResult],
+    inputs: Mapping[str, Input],
+    json_out: Path | None,
+    report: Path | None,
+) -> None:
+    """Write the files asked for, and say where they are."""
+    meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=inputs)
     if json_out is not None:
         write_results(json_out, runs, meta)
         console.print(f"results: {json_out}", soft_wrap=True)
     if report is not None:
         write_report(report, runs, meta)
         console.print(f"report: {report}", soft_wrap=True)
-    return runs
 
 
 def _make_scorer(browse_logs: Sequence[Path], days: int) -> MakeScorer:
