@@ -13,7 +13,7 @@ CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
 SOURCES := clients/python scoring server frontier cli console lab research
 
-.PHONY: demo bed native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
+.PHONY: demo bed native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted profile image lock release clean
 
 run: announce $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -176,10 +176,6 @@ bench: $(STAMP)
 # Crawls for what is wanted in words, on stored sites: `make wanted CORPORA="FOLDER ..." HALF=judged`.
 wanted: $(STAMP)
 	$(BIN)/python -m linkscore_research.wanted $(CORPORA) $(if $(HALF),--half $(HALF))
-
-# Pages a second through each client; `make test-clients` builds what it drives.
-bench-clients: $(STAMP)
-	$(BIN)/python -m benchmarks.bench_clients
 
 # Where the CPU of a page goes, as a flame graph.
 profile: $(STAMP)

@@ -20,9 +20,7 @@ from benchmarks import (
     bench_heavy,
     bench_ingest,
     bench_learning,
-    bench_memory,
     bench_peers,
-    bench_questions,
     bench_replay,
 )
 from benchmarks.pages import Corpus
@@ -32,9 +30,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "ingest": bench_ingest.run,
     "peers": bench_peers.run,
     "budget": bench_budget.run,
-    "questions": bench_questions.run,
     "heavy": bench_heavy.run,
-    "memory": bench_memory.run,
     "learning": bench_learning.run,
     "features": bench_features.rows,
     "replay": bench_replay.rows,

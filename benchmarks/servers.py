@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import grpc
@@ -31,25 +30,15 @@ class Server:
         Its process, and where it listens.
     channel
         An open channel to it.
-    start_s
-        Seconds from starting the process to the line that says it serves.
     """
 
     pid: int
     address: str
     channel: grpc.Channel
-    start_s: float
 
     def cpu_s(self) -> float:
         """Return the CPU seconds its process has used, all threads, user and system."""
         return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK)  # clock_getcpuclockid(3) of another process
-
-    def rss_bytes(self) -> int:
-        """Return its resident memory."""
-        fields = dict(
-            line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        )
-        return int(fields["VmRSS"].split()[0]) * 1024
 
 
 @contextmanager
@@ -94,7 +83,6 @@ def create_crawl(
 
 @contextmanager
 def _running(module: Sequence[str], **more: str) -> Iterator[Server]:
-    started = time.perf_counter()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
     environment |= more
     command = [sys.executable, "-m", *module]
@@ -102,9 +90,8 @@ def _running(module: Sequence[str], **more: str) -> Iterator[Server]:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().split()[-1]
-        start_s = time.perf_counter() - started
         with grpc.insecure_channel(address, options=_OPTIONS) as channel:
-            yield Server(process.pid, address, channel, start_s)
+            yield Server(process.pid, address, channel)
     finally:
         process.terminate()
         process.communicate()

@@ -94,9 +94,6 @@ CRAWLERS = {
         ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
         frontier="stormcrawler",
     ),
-    "frontier": Crawler(
-        ".", (sys.executable, "-m", "linkscore_research.crawlers.frontier_crawler"), (), frontier="frontier"
-    ),
     "java": Crawler("clients/java/example", (*_JAVA, "CrawlSite"), ("java", "mvn"), plain=False),
     "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
 }
