@@ -219,30 +219,19 @@ def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> by
     if len(encodings) > MAX_ENCODINGS or len(content_encoding) > MAX_HEADER_CHARS:
         rule = f"must name at most {MAX_ENCODINGS} encodings, got {content_encoding[:100]!r}"
         raise InvalidPage(rule, field="content_encoding", reason="UNSUPPORTED_ENCODING")
-    for name in reversed(encodings):
-        if name in _DECODERS:
-            body = _undone(_DECODERS[name], body, max_bytes)
+    for decoder in filter(None, map(_DECODERS.get, reversed(encodings))):
+        try:
+            body = decoder(body, max_bytes)
+        except InvalidPage as exc:
+            head = body[:_SNIFF_BYTES]  # text (WHATWG MIME Sniffing, 7.2) was undone already
+            is_text = head.startswith((*_WIDE_MARKS, codecs.BOM_UTF8)) or not _BINARY_BYTE.search(head)
+            if not is_text or exc.reason == "BODY_TOO_LARGE":
+                raise
     if body.startswith(_GZIP_MAGIC):
         body = _gunzip(body, max_bytes)
     if len(body) > max_bytes:
         raise too_large(max_bytes)
     return body
-
-
-def _undone(decoder: Callable[[bytes, int], bytes], body: bytes, max_bytes: int) -> bytes:
-    """Return what a decoder makes of a body; the body itself if that is plain text already."""
-    try:
-        return decoder(body, max_bytes)
-    except InvalidPage as exc:
-        if exc.reason in {"CORRUPT_BODY", "TRUNCATED_BODY"} and _is_text(body):
-            return body
-        raise
-
-
-def _is_text(body: bytes) -> bool:
-    """Say whether a body is text (WHATWG MIME Sniffing, 7.2)."""
-    head = body[:_SNIFF_BYTES]
-    return head.startswith((*_WIDE_MARKS, codecs.BOM_UTF8)) or _BINARY_BYTE.search(head) is None
 
 
 def is_html(body: bytes, content_type: str = "") -> bool:
@@ -258,18 +247,13 @@ def is_html(body: bytes, content_type: str = "") -> bool:
     has_markup = _MARKUP.search(plain) is not None
     if head.startswith(_BINARY_MAGIC) and not (kind in _HTML_TYPES and has_markup):
         return False
-    if _is_binary(head):
+    has_zeros = not head.startswith(_WIDE_MARKS) and head.count(0) > len(head) // 100
+    if has_zeros and b"<\x00" not in head and b"\x00<" not in head:  # as UTF-16 without a mark would have
         return False
     if kind in _XML_TYPES:
         first = _FIRST_TAG.search(plain)
         return first is not None and first[1].lower() == b"html"
     return kind in _HTML_TYPES or (kind in _UNKNOWN_TYPES and (has_markup or not head.strip()))
-
-
-def _is_binary(head: bytes) -> bool:
-    if head.startswith(_WIDE_MARKS) or head.count(0) <= len(head) // 100:
-        return False
-    return not (b"<\x00" in head or b"\x00<" in head)  # as UTF-16 without a mark would have
 
 
 def _gunzip(body: bytes, max_bytes: int) -> bytes:
@@ -281,7 +265,7 @@ def _gunzip(body: bytes, max_bytes: int) -> bytes:
     while body.startswith(_GZIP_MAGIC[:2], at):
         members += 1
         if members > MAX_MEMBERS:
-            raise _too_many("gzip", "members")
+            raise _corrupt("gzip", f"must have at most {MAX_MEMBERS} members")
         at = _inflate(body, at, data, zlib.MAX_WBITS | 16, max_bytes, "gzip")
     return bytes(data)
 
@@ -340,7 +324,7 @@ def _unzstd(body: bytes, max_bytes: int) -> bytes:
         while at < len(body):
             frames += 1
             if frames > MAX_MEMBERS:
-                raise _too_many("zstd", "frames")
+                raise _corrupt("zstd", f"must have at most {MAX_MEMBERS} frames")
             at = _unzstd_frame(body, at, data, max_bytes)
     except zstandard.ZstdError as error:
         raise _corrupt("zstd", error) from None
@@ -366,16 +350,11 @@ def too_large(max_bytes: int) -> InvalidPage:
     return InvalidPage(rule, field="body", reason="BODY_TOO_LARGE")
 
 
-def _too_many(name: str, parts: str) -> InvalidPage:
-    rule = f"{name} body must have at most {MAX_MEMBERS} {parts}"
-    return InvalidPage(rule, field="body", reason="CORRUPT_BODY")
-
-
 def _truncated(name: str) -> InvalidPage:
     return InvalidPage(f"truncated {name} body", field="body", reason="TRUNCATED_BODY")
 
 
-def _corrupt(name: str, error: Exception) -> InvalidPage:
+def _corrupt(name: str, error: Exception | str) -> InvalidPage:
     return InvalidPage(f"corrupt {name} body: {error}", field="body", reason="CORRUPT_BODY")
 
 

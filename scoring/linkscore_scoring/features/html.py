@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import accumulate
 from threading import local
 
@@ -246,7 +247,7 @@ class Extractor:
         if head is None:
             head = self._read_purely(markup, features, layout=layout)
         if head.refresh:
-            self._add_refresh(features, head)
+            _add_refresh(features, head.refresh, self._resolver_of(features, head))
         if words and (root := self._parse(markup, features)) is not None:
             strip_skipped(root)
             features.words = page_words(root, features.title, words)
@@ -276,11 +277,33 @@ class Extractor:
         return head
 
     def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head:
+        """Fill the features from a page and return its head."""
         root = self._parse(markup, features)
         if root is None:
             features.notes.append("empty")
             return Head()
-        return self._read(root, features, layout=layout)
+        head = read_head(root)
+        strip_skipped(root)
+        take_svg_links(root)
+        if len(self._tags) > self.max_remembered:
+            self._tags = TagTable()
+        walk = PageWalk(self._tags, self.limits)
+        # A doctype of XHTML would make libxml2 write empty elements as full ones.
+        root.getroottree().docinfo.clear()
+        markup_text = etree.tostring(root, encoding="unicode", with_tail=False)
+        walk.read(markup_text)
+        features.text_chars = sum(map(len, walk.texts))
+        features.anchor_chars = walk.anchor_chars()
+        blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
+        features.block_chars = list(map(len, blocks))
+        features.block_hashes = list(map(hash_block, blocks))
+        features.paths, paths_cuts = walk.paths.trie(self.limits)
+        cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
+        numbers = self._add_links(features, anchors_of(walk, self.limits), head, cuts)
+        if layout:
+            cut = cut_tags(markup_text, self.limits)[0]
+            features.layout = of_tags(cut, self._tags, features, numbers)
+        return head
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
         thinned = without_crowds(markup) if len(markup) > CROWDED_BYTES else markup
@@ -300,70 +323,41 @@ class Extractor:
         except etree.XMLSyntaxError:
             return None
 
-    def _read(self, root: etree._Element, features: PageFeatures, *, layout: bool) -> Head:
-        head = read_head(root)
-        strip_skipped(root)
-        take_svg_links(root)
-        if len(self._tags) > self.max_remembered:
-            self._tags = TagTable()
-        walk = PageWalk(self._tags, self.limits)
-        # A doctype of XHTML would make libxml2 write empty elements as full ones.
-        root.getroottree().docinfo.clear()
-        markup = etree.tostring(root, encoding="unicode", with_tail=False)
-        walk.read(markup)
-        features.text_chars = sum(map(len, walk.texts))
-        features.anchor_chars = walk.anchor_chars()
-        blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
-        features.block_chars = list(map(len, blocks))
-        features.block_hashes = list(map(hash_block, blocks))
-        features.paths, paths_cuts = walk.paths.trie(self.limits)
-        cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
-        numbers = self._add_links(features, anchors_of(walk, self.limits), head, cuts)
-        if layout:
-            cut = cut_tags(markup, self.limits)[0]
-            features.layout = of_tags(cut, self._tags, features, numbers)
-        return head
-
     def _add_links(self, features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str]) -> list[int]:
-        """Add the links of a page and what was cut, and return the number of each link's anchor."""
-        features.links, numbers, links_cut = outlinks(anchors, self._resolver_of(features, head))
+        """Add the links of a page, what its head says and what was cut; return the number of each link's
+        anchor.
+        """
+        resolver = self._resolver_of(features, head)
+        features.nofollow = head.nofollow
+        features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
+        if head.canonical and not isinstance(canonical := resolver.resolve(head.canonical), str):
+            features.canonical_key = canonical[1]
+        features.links, numbers, links_cut = outlinks(anchors, resolver)
         links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
         cuts += [note for note, cut in links_cuts.items() if cut]
         features.notes += [note for note in cuts if note not in features.notes]
         return numbers
 
     def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
-        """Note what the head of a page says, and return what resolves its links."""
-        features.nofollow = head.nofollow
-        features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
-        resolver = self._resolver(features.url, features.charset)
-        if head.base:
-            base = resolver.resolve(head.base)
-            if not isinstance(base, str):
-                resolver = self._resolver(base[0], features.charset)
-        if head.canonical:
-            canonical = resolver.resolve(head.canonical)
-            features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
-        return resolver
-
-    def _base_of(self, features: PageFeatures, head: Head) -> UrlResolver:
-        resolver = self._resolver(features.url, features.charset)
+        """Return what resolves the links of a page."""
+        resolver_at = partial(
+            UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
+        )
+        resolver = resolver_at(features.url)
         base = resolver.resolve(head.base) if head.base else ""
-        return resolver if isinstance(base, str) else self._resolver(base[0], features.charset)
+        return resolver if isinstance(base, str) else resolver_at(base[0])
 
-    def _add_refresh(self, features: PageFeatures, head: Head) -> None:
-        """Add a ``<meta>`` refresh as the last link, unless another leads there; note it if it is at once."""
-        seconds, href = refresh_of(head.refresh)
-        answer = self._base_of(features, head).resolve(href) if href else ""
-        if isinstance(answer, str) or answer[1] == features.key:
-            return
-        if answer[1] not in features.links.keys:
-            features.links.append(*answer, link_path=REFRESH_LINK_PATH)
-        if seconds <= MAX_REDIRECT_S:
-            features.moved_to = answer[1]
 
-    def _resolver(self, base_url: str, charset: str) -> UrlResolver:
-        return UrlResolver(base_url, max_chars=self.limits.url_chars, charset=charset, cache=self._urls)
+def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) -> None:
+    """Add a ``<meta>`` refresh as the last link, unless another leads there; note it if it is at once."""
+    seconds, href = refresh_of(content)
+    answer = resolver.resolve(href) if href else ""
+    if isinstance(answer, str) or answer[1] == features.key:
+        return
+    if answer[1] not in features.links.keys:
+        features.links.append(*answer, link_path=REFRESH_LINK_PATH)
+    if seconds <= MAX_REDIRECT_S:
+        features.moved_to = answer[1]
 
 
 def extract(
@@ -493,32 +487,24 @@ def read_head(root: etree._Element) -> Head:
     for element in root.iter(*_HEAD_TAGS):
         if element in inert:
             continue
-        tag = element.tag
+        tag, content = element.tag, element.get("content", "")
         if tag == "base":
             base = base or element.get("href", "")
         elif tag == "link":
-            canonical = canonical or _canonical(element)
+            if not canonical and "canonical" in element.get("rel", "").lower().split():
+                canonical = element.get("href", "")
         elif tag == "title":
             title = (element.text or "") if title is None else title
         else:
-            nofollow = nofollow or _says_nofollow(element)
-            refresh = refresh or _refresh(element)
+            if element.get("name", "").strip().lower() == "robots":
+                directives = content.lower().replace(",", " ").split()
+                nofollow = nofollow or not {"nofollow", "none"}.isdisjoint(directives)
+            if not refresh and element.get("http-equiv", "").lower() == "refresh":
+                refresh = content
     return Head(base.strip(), canonical.strip(), nofollow, refresh, title or "")
 
 
 _HEAD_TAGS = ("base", "link", "meta", "title")
-
-
-def _canonical(link: etree._Element) -> str:
-    rel = link.get("rel", "").lower()
-    return link.get("href", "") if "canonical" in rel.split() else ""
-
-
-def _says_nofollow(meta: etree._Element) -> bool:
-    if meta.get("name", "").strip().lower() != "robots":
-        return False
-    directives = set(meta.get("content", "").lower().replace(",", " ").split())
-    return not directives.isdisjoint({"nofollow", "none"})
 
 
 def refresh_of(content: str) -> tuple[int, str]:
@@ -538,7 +524,3 @@ def refresh_of(content: str) -> tuple[int, str]:
     if href[:1] in {"'", '"'}:
         href = href[1:].partition(href[0])[0]
     return int(found[1] or 0), href
-
-
-def _refresh(meta: etree._Element) -> str:
-    return meta.get("content", "") if meta.get("http-equiv", "").lower() == "refresh" else ""
