@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -114,7 +115,7 @@ def with_links(
     """
     links, table, chars = Links(), PageLinkPaths(), 0
     resolver = UrlResolver(page.url, max_chars=limits.url_chars)
-    anchors, places = _Anchors(page.links), list[int]()
+    turns = _turns(page.links)
     for link in given[: limits.links]:
         found = resolver.resolve(link.url)
         chars += len(found[0]) if isinstance(found, tuple) else 0
@@ -126,50 +127,30 @@ def with_links(
         links.urls.append(found[0])
         links.keys.append(found[1])
         text = " ".join(link.anchor[: _ANCHOR_SLACK * limits.anchor_chars].split())[: limits.anchor_chars]
-        place = -1 if link.tag_path else anchors.take(found[1], text)
-        known = place >= 0
-        links.anchors.append(text or (page.links.anchors[place] if known else ""))
-        links.rels.append(rel_tokens(link.rel) or (page.links.rels[place] if known else ""))
-        link_path = (
-            page.links.link_path_table[page.links.link_paths[place]]
-            if known
-            else link.tag_path[:MAX_LINK_PATH_CHARS]
-        )
+        rel, link_path, blocks = rel_tokens(link.rel), link.tag_path[:MAX_LINK_PATH_CHARS], 0
+        if not link.tag_path and found[1]:
+            rows = (turns.get((found[1], text)) if text else None) or turns.get((found[1], None))
+            if rows is not None:
+                at, own = next(rows), page.links
+                text, rel, blocks = text or own.anchors[at], rel or own.rels[at], own.blocks_before[at]
+                link_path = own.link_path_table[own.link_paths[at]]
+        links.anchors.append(text)
+        links.rels.append(rel)
         links.link_paths.append(table.row(link_path))
-        links.blocks_before.append(page.links.blocks_before[place] if known else 0)
-        places.append(place)
+        links.blocks_before.append(blocks)
     links.link_path_table = table.texts
     cuts = {"links_cut": len(links) < len(given), "apaths_cut": table.is_cut}
     notes = [*page.notes, *(note for note, cut in cuts.items() if cut)]
     return replace(page, links=links, notes=notes)
 
 
-class _Anchors:
-    """Finds the anchor of a page that a crawler's link was made from."""
-
-    def __init__(self, links: Links) -> None:
-        self._links = links
-        self._by_key = _turns(links.keys, links.anchors)
-
-    def take(self, key: str, text: str) -> int:
-        """Return the row of the anchor, -1 if the page has none; several rows come in turn."""
-        if not key or not self._by_key:
-            return -1
-        return _next(self._by_key, key, text)
-
-
-def _turns(names: Sequence[str], texts: Sequence[str]) -> dict[tuple[str, str | None], Iterator[int]]:
-    """Return the rows of each name, and those of each name and text, to be taken in turn for ever."""
-    rows: dict[tuple[str, str | None], list[int]] = {}
-    for row, (name, text) in enumerate(zip(names, texts, strict=True)):
-        rows.setdefault((name, None), []).append(row)
-        rows.setdefault((name, text), []).append(row)
+def _turns(links: Links) -> dict[tuple[str, str | None], Iterator[int]]:
+    """Return the rows of each URL, and those of each URL and text, to be taken in turn for ever."""
+    rows: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
+    for row, (key, text) in enumerate(zip(links.keys, links.anchors, strict=True)):
+        rows[key, None].append(row)
+        rows[key, text].append(row)
     return {name: cycle(found) for name, found in rows.items()}
-
-
-def _next(turns: dict[tuple[str, str | None], Iterator[int]], name: str, text: str) -> int:
-    rows = (turns.get((name, text)) if text else None) or turns.get((name, None))
-    return -1 if rows is None else next(rows)
 
 
 def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> PathTrie:
@@ -187,22 +168,16 @@ def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> Pa
             if found is None:
                 rule = f"must be elements like div[class tokens] joined by /, got {path[:100]!r}"
                 raise InvalidPage(rule, field=f"extracted.tag_paths[{i}]")
-            nodes = len(trie.tags)
-            node = _node(trie, known, node, found[1][:MAX_NAME_CHARS].lower(), class_tokens(found[2] or ""))
-            chars += len(trie.tags[node]) + len(trie.classes[node]) if len(trie.tags) > nodes else 0
+            name = (node, found[1][:MAX_NAME_CHARS].lower(), class_tokens(found[2] or ""))
+            node = known.setdefault(name, len(trie.tags))
+            if node == len(trie.tags):
+                trie.parents.append(name[0])
+                trie.tags.append(name[1])
+                trie.classes.append(name[2])
+                trie.leaves.append(0)
+                chars += len(name[1]) + len(name[2])
         if chars > MAX_PATH_CHARS or len(trie.tags) > limits.path_nodes:
             rule = f"must have at most {limits.path_nodes} distinct elements of {MAX_PATH_CHARS} characters"
             raise InvalidPage(rule, field="extracted.tag_paths", reason="TOO_MANY_ITEMS")
         trie.leaves[node] += count
     return trie
-
-
-def _node(trie: PathTrie, known: dict[tuple[int, str, str], int], parent: int, tag: str, classes: str) -> int:
-    name = (parent, tag, classes)
-    if name not in known:
-        known[name] = len(trie.tags)
-        trie.parents.append(parent)
-        trie.tags.append(tag)
-        trie.classes.append(classes)
-        trie.leaves.append(0)
-    return known[name]
