@@ -15,13 +15,9 @@ from linkscore_lab.crawls.crawl import Crawl, Mode, run_crawl
 from linkscore_lab.crawls.demo import Testbed, warc_testbed
 from linkscore_lab.crawls.servers import ChildFailed
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_scoring.features.html import extract
 from support.command_line import run
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
-LAST_IN_FIRST_OUT = Mode(
-    "last_in_first_out", {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
-)
 
 
 def stored(folder: Path) -> tuple[Path, Path]:
@@ -65,20 +61,6 @@ def test_links_without_a_record_are_dropped_and_counted(site_server: Testbed, tm
     result = crawl(site_server, modes.breadth_first(), 10**6, tmp_path)
     assert sorted(order(result)) == sorted(site_server.pages)
     assert 0 < result.dropped < result.stats["lab/links"]
-
-
-def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
-    site_server: Testbed, tmp_path: Path
-) -> None:
-    seen, stack, expected = {site_server.target.entry}, [site_server.target.entry], []
-    while stack and len(expected) < 30:
-        url = stack.pop()
-        expected.append(url)
-        for link in extract(SITE.respond(url).body, url=url).links.urls:
-            if link in site_server.pages and link not in seen:
-                seen.add(link)
-                stack.append(link)
-    assert order(crawl(site_server, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
 
 
 def test_feedback_yields_an_item_for_each_wanted_page_fetched(site_server: Testbed, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from linkscore.errors import Unavailable
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
-from linkscore_cli.agents.crawl import MAX_URLS, AgentCrawl, AgentError, _as_html
+from linkscore_cli.agents.crawl import AgentCrawl, AgentError, _as_html
 
 HOST = "http://a.example"
 
@@ -135,19 +135,6 @@ async def test_links_that_a_setting_of_the_crawl_forbids_are_not_given(server: S
     server.skips[f"{HOST}/trap"] = common_pb2.SKIP_REASON_TRAP
     await agent.report_page(f"{HOST}/page", "text")
     assert "everything that was found" in (await agent.next_urls())["stop"]
-
-
-async def test_every_page_counts_against_the_budget_also_one_that_nobody_named(server: Server) -> None:
-    server.links[f"{HOST}/"] = [(f"{HOST}/{n}", "list", 0.5) for n in range(9)]
-    agent = await begun(server, max_pages=3)
-    await agent.report_page(f"{HOST}/", "<p>")
-    assert (await agent.report_page(f"{HOST}/7", "<p>"))["budget"] == {"pages_left": 1, "pages_used": 2}
-    assert urls(await agent.next_urls(MAX_URLS)) == [f"{HOST}/0"]
-    assert "budget" in (await agent.next_urls())["stop"]
-    with pytest.raises(AgentError, match="budget"):
-        await agent.report_page(f"{HOST}/8", "<p>")
-    with pytest.raises(AgentError, match="budget of 3 pages"):
-        await agent.begin([f"{HOST}/"])
 
 
 async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page(server: Server) -> None:

@@ -62,14 +62,6 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_read(
     assert peak_bytes() < SIZE / 2
 
 
-@pytest.mark.parametrize("reader", sorted(set(READERS) - {"example page", "experience", "browse log"}))
-def test_a_file_that_is_no_text_is_refused(reader: str, tmp_path: Path) -> None:
-    path = tmp_path / "binary"
-    path.write_bytes(b"\xcc\xfe\x00\x9f" * 1_000)
-    with pytest.raises(MESSAGES):
-        READERS[reader](path)
-
-
 @pytest.mark.parametrize(
     ("table", "said"),
     [

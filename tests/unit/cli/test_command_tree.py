@@ -56,23 +56,6 @@ def test_a_command_of_another_distribution_is_found_and_listed_last(monkeypatch:
     assert run("--help").output.rstrip().endswith("Others:\n  greet  Say hello.")
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("no_such_module_anywhere:x", "cannot be loaded from no_such_module_anywhere:x"),
-        (f"{__name__}:entry", "is no click command"),
-    ],
-)
-def test_a_command_that_cannot_be_loaded_says_why_and_hides_no_other(
-    monkeypatch: pytest.MonkeyPatch, value: str, said: str
-) -> None:
-    monkeypatch.setattr(plugins, "commands_of", lambda group: entry("greet", value))
-    got = run("greet", "--loud", "you")
-    assert got.exit_code == 1
-    assert said in got.output
-    assert "(cannot be loaded)" in run("--help").output
-
-
 # The server and its token
 
 
@@ -110,12 +93,6 @@ def test_options_win_over_variables(token_file: str) -> None:
 def test_the_token_is_the_first_line_of_its_file(token_file: str) -> None:
     assert asked("--token-file", token_file).split()[1] == "in-the-file"
     assert asked(LINKSCORE_TOKEN_FILE=token_file).split()[1] == "in-the-file"
-
-
-def test_of_two_tokens_the_one_on_the_command_line_counts(token_file: str) -> None:
-    assert asked("--token-file", token_file, LINKSCORE_TOKEN="t").split()[1] == "in-the-file"
-    assert asked("--token", "t", LINKSCORE_TOKEN_FILE=token_file).split()[1] == "t"
-    assert "cannot both be given" in asked("--token", "t", "--token-file", token_file)
 
 
 def test_a_command_that_needs_a_crawl_says_how_to_name_it() -> None:

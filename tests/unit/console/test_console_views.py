@@ -120,14 +120,6 @@ def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target
     assert len(tables[0].findall(".//tbody/tr")) == len(found.points)
 
 
-def test_who_said_nothing_and_may_expect_little_is_sent_to_teach(console: TestClient, target: str) -> None:
-    with Client(target) as client:
-        told = [client.get_site_advice(crawl=crawl, site=HOST).warnings for crawl in (BOOKS, YOUNG)]
-    assert [len(warnings) for warnings in told] == [1, 0]
-    for crawl, links in ((BOOKS, [of(BOOKS, "teach")]), (YOUNG, [])):
-        assert tree(console, of(crawl, "harvest")).xpath("//section[@id='verdict']//a/@href") == links
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -173,12 +165,3 @@ def test_a_card_says_how_the_page_was_linked_however_hostile_the_text(console: T
     assert hostile
     assert all(said.startswith('linked as "><script>alert(1)</script>\ufffdgnp.exe') for said in hostile)
     assert max(map(len, hostile)) < 150
-
-
-def test_titles_are_shown_of_a_crawl_that_keeps_them_however_hostile(console: TestClient) -> None:
-    shown = f'"><script>alert(1)</script>\ufffdgnp.exe {"x" * 164}'
-    graph = data(tree(console, of(HARMED, "map", HARM_HOST)), "graph")
-    samples = tree(console, graph["nodes"][0]["href"]).find_class("samples")
-    for found in (tree(console, of(HARMED, "teach", HARM_HOST)).find_class("ask"), samples):
-        assert {text(title) for one in found for title in one.find_class("page-title")} == {shown}
-    assert not tree(console, of(BOOKS, "teach")).find_class("page-title")

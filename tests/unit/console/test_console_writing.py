@@ -11,7 +11,6 @@ from lxml import html
 from starlette.testclient import TestClient
 
 from linkscore import Client, page
-from linkscore.v1.crawl_service_pb2 import LEARN_ON_DEMAND
 from linkscore_console.command import listening
 from linkscore_console.source import LOAD, Source
 from support.console.crawls import BOOKS, YOUNG
@@ -66,21 +65,6 @@ def test_templates_are_learned_when_asked_for(writing: TestClient, target: str) 
     got = writing.post(f"/crawls/on-demand/sites/{HOST}/learn", data={"token": token_of(writing)})
     assert got.status_code == 303
     assert 'id="graph"' in writing.get(got.headers["location"]).text
-
-
-def test_a_crawl_that_learns_on_demand_is_asked_by_a_console_that_writes_only(
-    connected: Callable[..., TestClient], writing: TestClient, target: str
-) -> None:
-    crawl, path = "waiting", f"/crawls/waiting/sites/{HOST}/map"
-    pages = [page(url=url_of(n), body=body_of(n)) for n in range(210)]
-    with Client(target, timeout_s=60) as client:
-        client.create_crawl(crawl=crawl, learn=LEARN_ON_DEMAND)
-        client.ingest_pages(crawl=crawl, pages=pages)
-        assert "learns templates only when it is asked to" in connected().get(path).text
-        assert not client.get_site(crawl=crawl, site=HOST).learning
-        assert "being learned right now" in writing.get(path).text
-        client.learn_site(crawl=crawl, site=HOST, timeout_s=60)
-    assert 'id="graph"' in connected().get(path).text
 
 
 FORMS = (

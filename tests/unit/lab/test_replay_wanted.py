@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,6 @@ import pytest
 from linkscore_lab.datasets.relevance import TAGS, carried_tags, choose_relevance
 from linkscore_lab.replay import prepare, run
 from linkscore_lab.replay.prepare import SiteSource
-from linkscore_lab.replay.suite import read_suite
-from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.wanted import Wanted, WantedQuery
 from support.tagged_blog import POSTS, TOPICS, tagged_blog
 
 
@@ -60,18 +56,6 @@ def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
     # The query once, and every page with text once, however many crawls.
     assert texts.count("paddle") == 1
     assert len([text for text in texts if "All about" in text]) == len(TOPICS) * POSTS
-
-
-def test_a_suite_says_all_that_is_wanted_in_words(sources: SiteSource, tmp_path: Path) -> None:
-    path = tmp_path / "suite.toml"
-    site = f'[[site]]\nwarc = "{sources.archives[0]}"\nwanted_tag = "maps"\n'
-    path.write_text(f'wanted = "maps"\nlanguages = ["en"]\n{site}')
-    asked = Wanted((WantedQuery("maps"),), languages=("en",))
-    assert read_suite(path).protocol.in_words == asked
-    path.write_text(f'languages = ["Klingon"]\n{site}')
-    with pytest.raises(InvalidInput) as caught:
-        read_suite(path)
-    assert [problem.field for problem in caught.value.problems] == ["wanted.languages[0]"]
 
 
 def test_tags_categories_and_sections_are_carried() -> None:
