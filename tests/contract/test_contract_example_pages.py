@@ -71,17 +71,6 @@ def test_an_example_given_by_url_counts_once_ingested(server: Stubs, new_crawl: 
     assert reward_of(server, name, 43) > 0.7 > 0.3 > reward_of(server, name, 41)
 
 
-def test_creating_a_crawl_with_the_same_examples_again_is_fine(
-    server: Stubs, new_crawl: Callable[..., str]
-) -> None:
-    examples = [member(n) for n in MEMBERS]
-    name = new_crawl(examples=examples)
-    again = server.crawls.CreateCrawl(
-        pb.CreateCrawlRequest(crawl=pb.Crawl(name=name, examples=examples))
-    ).crawl
-    assert again.name == name
-
-
 @pytest.mark.parametrize(
     ("example", "field"),
     [

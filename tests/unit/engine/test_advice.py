@@ -177,9 +177,3 @@ def test_better_links_by_the_labels_that_wait_are_named_and_recent_is_on_the_sca
     assert [warning.kind for warning in advice.warnings] == ["behind_labels"]
     assert "h/good/# 1.00, and 15 of these wait" in advice.warnings[0].text
     assert (advice.recent_fetches, advice.recent_reward) == (45, 0.0)
-
-
-def test_a_link_that_was_reported_on_waits_no_more() -> None:
-    crawl = two_kinds()
-    crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/good/7", b"", 1.0, 0.0))
-    assert CrawlQueries(crawl).advice("h").waiting == 7

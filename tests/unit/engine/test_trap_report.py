@@ -82,14 +82,6 @@ def test_what_once_was_good_and_no_longer_is_fades() -> None:
     assert (found.early_use, found.late_use) == (pytest.approx(0.4), pytest.approx(0.1))
 
 
-@pytest.mark.parametrize(("late", "waiting"), [(0.14, 9), (0.1, 3)])
-def test_less_than_before_or_nearly_over_is_not_fading(late: float, waiting: int) -> None:
-    site = Fetched()
-    site.add("http://a.org/x/1", 20, text=0.4)
-    site.add("http://a.org/x/1", 20, text=late, waiting=waiting)
-    assert site.found() == []
-
-
 def test_the_widest_shape_without_anything_good_is_named() -> None:
     site = Fetched()
     for colour in ("red", "green"):
@@ -111,9 +103,3 @@ def test_a_tag_path_is_named_where_urls_say_nothing() -> None:
         site.add(f"http://a.org/{'abcd'[n]}", 5, link_path=1, copies=1.0, waiting=5)
         site.add(f"http://a.org/{'efgh'[n]}", 5, link_path=2, text=0.9, waiting=5)
     assert site.named() == [(TrapKind.COPIES, "apath 1")]
-
-
-def test_feedback_clears_what_shows_no_new_text() -> None:
-    site = Fetched()
-    site.add("http://a.org/offers/1", 30, copies=1.0, waiting=50, reported=1.0, reward=1.0)
-    assert site.found() == []

@@ -75,8 +75,3 @@ def test_a_crawl_names_the_document_that_it_cannot_start_from() -> None:
     with pytest.raises(InvalidInput, match="at most 16") as caught:
         CrawlConfig("c", experience=(good,) * (MAX_EXPERIENCES + 1)).check()
     assert [problem.field for problem in caught.value.problems] == ["experience"]
-
-
-def test_a_crawl_keeps_its_documents() -> None:
-    config = CrawlConfig("c", experience=(Experience.of([GROUP]).to_bytes(),))
-    assert CrawlConfig.from_state(config.to_state()).experiences == (Experience.of([GROUP]),)

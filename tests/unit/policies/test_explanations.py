@@ -8,12 +8,10 @@ from math import log2
 import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Asked, Subject
-from support.boards import Board
 
 ROUNDED = {"source_target": 0.0101}
 """Half a step, for a policy whose scores come in steps."""
@@ -103,23 +101,3 @@ def test_they_do_so_where_labels_decide(name: str) -> None:
 def test_every_policy_that_ships_has_a_formula_or_says_why_not() -> None:
     """A new one may do without: its score need not be a sum."""
     assert set(FORMULAS) | set(WORDS_ONLY) <= set(builtin())
-
-
-def test_the_mean_reward_that_harvest_names_is_the_mean_of_its_arm() -> None:
-    """Many links wait in the arm: what it adds to the value is a fifth more, and no mean."""
-    board = Board("harvest")
-    board.page("/", [(f"/t{n}", "/html/body/ul/li/a[]") for n in range(60)], texts=[("text", 900)])
-    board.page("/t0", texts=[("more", 700)])
-    policy = board.shard.served
-    assert isinstance(policy, Harvest)
-    (why,) = board.explain("/t1")
-    terms = {term.name: term.value for term in why.explanation.terms}
-    (mean,) = policy.expected_rewards([_arm(why.bucket)], board.shard.model)
-    assert terms["mean_reward"] == pytest.approx(mean)
-    assert terms["reward"] > 1.1 * mean
-    assert f"mean reward {mean:.2f}" in why.explanation.summary
-
-
-def _arm(bucket: str) -> tuple[int, int]:
-    pattern, _, link_path = bucket.rpartition("/")[2].removeprefix("h").partition(".")
-    return int(pattern), int(link_path, 16)

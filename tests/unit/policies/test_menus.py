@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.boards import Board
 
 MENU = "html/body/nav/a"
@@ -27,10 +25,3 @@ def test_pages_about_the_site_come_after_posts_if_every_page_links_to_them() -> 
     assert about > post
     about, post = (board(menu_on_every_page=True).scores(path)[0] for path in ("/about/3", "/post/19"))
     assert about < post
-
-
-def test_an_explanation_says_how_far_an_arm_is_a_menu() -> None:
-    crawl = board(menu_on_every_page=True)
-    reasons = [why.explanation.terms for why in crawl.explain("/about/3", "/post/19")]
-    about, post = (next(term.value for term in terms if term.name == "menu") for terms in reasons)
-    assert (about > 0.9, post) == (True, pytest.approx(1 / 11))

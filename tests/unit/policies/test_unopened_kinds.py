@@ -9,7 +9,6 @@ from support.boards import Board
 
 LIST = "html/body/ul/li/a"
 MENU = "html/body/nav/a"
-POST = "html/body/main/a"
 GRANTED = Tunables().unopened
 
 
@@ -49,35 +48,3 @@ def test_only_labels_grant_kinds_anything(labels: bool) -> None:
     nothing.load_state(policy.to_state())
     buckets = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
     assert (policy.value(buckets, site) > nothing.value(buckets, site)).tolist() == [labels]
-
-
-def test_what_pays_more_comes_first() -> None:
-    board = opened(0)
-    board.page("/posts", [(f"/post/{n}", POST) for n in range(30)])
-    for n in range(20):
-        board.page(f"/post/{n}")
-        board.feedback(f"/post/{n}", 1.0)
-    assert value(board, "/post/29") > value(board, "/about/8") > value(board, "/thread/8")
-
-
-def test_a_kind_is_granted_what_links_at_its_place_brought() -> None:
-    """Of six links of the list none was wanted, 2 / (2 + 6) is left; of the menu nobody followed one."""
-    board = opened(0)
-    board.page("/more", [("/people/1", LIST), ("/groups/1", MENU)])
-    hub = {
-        path: next(term.value for term in board.explain(path)[0].explanation.terms if term.name == "hub")
-        for path in ("/groups/1", "/people/1")
-    }
-    assert hub["/groups/1"] > 3 * hub["/people/1"]
-
-
-def test_while_a_page_of_a_kind_is_under_way_nothing_is_granted_to_the_next() -> None:
-    """What it shows is waited for; what the kind itself is worth, little here, counts on."""
-    board = opened(0)
-    policy, site = board.shard.served, board.shard.model
-    assert isinstance(policy, Harvest)
-    [bucket] = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
-    flying = policy.in_flight(site)
-    granted = flying.value(bucket)
-    flying.begin(bucket)
-    assert granted > GRANTED / 2 > 2 * flying.value(bucket)

@@ -7,7 +7,6 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
 
 TOPIC = PolicyChoice("topic")
@@ -49,12 +48,6 @@ def test_what_cannot_work_is_refused_by_the_name_of_the_field(wanted: Wanted, fi
     assert [problem.field for problem in caught.value.problems] == [field]
 
 
-def test_every_problem_is_named_at_once() -> None:
-    wanted = Wanted((WantedQuery(""), WantedQuery("a", 99.0)), languages=("xx",))
-    fields = [problem.field for problem in wanted.problems("w")]
-    assert fields == ["w.queries[0].text", "w.queries[1].weight", "w.languages[0]"]
-
-
 def test_a_crawl_needs_a_policy_that_goes_by_words() -> None:
     with pytest.raises(InvalidInput, match="topic and keyword"):
         CrawlConfig("c", PolicyChoice("harvest"), wanted=Wanted((QUERY,))).check()
@@ -67,16 +60,3 @@ def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:
     assert CrawlConfig("c", PolicyChoice("keyword"), wanted=Wanted((QUERY,))).words is Words.NONE
     assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,))).words is Words.COUNTED
     assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), languages=("cs",))).words is Words.WITH_LANGUAGE
-
-
-def test_what_is_read_of_words_follows_from_what_is_asked() -> None:
-    assert Wanted((QUERY,), embedding="e").reads == Words.COUNTED | Words.EXCERPT
-
-
-def test_the_configuration_is_the_same_after_a_restart() -> None:
-    samples = (
-        WantedSample(A_PAGE, A_PAGE, None, unwanted=True, weight=2.0),
-        WantedSample(words=words_of_texts("Prices", "", "what it costs")),
-    )
-    config = CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), samples, ("en",), 50))
-    assert CrawlConfig.from_state(config.to_state()) == config

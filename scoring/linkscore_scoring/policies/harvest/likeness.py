@@ -116,16 +116,15 @@ class Likeness(Stateful):
         self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
         self.after_load()
 
-    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
-        """Return how far a page is like one that was named, and like an example whatever its URL.
+    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
+        """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
 
-        The first is in [-1, 1], below 0 if like one that is not wanted; of equally near ones the wanted one
-        counts. 1 at the least cosine that counts as alike, below it (cosine / least)^2.
+        Of equally near ones the wanted one counts. 1 at the least cosine that counts as alike, below it
+        (cosine / least)^2.
         """
         vector = self.layouts.vector(paths)
         wanted = [(key, cosine(vector, shown)) for key, shown in self._wanted if shown]
         unwanted = [(key, cosine(vector, shown)) for key, shown in self._unwanted if shown]
-        layout = max((degree for _, degree in wanted), default=0.0)
         alike, other = (
             max((degree for key, degree in each if not key or patterns.could_be_one(key, url)), default=0.0)
             for each in (wanted, unwanted)
@@ -133,7 +132,7 @@ class Likeness(Stateful):
         label = _degree(alike, self._least) if alike >= other else -_degree(other, self._t.least_cosine)
         if 0.0 <= label < self._t.shape and self._is_told_by_shape(url, patterns):
             label = self._t.shape
-        return label, _degree(layout, self._least)
+        return label
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""

@@ -153,7 +153,7 @@ class Harvest(Stateful, Policy):
             tables.follow([tables.row(arm) for arm in followed])
             self._changed()
             return
-        source, label, layout = self._compare(page, site)
+        source, label = self._compare(page, site)
         tables.add_page(
             page.key,
             page.url,
@@ -163,7 +163,6 @@ class Harvest(Stateful, Policy):
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
             label=label,
-            layout=layout,
         )
         if not page.failed:
             self._add_links(page, worth, site)
@@ -269,24 +268,24 @@ class Harvest(Stateful, Policy):
         """Ask about types of pages that nobody told of and that most waiting links lead to."""
         return suggest_examples(self.tables, self.likeness, site.patterns, n)
 
-    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
-        """Return where the reward of a page just fetched comes from, and its labels."""
+    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float]:
+        """Return where the reward of a page just fetched comes from, and its label."""
         likeness = self.likeness
         if page.failed:
-            return Source.FAILED, 0.0, 0.0
+            return Source.FAILED, 0.0
         if (likeness.is_given or likeness) and likeness.see(page.url, page.paths):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
         return found
 
-    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
-        """Return where the reward of a page comes from while it has no feedback, and its labels."""
+    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float]:
+        """Return where the reward of a page comes from while it has no feedback, and its label."""
         likeness = self.likeness
         if not (likeness.is_given or likeness):
-            return Source.TEXT, 0.0, 0.0
-        label, layout = likeness.label(url, paths, site.patterns)
-        return Source.LIKENESS if likeness or label else Source.TEXT, label, layout
+            return Source.TEXT, 0.0
+        label = likeness.label(url, paths, site.patterns)
+        return Source.LIKENESS if likeness or label else Source.TEXT, label
 
     def _refuse(self, key: int, site: SiteModel) -> None:
         """Let pages like a fetched one count as not wanted, if its layout is known."""
@@ -316,7 +315,7 @@ class Harvest(Stateful, Policy):
             row = self.tables.page_of.get(page.hash)
             if row is not None and pages["source"][row] != Source.FEEDBACK:
                 found = self._label(page.key, page.paths, site)
-                pages["source"][row], pages["label"][row], pages["layout"][row] = found
+                pages["source"][row], pages["label"][row] = found
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""

@@ -124,7 +124,7 @@ class Tables(Stateful):
         self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
         self.share = self.site_mean = 0.0
         # Of a page: its own text, labels, URL pattern, and whether a user may be asked about it.
-        labels = {"source": np.int8, "label": real, "layout": real}
+        labels = {"source": np.int8, "label": real}
         self.pages = Table(own=real, pattern=whole, askable=np.bool_, **labels)
         # Of the links of a page by arm: those that wait and are known from it first, those nobody had linked
         # to, each under its best arm, and whether they stand between its texts.

@@ -74,8 +74,6 @@ class Tunables:
     latest: int = 16
     # Pages until which two with a class token will do, or nothing would count at first. Chosen.
     few_pages: int = 40
-    # Uncertainty from which a page is worth a question. Chosen.
-    uncertain: float = 0.25
     # Pulls that experience of a group of links counts as at most; and of an arm that count as evidence: one
     # big arm is not the whole site. 20 synthetic sites.
     most_pulls: float = 8.0

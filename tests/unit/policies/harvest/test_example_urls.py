@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest.starts import Starts
 from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
@@ -53,11 +52,6 @@ def test_a_pattern_is_named_by_an_example_that_differs_in_its_last_name(
     assert is_named(example, url) is named
 
 
-def test_a_wildcard_of_the_tree_stands_for_any_value() -> None:
-    boards = [f"/board{letter}/x" for letter in "abcdefghijkl"]
-    assert is_named("/boardz/y", *boards)
-
-
 def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_of_others() -> None:
     board = Board(example("/old/news/7"))
     links = [(f"{H}/old/news/{n}", "html/body/footer/a") for n in range(9)]
@@ -71,25 +65,3 @@ def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_o
         visit(board.model, url, page_of(url, texts=[(url, 600)]))
     assert queries.plan_fetches([others], 2, in_flight={first: 1}).takes.tolist() == [1]
     assert "example" in queries.explain([urls[7]], [urls[7]], [b""], [""])[0].explanation.summary
-
-
-def test_examples_without_urls_say_nothing() -> None:
-    assert started("", "/user/ann") == []
-
-
-def test_scores_of_urls_that_examples_name_are_the_same_after_a_restart() -> None:
-    board = Board(example("/user/ann"))
-    links = [
-        (f"{H}/{kind}/{name}", "html/body/ul/li/a") for kind in ("user", "tag") for name in "abcdefghijkl"
-    ]
-    visit(board.model, H + "/", page_of(H + "/", links=links))
-    again = CrawlModel(board.model.config, ticket_key=b"key")
-    again.crawl_wide.load_state(board.model.crawl_wide.to_state())
-    again.sites.load_state(board.model.sites.to_state())
-    urls = [f"{H}/user/eve", f"{H}/tag/eve"]
-    scored = [
-        CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores.tolist()
-        for model in (board.model, again)
-    ]
-    assert scored[0] == scored[1]
-    assert scored[0][0] > scored[0][1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
 
 import pytest
 
@@ -14,7 +13,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
-from linkscore_scoring.policies.harvest.tables import ANY, Source, Tables, Worked
+from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
 from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -59,10 +58,6 @@ def test_a_word_that_comes_last_may_be_a_name() -> None:
     assert shape("http://b/tag/java", level=1) == shapes_of(patterns, folded)[0]
 
 
-def test_the_site_as_a_whole_has_the_shape_of_anything() -> None:
-    assert shapes_of(UrlPatterns(), ANY) == [ANYTHING]
-
-
 def started(
     *experiences: Experience, reward: float = 0.0, pulls: int = 0, others: int = 0
 ) -> tuple[list[float], list[float], Tables, UrlPatterns]:
@@ -86,40 +81,6 @@ def started(
 
 def known(reward: float, fetches: float = 100.0) -> Experience:
     return Experience.of([LinkGroup(shape("http://b/post/2"), LINK_PATH, fetches, reward, hub=0.5)])
-
-
-def test_what_is_known_counts_as_eight_pulls_at_most() -> None:
-    trust, counts, _, _ = started(known(0.75))
-    assert trust == [1.0]  # all arms found are known, and nothing says otherwise
-    assert counts == [8.0, 6.0, 4.0]
-
-
-def test_several_experiences_share_the_eight_pulls() -> None:
-    assert started(known(1.0), known(0.5))[1] == [8.0, 6.0, 4.0]
-
-
-def test_trust_is_the_share_of_what_is_known_here() -> None:
-    assert started(known(1.0), others=9)[0] == [pytest.approx(1.0 / (1.0 + sqrt(9.0)))]
-
-
-def test_trust_falls_with_what_it_says_wrongly_and_the_mean_of_the_site_rightly() -> None:
-    # scale = max(.6, 2 / (2 + 4)); 4 pulls wrong by .6: D = 1.44; the mean of the site is right: D0 = 0
-    assert started(known(1.0), pulls=4)[0] == [pytest.approx((1.0 / (1.0 + 1.44)) ** 2)]
-
-
-def test_labels_elsewhere_and_text_here_agree_if_they_differ_by_scale_alone() -> None:
-    # scale = (2 + 5.6) / (2 + 8) = .76: D = 8 x .06^2
-    assert started(known(1.0), reward=0.7, pulls=8)[0] == [pytest.approx((1.0 / (1.0 + 0.0288)) ** 2)]
-
-
-def test_what_it_says_against_links_is_trusted_less_once_it_erred() -> None:
-    trust, counts, _, _ = started(known(0.0), reward=1.0, pulls=4)
-    assert trust == [pytest.approx(0.2**2)]
-    assert counts == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
-
-
-def test_one_arm_is_evidence_of_eight_pulls_at_most() -> None:
-    assert started(known(1.0), pulls=500)[0] == [pytest.approx((1.0 / (1.0 + 8 * 0.36)) ** 2)]
 
 
 def test_experience_is_of_this_site_alone() -> None:
@@ -167,22 +128,6 @@ def test_what_misleads_is_not_trusted_after_some_tens_of_fetches() -> None:
     learned = learned_on(1)
     wrong = Experience.of(replace(group, reward=1.0 - group.reward) for group in learned.groups)
     assert trust_after(40, wrong) < 0.2 < 0.4 < trust_after(40, learned)
-
-
-@pytest.mark.parametrize("policy", ["harvest", "focus"])
-def test_scores_are_the_same_after_a_restart(policy: str) -> None:
-    made = crawl(GeneratedSite(seed=2), [learned_on(1)], policy).fetch(25)
-    again = CrawlModel(made.model.config, ticket_key=b"k")
-    again.crawl_wide.load_state(made.model.crawl_wide.to_state())
-    again.sites.load_state(made.model.sites.to_state())
-    urls = [url for url, _ in made.frontier()][:50]
-    tickets = [ticket for _, ticket in made.frontier()][:50]
-    scored = [
-        CrawlQueries(model).score_links(urls, urls, tickets, [""] * len(urls)).scores.tolist()
-        for model in (made.model, again)
-    ]
-    assert scored[0] == scored[1]
-    assert len(set(scored[0])) > 1
 
 
 def test_a_policy_made_of_harvest_hands_out_what_harvest_learned() -> None:
