@@ -14,7 +14,6 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.walk import SKIPPED_TAGS, cut_tags, unescaped
-from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 URL = "http://example.org/dir/page.html"
 URL_CHARS = "ab1A./?&=%;:@+-_~#!$'()*,[]|\\ é\t2Ff"
@@ -30,13 +29,7 @@ hosts = st.sampled_from(
     ["a.test", "A.test", "a.test:80", "a.test:8080", "u@a.test", "[::1]", "a-b.c1.test", "a..b", ""]
 )
 tails = st.text(alphabet=URL_CHARS, max_size=25)
-values = st.lists(
-    st.sampled_from(["a", "Z9", "-._~", ":", "/", "=", "+", "%20", "%3A", "%27", "%C3%A9", "%41", "?"])
-)
-queries = st.lists(st.tuples(st.sampled_from(["a", "b", "a-b", "a.b", "A"]), values.map("".join)), max_size=4)
-searches = queries.map(lambda pairs: "http://a.test/x?" + "&".join(map("=".join, pairs)))
 urls = st.builds("{}://{}/{}".format, st.sampled_from(["http", "https", "HTTP", "ftp"]), hosts, tails)
-bases = st.builds("http://a.test/{}".format, st.text(alphabet="ab./?;&=", max_size=12))
 markups = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
@@ -60,14 +53,6 @@ def test_escapes_of_a_parsed_page_are_undone_as_html_says(pieces: list[str]) -> 
     for raw, text in cut_tags(etree.tostring(root, encoding="unicode"), Limits())[0]:
         for escaped in (text, *re.findall('="([^"]*)"', raw)):
             assert unescaped(escaped) == unescape(escaped)
-
-
-@given(bases, st.lists(tails, max_size=8))
-def test_a_shared_cache_changes_no_answer(base: str, hrefs: list[str]) -> None:
-    cache = UrlCache()
-    for page in (base, "http://a.test/a/b", base):
-        for href in hrefs:
-            assert UrlResolver(page, cache=cache).resolve(href) == UrlResolver(page).resolve(href)
 
 
 @given(
@@ -98,11 +83,6 @@ def test_pages_before_change_nothing(pages: list[str]) -> None:
     for markup in pages:
         body = markup.encode()
         assert used.extract(body, url=URL) == Extractor().extract(body, url=URL)
-
-
-@given(urls | st.text(alphabet=URL_CHARS + "htp", max_size=30))
-def test_no_page_url_makes_extraction_fail(url: str) -> None:
-    assert problem_field(b"<base href=q/><a href=x>y</a><a href=?z>w</a>", url, "") in {"", "url"}
 
 
 @given(markups)

@@ -53,14 +53,6 @@ def test_every_link_has_a_kind_and_every_page_link_is_of_one_list(page: str, lin
     assert {row for row, kind in enumerate(kinds) if kind} <= set(listed)
 
 
-@given(URLS, LINKS)
-def test_other_texts_before_and_after_change_nothing(page: str, links: list[tuple[str, str]]):
-    urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
-    far = ["http://f.org/about/us"] * 9
-    padded = find_page_links(page, [*far, *urls, *far], ["About us"] * 9 + anchors + ["About us"] * 9, [], [])
-    assert padded[9:-9] == find_page_links(page, urls, anchors, [], [])
-
-
 @given(st.lists(URLS, min_size=1, max_size=30))
 def test_learned_expressions_are_re2_and_fit_what_they_count(urls: list[str]):
     for pattern in learn_patterns(urls):

@@ -41,20 +41,9 @@ class PolicyChoice:
         """Name and parameters as one text: equal for equal choices."""
         return f"{self.name}{sorted(self.params.items())}"
 
-    @property
-    def reads_templates(self) -> bool:
-        """Whether the policy, or one that it is made of, reads the templates of sites."""
-        return any_part(policy_class(self.name), self.checked(), "reads_templates")
-
-    @property
-    def reads_words(self) -> bool:
-        """Whether the policy, or one that it is made of, reads the words of pages."""
-        return any_part(policy_class(self.name), self.checked(), "reads_words")
-
-    @property
-    def takes_wanted(self) -> bool:
-        """Whether the policy, or one that it is made of, goes by what is wanted in words."""
-        return any_part(policy_class(self.name), self.checked(), "takes_wanted")
+    def has(self, what: str) -> bool:
+        """Say whether the policy, or one that it is made of, has a property such as `reads_templates`."""
+        return any_part(policy_class(self.name), self.checked(), what)
 
     @property
     def sharing(self) -> Sharing:
@@ -116,7 +105,7 @@ class CrawlConfig:
             problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))
         if self.wanted is not None:
             problems += self.wanted.problems("wanted")
-            if not problems and not any(choice.takes_wanted for choice in self._choices):
+            if not problems and not any(choice.has("takes_wanted") for choice in self._choices):
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
         problems += self._experience_problems()
@@ -165,21 +154,19 @@ class CrawlConfig:
     @cached_property
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
-        return any(
-            any_part(policy_class(choice.name), choice.checked(), "reads_layout") for choice in self._choices
-        )
+        return any(choice.has("reads_layout") for choice in self._choices)
 
     @cached_property
     def words(self) -> Words:
         """What to read of the words of pages: nothing, unless a policy reads them and `wanted` is given."""
-        if self.wanted is None or not any(choice.reads_words for choice in self._choices):
+        if self.wanted is None or not any(choice.has("reads_words") for choice in self._choices):
             return Words.NONE
         return self.wanted.reads
 
     @cached_property
     def learns_on_demand(self) -> bool:
         """Whether sites are not learned until somebody asks: no policy of the crawl reads templates."""
-        return self.learning.on_demand and not any(choice.reads_templates for choice in self._choices)
+        return self.learning.on_demand and not any(choice.has("reads_templates") for choice in self._choices)
 
     @property
     def _choices(self) -> tuple[PolicyChoice, ...]:
