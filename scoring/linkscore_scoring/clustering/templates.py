@@ -102,37 +102,27 @@ def _describe(
     names: Sequence[str],
 ) -> list[ClusterStats]:
     n_clusters = int(labels.max(initial=OUTLIER)) + 1
-    spreads = dsim(vectors, labels, np.arange(n_clusters))
     site_mean = vectors.mean(axis=0) if len(vectors) else np.zeros(0)
     described = []
     for label in range(n_clusters):
         rows = np.flatnonzero(labels == label)
         mean = vectors[rows].mean(axis=0)
-        medoid = rows[int(((vectors[rows] - mean) ** 2).sum(axis=1).argmin())]
+        far = distances_to_mean(vectors[rows])
         special = np.argsort(site_mean - mean, kind="stable")[:_TOP_PATHS]
         paths = tuple(names[i] for i in special if mean[i] > site_mean[i])
-        key = keys[int(medoid)]
-        described.append(ClusterStats(label, len(rows), float(spreads[label]), key, paths))
+        medoid = keys[int(rows[far.argmin()])]
+        described.append(ClusterStats(label, len(rows), float(far.mean()), medoid, paths))
     return described
 
 
-def dsim(
-    vectors: NDArray[np.float64], labels: NDArray[np.int64], clusters: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the mean Euclidean distance of members to their mean vector, (n_clusters,) float64 (eq. 10).
+def distances_to_mean(members: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Euclidean distance of members to their mean vector, (n,); their mean is Dsim (eq. 10).
 
-    A cluster of one page or of identical pages has 0, a cluster without pages too: policies floor the factor.
     The paper calls the term a variance in prose; the printed formula (plain distance, not squared) is
     implemented.
     """
-    return np.array([_spread(vectors[labels == cluster]) for cluster in clusters], dtype=np.float64)
-
-
-def _spread(members: NDArray[np.float64]) -> float:
-    if len(members) < 2:
-        return 0.0
     offsets = members - members.mean(axis=0)
-    return float(np.sqrt((offsets * offsets).sum(axis=1)).mean())  # eq. 10
+    return np.asarray(np.sqrt((offsets * offsets).sum(axis=1)), dtype=np.float64)
 
 
 @dataclass(slots=True)

@@ -222,11 +222,6 @@ class PathTree:
         self._above = [-1]
         self._numbers: dict[tuple[int, str], int] = {}
 
-    def below(self, node: int, step: Step) -> int:
-        """Return the node one step below `node`, new or known."""
-        found = self.children[node].get(step)
-        return self.grow(node, step) if found is None else found
-
     def grow(self, node: int, step: Step) -> int:
         """Add the node one step below `node`."""
         new = self.children[node][step] = len(self.parents)
@@ -375,16 +370,15 @@ class PageWalk:
         pieces, self.elements_cut = cut_tags(markup, self._limits)
         for raw, text in pieces:
             step = known.get(raw)
+            if step is None and raw not in specials:
+                self._tags.learn(raw)
+                step = known.get(raw)
             if step is END:
                 if node == anchor:
                     anchor = self._close_anchor()
                 node = parents[node]
             elif step is None:
-                special = specials.get(raw)
-                if special is not None:
-                    node = self._add_special(special, node)
-                else:
-                    node = self._meet(self._tags.learn(raw), node)
+                node = self._add_special(specials[raw], node)
                 anchor = self._open[-1]
             elif step is not VOID:
                 node = children[node].get(step) or self.paths.grow(node, step)
@@ -426,25 +420,8 @@ class PageWalk:
         """Return the number of characters of the stripped texts inside anchors."""
         return sum(map(len, map(str.strip, self._anchor_texts)))
 
-    def _meet(self, meaning: Step | Special, node: int) -> int:
-        """Go on from `node` by a tag that is new, or that counts each time it is met."""
-        if isinstance(meaning, Special):
-            return self._add_special(meaning, node)
-        if meaning is END:
-            return self._leave(node)
-        if meaning is not VOID:
-            return self.paths.below(node, meaning)
-        if self._open[-1] >= 0:
-            self._anchor_texts.append(" ")
-        return node
-
-    def _leave(self, node: int) -> int:
-        if node == self._open[-1]:
-            self._close_anchor()
-        return self.paths.parents[node]
-
     def _add_special(self, tag: Special, node: int) -> int:
-        inside = self.paths.below(node, tag.step)
+        inside = self.paths.children[node].get(tag.step) or self.paths.grow(node, tag.step)
         self.paths.leaves[inside] += tag.is_leaf
         if not tag.is_link:
             if tag.alt and self._open[-1] >= 0:

@@ -14,7 +14,6 @@ from typing import Literal
 
 from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
-from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.columns import numbered
@@ -220,7 +219,9 @@ class LearningSchedule:
 def run(job: LearningJob) -> LearnedSite:
     """Learn a site; cost about .4 s for 1,600 pages by the default clusterer."""
     keys = [page.key for page in job.pages]
-    learned = learn(keys, [page.paths for page in job.pages], _clusterer(job.config))
+    kind = clusterer_named(job.config.clusterer)
+    clusterer = kind(**kind.paper_params) if job.config.paper else kind()
+    learned = learn(keys, [page.paths for page in job.pages], clusterer)
     identities = ClusterIdentities(**asdict(job.identities))
     labels = [learned.sample[key] for key in keys]
     templates = learned.renamed(identities.carry_over(job.previous, keys, labels))
@@ -230,11 +231,6 @@ def run(job: LearningJob) -> LearnedSite:
 def navigation_params(config: LearningConfig) -> NavigationParams:
     """Return how the navigation table learns under a configuration."""
     return NavigationParams(mode="paper") if config.paper else NavigationParams()
-
-
-def _clusterer(config: LearningConfig) -> Clusterer:
-    kind = clusterer_named(config.clusterer)
-    return kind(**kind.paper_params) if config.paper else kind()
 
 
 def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:

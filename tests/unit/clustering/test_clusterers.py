@@ -7,7 +7,7 @@ import pytest
 
 from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage, clusterer_named
-from linkscore_scoring.clustering.templates import TemplateModel, dsim, learn
+from linkscore_scoring.clustering.templates import TemplateModel, distances_to_mean, learn
 from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import packed, unpacked
@@ -80,7 +80,6 @@ def test_a_model_outlasts_its_bytes_and_refuses_others(model, two_templates) -> 
 
 
 def test_dsim_is_the_mean_distance_to_the_centroid() -> None:
-    vectors = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.0], [9.0, 9.0]])
-    # centroid (2, 1): distances sqrt 5, sqrt 5, 2; one page, or none, has no spread
-    found = dsim(vectors, np.array([0, 0, 0, 1]), np.array([0, 1, 7]))
-    assert found == pytest.approx([(2 * 5**0.5 + 2) / 3, 0.0, 0.0])
+    members = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.0]])  # centroid (2, 1)
+    assert distances_to_mean(members) == pytest.approx([5**0.5, 5**0.5, 2.0])
+    assert distances_to_mean(members[:1]).tolist() == [0.0]
