@@ -46,6 +46,7 @@ _LARGE_BYTES, _LARGE = 1 << 16, 4
 """Requests from so many bytes are read so many at a time, and beside the event loop. Bounds."""
 _CONNECTIONS, _REQUEST_S, _KEPT_S = 500, 20.0, 60
 """Connections at a time; seconds for TLS and a request, and without one. Bounds."""
+_HEAD_BYTES = 1 << 16  # of a request line and headers: a bound; gRPC's is 16 KB
 _LOOK_S = 10.0  # between two looks at the files of the certificate; chosen
 _WHY_CHARS = 300  # of what protobuf says of a request: it may repeat all of it
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
@@ -213,7 +214,9 @@ def _error(status: status_pb2.Status) -> str:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Closes connections that bring no head of a request in time, or are one too many."""
+    """Closes connections that bring no head of a request in time, an endless one, or are one too many."""
+
+    _head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -221,6 +224,13 @@ class _Protocol(HttpToolsProtocol):
         if len(self.connections) > _CONNECTIONS:
             others = (one for one in self.connections if isinstance(one, _Protocol) and one is not self)
             next((one for one in others if one.cycle is None), self).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_head = self.cycle is None or self.cycle.response_complete
+        self._head_bytes = self._head_bytes + len(data) if is_head else 0
+        if self._head_bytes > _HEAD_BYTES:
+            self.transport.close()
 
     def _close_if_silent(self) -> None:
         if self.cycle is None:

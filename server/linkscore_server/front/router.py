@@ -12,7 +12,7 @@ from google.rpc import error_details_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.coordinator import CrawlCoordinator
@@ -23,7 +23,7 @@ from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
 from linkscore_server.services.contract import caller, crawl_in
 from linkscore_server.services.crawls import VERSION
-from linkscore_server.services.errors import Forwarded
+from linkscore_server.services.errors import Forwarded, logged
 from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
@@ -149,15 +149,20 @@ class Router:
         return crawl_pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
 
     async def _listed(self, name: str, context: Any) -> crawl_pb.Crawl | None:
-        """Return a crawl, None if it is gone or damaged: the others are shown all the same."""
+        """Return a crawl, None if it is gone, damaged or cannot be shown: the others are."""
         try:
             return await self._read(name, context)
         except (CrawlNotFound, CorruptState, OSError):
             return None
         except Forwarded as exc:
-            if _reason(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE"):
+            if _reason(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE", "INTERNAL"):
                 return None
             raise
+        except LinkscoreError:
+            raise
+        except Exception as exc:
+            logged(exc)
+            return None
 
     async def _read(self, name: str, context: Any) -> crawl_pb.Crawl:
         request = crawl_pb.GetCrawlRequest(name=crawl_name(name))
