@@ -28,11 +28,6 @@ class Kernels:
     name: str
     reader: Callable[[Mapping[str, int | str]], Read] | None = None
 
-    @property
-    def reads_in_threads(self) -> bool:
-        """Whether pages are read without Python's lock."""
-        return self.reader is not None
-
 
 PURE = Kernels("pure")
 

@@ -156,9 +156,9 @@ class Arrivals:
         self._young = 0
         self._waiting: list[asyncio.Future[None]] = []
 
-    async def next(self, context: Any, sender: str, within_s: float | None) -> bytes | None:
+    async def next(self, context: Any, sender: str) -> bytes | None:
         """Return the next message of a call, None after the last; raises `Overloaded`."""
-        arrival = _Arrival(time.monotonic(), asyncio.timeout(within_s))
+        arrival = _Arrival(time.monotonic(), asyncio.timeout(_RECEIVE_S))
         self._all[arrival] = None
         if self._next_look is None:
             self._before = self._resident()
@@ -172,7 +172,7 @@ class Arrivals:
                 raw = await context.read()
                 size = 0 if raw is grpc.aio.EOF else len(raw)
         except TimeoutError:
-            late = f"the request did not come within {within_s:g} s" if within_s else ""
+            late = f"the request did not come within {_RECEIVE_S:g} s"
             rule = "memory_mb: requests on their way take too much" if arrival.is_shed else late
             raise overloaded(rule, _AGAIN_S) from None
         finally:
@@ -343,7 +343,7 @@ class Door(grpc.aio.ServerInterceptor):
             self._end(call)
 
     async def _answered(self, call: _Call) -> Any:
-        raw = await self._arrivals.next(call.context, call.peer, _RECEIVE_S)
+        raw = await self._arrivals.next(call.context, call.peer)
         if raw is None:
             raise MalformedMessage("there is no request")
         request, size = _parsed(call, raw), len(raw)
@@ -364,14 +364,14 @@ class Door(grpc.aio.ServerInterceptor):
 
         async def unary(_: Any, context: Any) -> Any:
             try:
-                raw = await self._arrivals.next(context, context.peer(), _RECEIVE_S)
+                raw = await self._arrivals.next(context, context.peer())
                 request = handler.request_deserializer(raw or b"")
                 return await (handler.unary_unary or handler.unary_stream)(request, context)
             except LinkscoreError as exc:
                 await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
         async def messages(context: Any) -> AsyncIterator[Any]:
-            while (raw := await self._arrivals.next(context, context.peer(), None)) is not None:
+            while (raw := await self._arrivals.next(context, context.peer())) is not None:
                 yield handler.request_deserializer(raw)
 
         async def streamed(_: Any, context: Any) -> AsyncIterator[Any]:

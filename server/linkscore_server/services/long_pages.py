@@ -6,35 +6,20 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from enum import Enum, auto
-from functools import partial
-from threading import local
-from typing import TypeVar
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
-from linkscore_scoring.kernels import KERNELS
 from linkscore_server import tasks
 from linkscore_server.child_processes import child_processes
 
 LARGE_BYTES, LARGE_TAGS = 512_000, 10_000
 """Bytes, decompressed, and ``<`` among them above which a page is large. Of 480 stored pages two are, and the
 others take 64 ms at most in 99 of 100 cases; the densest page that is not large takes some 0.3 s."""
-
-MEDIUM_BYTES = 80_000
-"""Bytes, decompressed, above which the compiled reader reads a page in a thread: a page of 84 kB leaves the
-event loop a seventh of its CPU time more, one of 66 kB nothing, for the way to the thread and back costs as
-much (measured, docs/development.md)."""
-
-Read = TypeVar("Read")
-
-_THREADS = 2
-"""So that one page that takes long does not hold up all others of medium length. Chosen, not measured."""
 
 CPU_BUDGET_S = 1.4
 """CPU seconds for one page, so that its whole call takes less than two: some 0.5 for a worker that has to be
@@ -72,77 +57,15 @@ class PageBody:
         )
 
 
-class Size(Enum):
-    """How long a page is, for who has to read it."""
-
-    SMALL = auto()
-    MEDIUM = auto()
-    """Above `MEDIUM_BYTES`."""
-    LARGE = auto()
-    """Above `LARGE_BYTES` or `LARGE_TAGS`."""
-
-
-def size_of(page: PageBody) -> Size:
-    """Return the size of a page; an encoded one is decoded for it, as far as `LARGE_BYTES`."""
+def is_large(page: PageBody) -> bool:
+    """Say whether a page takes long; an encoded one is decoded for it, as far as `LARGE_BYTES`."""
     body = page.body
     if page.is_packed:
         try:
             body = decompress(body, page.content_encoding, max_bytes=LARGE_BYTES)
         except InvalidPage as exc:
-            return Size.LARGE if exc.reason == "BODY_TOO_LARGE" else Size.SMALL
-    is_large = len(body) > LARGE_BYTES or body.count(b"<") > LARGE_TAGS
-    if not is_large and len(body) <= MEDIUM_BYTES:
-        return Size.SMALL
-    if not is_html(body, page.content_type):
-        return Size.SMALL
-    return Size.LARGE if is_large else Size.MEDIUM
-
-
-class MediumPages:
-    """Reads pages in threads by the compiled reader, which lets go of the interpreter meanwhile.
-
-    Large ones are not for it. What Python has to do for 8 MB of odd links holds the interpreter for up to
-    .4 s; and the faster pages of many links are read, the longer others wait while they are taken in.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._extractors = local()
-        self._threads = ThreadPoolExecutor(_THREADS, "pages", self._start)
-
-    @staticmethod
-    def takes(page: PageBody) -> bool:
-        """Say whether a page can be read here: layouts and words are for Python, which lets go of nothing."""
-        return KERNELS.reads_in_threads and not page.layout and not page.words
-
-    async def read(self, page: PageBody) -> PageFeatures | None:
-        """Return the features of a page, None if it is left to the pure reader."""
-        return await self.run(partial(self._read, page))
-
-    async def run(self, read: Callable[[], Read]) -> Read:
-        """Return what `read` does, called in one of the threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, read)
-
-    def close(self) -> None:
-        """Let the threads go."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _start(self) -> None:
-        self._extractors.mine = Extractor(self._limits, on_left=_leave)
-
-    def _read(self, page: PageBody) -> PageFeatures | None:
-        try:
-            return page.read_by(self._extractors.mine)
-        except _Left:
-            return None
-
-
-class _Left(Exception):
-    """The compiled reader leaves a page to the pure one."""
-
-
-def _leave(reason: str) -> None:
-    raise _Left(reason)
+            return exc.reason == "BODY_TOO_LARGE"
+    return (len(body) > LARGE_BYTES or body.count(b"<") > LARGE_TAGS) and is_html(body, page.content_type)
 
 
 class LargePages:

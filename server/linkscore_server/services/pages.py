@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,12 +28,9 @@ from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.services.errors import without_frames
 from linkscore_server.services.long_pages import (
-    MEDIUM_BYTES,
     LargePages,
-    MediumPages,
     PageBody,
-    Size,
-    size_of,
+    is_large,
 )
 from linkscore_server.services.messages import enum_names, seconds_of, wrong_numbers
 from linkscore_server.turns import require_caller
@@ -41,6 +39,7 @@ from linkscore_server.turns import require_caller
 MAX_EVENT_ID_BYTES = 128
 MAX_HEADERS = 100  # as many as Apache takes of a request (LimitRequestFields)
 MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
+_SHORT_BYTES = 80_000  # of a sitemap or feed that is read at once; chosen
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 _KINDS = enum_names(common_pb2.PageKind, "PAGE_KIND_")
 
@@ -83,7 +82,6 @@ class PageParser:
         self._clock = clock
         self._watch = watch
         self._extractor = Extractor(limits, on_left=on_left)
-        self._medium = MediumPages(limits)
         self._large = LargePages(limits)
 
     async def read_ahead(
@@ -113,30 +111,26 @@ class PageParser:
         if not body.is_packed and len(body.body) > self.limits.body_bytes:
             self._checked(page)
             raise too_large(self.limits.body_bytes)  # before it is looked at
-        size = size_of(body)
-        if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
+        if not is_large(body):
             return None
         self._checked(page)
         with self._watch("read"):
-            if size is Size.MEDIUM:
-                return await self._medium.read(body)
             del body  # a copy, while others are read: made again when it is its turn
             return await self._large.read(partial(options.body_of, page))
 
     async def _listing(self, page: common_pb2.Page, body: PageBody) -> PageFeatures | None:
         """Return the features of a sitemap or feed, read in a thread; None of a short one."""
-        if len(body.body) <= MEDIUM_BYTES and not body.is_packed:
+        if len(body.body) <= _SHORT_BYTES and not body.is_packed:
             return None
         self._checked(page)
-        return await self._medium.run(partial(self._listed, body))
+        return await asyncio.to_thread(self._listed, body)
 
     def _listed(self, body: PageBody) -> PageFeatures:
         encoding = body.content_encoding
         return listing_page(body.body, url=body.url, content_encoding=encoding, limits=self.limits)
 
     def close(self) -> None:
-        """Let the threads and the process that read pages go."""
-        self._medium.close()
+        """Let the process that reads pages go."""
         self._large.close()
 
     def event(

@@ -1,4 +1,4 @@
-"""Large pages are read in a process of their own, within a budget of CPU time; medium ones in threads."""
+"""Large pages are read in a process of their own, within a budget of CPU time."""
 
 from __future__ import annotations
 
@@ -15,23 +15,18 @@ import pytest
 from linkscore.v1 import common_pb2 as common
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.kernels import KERNELS
 from linkscore_server.services.long_pages import (
     LARGE_BYTES,
     LARGE_TAGS,
-    MEDIUM_BYTES,
     LargePages,
     PageBody,
-    Size,
-    size_of,
+    is_large,
 )
 from linkscore_server.services.pages import PageParser, ParseOptions
 from support.grpc_calls import Context
 
 URL = "http://a.test/b"
 LARGE = b"<title>t</title>" + b"<p>some text that is long enough<a href='/x'>x</a></p>" * 6_000
-MEDIUM = b"<title>t</title>" + b"<p>some text that is long enough<a href='/x'>x</a></p>" * 2_000
-LEFT = MEDIUM + b"<a href='/r' rel='\xc3\xa9'>letters that the compiled reader leaves to Python</a>"
 ENDLESS = Limits(body_bytes=60_000_000, elements=100_000_000, links=10_000_000, path_nodes=10_000_000)
 
 
@@ -49,26 +44,23 @@ async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
 
 
 @pytest.mark.parametrize(
-    ("given", "size"),
+    ("given", "large"),
     [
-        (page(b"<p>" + b"x" * MEDIUM_BYTES), Size.MEDIUM),
-        (page(b"<p>" + b"x" * (MEDIUM_BYTES - 3)), Size.SMALL),
-        (page(b"%PDF-" + b"x" * MEDIUM_BYTES, kind=""), Size.SMALL),
-        (page(gzip.compress(b"<p>x" * 10_000)[:-9], encoding="gzip"), Size.SMALL),
-        (page(b"<p>" * LARGE_TAGS), Size.SMALL),
-        (page(b"<p>" * (LARGE_TAGS + 1)), Size.LARGE),
-        (page(b"<p>" + b"x" * LARGE_BYTES), Size.LARGE),
-        (page(b"%PDF-" + b"x" * LARGE_BYTES, kind=""), Size.SMALL),
-        (page(gzip.compress(b"<p>x" * 100_000), encoding="gzip"), Size.LARGE),
-        (page(gzip.compress(b"<p>" + b"x" * 100_000), encoding="gzip"), Size.MEDIUM),
-        (page(gzip.compress(bytes(9_000_000))), Size.LARGE),
-        (page(brotli.compress(bytes(9_000_000)), encoding="br"), Size.LARGE),
-        (page(gzip.compress(b"<p>x"), encoding="gzip"), Size.SMALL),
-        (page(b"no gzip" * 100_000, encoding="zip"), Size.LARGE),
+        (page(b"<p>" * LARGE_TAGS), False),
+        (page(b"<p>" * (LARGE_TAGS + 1)), True),
+        (page(b"<p>" + b"x" * (LARGE_BYTES - 3)), False),
+        (page(b"<p>" + b"x" * LARGE_BYTES), True),
+        (page(b"%PDF-" + b"x" * LARGE_BYTES, kind=""), False),
+        (page(gzip.compress(b"<p>x" * 10_000)[:-9], encoding="gzip"), False),
+        (page(gzip.compress(b"<p>x" * 100_000), encoding="gzip"), True),
+        (page(gzip.compress(bytes(9_000_000))), True),
+        (page(brotli.compress(bytes(9_000_000)), encoding="br"), True),
+        (page(gzip.compress(b"<p>x"), encoding="gzip"), False),
+        (page(b"no gzip" * 100_000, encoding="zip"), False),
     ],
 )
-def test_the_size_of_a_page_is_that_of_its_decoded_bytes_and_tags(given: PageBody, size: Size) -> None:
-    assert size_of(given) is size
+def test_a_page_is_large_by_its_decoded_bytes_and_tags(given: PageBody, large: bool) -> None:
+    assert is_large(given) is large
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="CPU time of a process is bounded by POSIX")
@@ -111,10 +103,7 @@ SITEMAP = b"<urlset>" + b"<url><loc>http://a.test/1</loc></url>" * 3_000 + b"</u
         ({"body": LARGE, "status_code": 404}, False),
         ({"body": LARGE, "fetch_error": "reset"}, False),
         ({"extracted": common.ExtractedPage()}, False),
-        ({"body": MEDIUM}, KERNELS.reads_in_threads),
-        ({"body": LEFT}, False),
         ({"body": LARGE, "final_url": "http://a.test/c"}, True),
-        ({"body": LEFT * 4}, True),
         ({"body": SITEMAP, "kind": common.PAGE_KIND_SITEMAP}, True),
         ({"body": gzip.compress(SITEMAP), "kind": common.PAGE_KIND_SITEMAP}, True),
         ({"body": b"<rss/>", "kind": common.PAGE_KIND_FEED}, False),
