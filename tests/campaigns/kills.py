@@ -93,14 +93,11 @@ def notices(said: list[Step]) -> pb.NotifyChangedRequest:
 
 def batch_of(number: int) -> browse_pb.ImportBrowseRecordsRequest:
     """Return a batch with a visit on each of some days."""
-    columns = browse_pb.BrowseColumns(
-        texts=[f"visitor-{number}", url_of(number)],
-        epoch_ms=[_START_MS + day * _DAY_MS for day in range(DAYS)],
-        clients=[0] * DAYS,
-        urls=[1] * DAYS,
-        referrers=[1] * DAYS,
-    )
-    return browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id=f"batch-{number}", columns=columns)
+    batch = browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id=f"batch-{number}")
+    for day in range(DAYS):
+        made = batch.records.add(client_id=f"visitor-{number}", url=url_of(number), referrer=url_of(number))
+        made.time.FromMilliseconds(_START_MS + day * _DAY_MS)
+    return batch
 
 
 @dataclass(slots=True)

@@ -127,7 +127,6 @@ class Messages:
             "page",
             "links",
             "feedback",
-            "columns",
             "batch_id",
             "sites",
         ):

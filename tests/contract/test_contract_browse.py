@@ -65,8 +65,8 @@ def test_a_batch_counts_once(server: Stubs, crawl: str) -> None:
 
 
 def test_an_invalid_batch_is_refused_by_field(server: Stubs, crawl: str) -> None:
-    torn = pb.BrowseColumns(texts=["c"], epoch_ms=[1], clients=[0], urls=[7], referrers=[0])
-    bad = {"batch_id": batch(crawl, "", record(1, "c", "/")), "columns.urls": batch(crawl, "t", columns=torn)}
+    many = {f"{n}": 1 for n in range(33)}
+    bad = {"batch_id": batch(crawl, "", record(1, "c", "/")), "left_out": batch(crawl, "t", left_out=many)}
     for field, request in bad.items():
         assert set(refusal(lambda request=request: send(server, request)).violations) == {field}
     assert stats(server, crawl).visit_count == 0

@@ -10,6 +10,7 @@ import pytest
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from support.browse_logs.batches import batch_of
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 
 CRAWL = "crawls/logs"
@@ -20,17 +21,10 @@ DAYS, N_BATCHES = 3, 60
 
 def batch(number: int) -> pb.ImportBrowseRecordsRequest:
     """Return a batch of one visit a day, of a page of its own."""
-    return pb.ImportBrowseRecordsRequest(
-        crawl=CRAWL,
-        batch_id=str(number),
-        columns=pb.BrowseColumns(
-            texts=[f"{CLIENT}-{number}", f"http://a.org/{number}"],
-            epoch_ms=[1_000 * (START + day * DAY_S) for day in range(DAYS)],
-            clients=[0] * DAYS,
-            urls=[1] * DAYS,
-            referrers=[0] * DAYS,
-        ),
-    )
+    visits = [
+        (START + day * DAY_S, f"{CLIENT}-{number}", f"http://a.org/{number}", "") for day in range(DAYS)
+    ]
+    return batch_of(str(number), visits, CRAWL)
 
 
 def is_new(server: Stubs, number: int) -> bool:
@@ -88,7 +82,7 @@ def test_no_client_id_is_on_disk_or_in_the_log_and_deleting_the_crawl_erases_the
         for number in range(3):
             assert is_new(connected, number)
         bad = batch(9)
-        bad.columns.urls[0] = 77
+        bad.batch_id = ""
         assert refusal(lambda: connected.browse.ImportBrowseRecords(bad)).violations
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert any(path.suffix == ".duckdb" for path in files)

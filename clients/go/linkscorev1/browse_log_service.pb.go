@@ -136,89 +136,6 @@ func (x *BrowseRecord) GetContentType() string {
 	return ""
 }
 
-// Records as columns: the same as `BrowseRecord` without what records are left out by, five times as fast for both sides.
-// The columns have equal lengths.
-type BrowseColumns struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Distinct client ids and URLs, in any order, at most 1,000 bytes and 2,083 characters each.
-	Texts []string `protobuf:"bytes,1,rep,name=texts,proto3" json:"texts,omitempty"`
-	// Times, milliseconds since 1970-01-01 UTC.
-	EpochMs []int64 `protobuf:"varint,2,rep,packed,name=epoch_ms,json=epochMs,proto3" json:"epoch_ms,omitempty"`
-	// Client of each record: index into `texts`.
-	Clients []uint32 `protobuf:"varint,3,rep,packed,name=clients,proto3" json:"clients,omitempty"`
-	// URL of each record: index into `texts`.
-	Urls []uint32 `protobuf:"varint,4,rep,packed,name=urls,proto3" json:"urls,omitempty"`
-	// Referrer of each record: 1 + index into `texts`; 0 if unknown.
-	Referrers     []uint32 `protobuf:"varint,5,rep,packed,name=referrers,proto3" json:"referrers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BrowseColumns) Reset() {
-	*x = BrowseColumns{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BrowseColumns) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BrowseColumns) ProtoMessage() {}
-
-func (x *BrowseColumns) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BrowseColumns.ProtoReflect.Descriptor instead.
-func (*BrowseColumns) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *BrowseColumns) GetTexts() []string {
-	if x != nil {
-		return x.Texts
-	}
-	return nil
-}
-
-func (x *BrowseColumns) GetEpochMs() []int64 {
-	if x != nil {
-		return x.EpochMs
-	}
-	return nil
-}
-
-func (x *BrowseColumns) GetClients() []uint32 {
-	if x != nil {
-		return x.Clients
-	}
-	return nil
-}
-
-func (x *BrowseColumns) GetUrls() []uint32 {
-	if x != nil {
-		return x.Urls
-	}
-	return nil
-}
-
-func (x *BrowseColumns) GetReferrers() []uint32 {
-	if x != nil {
-		return x.Referrers
-	}
-	return nil
-}
-
 // Request of ImportBrowseRecords: one batch of records.
 type ImportBrowseRecordsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -231,16 +148,14 @@ type ImportBrowseRecordsRequest struct {
 	// Hosts to keep, with their port if it is not the usual one; empty keeps all.
 	Hosts []string `protobuf:"bytes,4,rep,name=hosts,proto3" json:"hosts,omitempty"`
 	// Records that the sender left out already, by the name of its reason, at most 32; for the counters only.
-	LeftOut map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// More records, as columns; those of both count as one batch.
-	Columns       *BrowseColumns `protobuf:"bytes,6,opt,name=columns,proto3" json:"columns,omitempty"`
+	LeftOut       map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ImportBrowseRecordsRequest) Reset() {
 	*x = ImportBrowseRecordsRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -252,7 +167,7 @@ func (x *ImportBrowseRecordsRequest) String() string {
 func (*ImportBrowseRecordsRequest) ProtoMessage() {}
 
 func (x *ImportBrowseRecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -265,7 +180,7 @@ func (x *ImportBrowseRecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportBrowseRecordsRequest.ProtoReflect.Descriptor instead.
 func (*ImportBrowseRecordsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *ImportBrowseRecordsRequest) GetCrawl() string {
@@ -303,13 +218,6 @@ func (x *ImportBrowseRecordsRequest) GetLeftOut() map[string]uint64 {
 	return nil
 }
 
-func (x *ImportBrowseRecordsRequest) GetColumns() *BrowseColumns {
-	if x != nil {
-		return x.Columns
-	}
-	return nil
-}
-
 // Response of ImportBrowseRecords.
 type ImportBrowseRecordsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -327,7 +235,7 @@ type ImportBrowseRecordsResponse struct {
 
 func (x *ImportBrowseRecordsResponse) Reset() {
 	*x = ImportBrowseRecordsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +247,7 @@ func (x *ImportBrowseRecordsResponse) String() string {
 func (*ImportBrowseRecordsResponse) ProtoMessage() {}
 
 func (x *ImportBrowseRecordsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +260,7 @@ func (x *ImportBrowseRecordsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportBrowseRecordsResponse.ProtoReflect.Descriptor instead.
 func (*ImportBrowseRecordsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ImportBrowseRecordsResponse) GetDuplicate() bool {
@@ -396,7 +304,7 @@ type NewsLabel struct {
 
 func (x *NewsLabel) Reset() {
 	*x = NewsLabel{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +316,7 @@ func (x *NewsLabel) String() string {
 func (*NewsLabel) ProtoMessage() {}
 
 func (x *NewsLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +329,7 @@ func (x *NewsLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsLabel.ProtoReflect.Descriptor instead.
 func (*NewsLabel) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NewsLabel) GetUrl() string {
@@ -456,7 +364,7 @@ type MineSiteRequest struct {
 
 func (x *MineSiteRequest) Reset() {
 	*x = MineSiteRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -468,7 +376,7 @@ func (x *MineSiteRequest) String() string {
 func (*MineSiteRequest) ProtoMessage() {}
 
 func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -481,7 +389,7 @@ func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteRequest.ProtoReflect.Descriptor instead.
 func (*MineSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *MineSiteRequest) GetName() string {
@@ -525,7 +433,7 @@ type MinedPolicy struct {
 
 func (x *MinedPolicy) Reset() {
 	*x = MinedPolicy{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +445,7 @@ func (x *MinedPolicy) String() string {
 func (*MinedPolicy) ProtoMessage() {}
 
 func (x *MinedPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +458,7 @@ func (x *MinedPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MinedPolicy.ProtoReflect.Descriptor instead.
 func (*MinedPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MinedPolicy) GetPolicy() string {
@@ -591,7 +499,7 @@ type MineSiteResponse struct {
 
 func (x *MineSiteResponse) Reset() {
 	*x = MineSiteResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +511,7 @@ func (x *MineSiteResponse) String() string {
 func (*MineSiteResponse) ProtoMessage() {}
 
 func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +524,7 @@ func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteResponse.ProtoReflect.Descriptor instead.
 func (*MineSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MineSiteResponse) GetWindowStart() *timestamppb.Timestamp {
@@ -679,7 +587,7 @@ type GetBrowseStatsRequest struct {
 
 func (x *GetBrowseStatsRequest) Reset() {
 	*x = GetBrowseStatsRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -691,7 +599,7 @@ func (x *GetBrowseStatsRequest) String() string {
 func (*GetBrowseStatsRequest) ProtoMessage() {}
 
 func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -704,7 +612,7 @@ func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetBrowseStatsRequest) GetCrawl() string {
@@ -727,7 +635,7 @@ type BrowseDay struct {
 
 func (x *BrowseDay) Reset() {
 	*x = BrowseDay{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +647,7 @@ func (x *BrowseDay) String() string {
 func (*BrowseDay) ProtoMessage() {}
 
 func (x *BrowseDay) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +660,7 @@ func (x *BrowseDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseDay.ProtoReflect.Descriptor instead.
 func (*BrowseDay) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BrowseDay) GetStart() *timestamppb.Timestamp {
@@ -790,7 +698,7 @@ type BrowseSite struct {
 
 func (x *BrowseSite) Reset() {
 	*x = BrowseSite{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +710,7 @@ func (x *BrowseSite) String() string {
 func (*BrowseSite) ProtoMessage() {}
 
 func (x *BrowseSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +723,7 @@ func (x *BrowseSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseSite.ProtoReflect.Descriptor instead.
 func (*BrowseSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BrowseSite) GetSite() string {
@@ -879,7 +787,7 @@ type GetBrowseStatsResponse struct {
 
 func (x *GetBrowseStatsResponse) Reset() {
 	*x = GetBrowseStatsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +799,7 @@ func (x *GetBrowseStatsResponse) String() string {
 func (*GetBrowseStatsResponse) ProtoMessage() {}
 
 func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +812,7 @@ func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetBrowseStatsResponse) GetDays() []*BrowseDay {
@@ -957,20 +865,13 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\x06method\x18\x06 \x01(\tR\x06method\x12\x1f\n" +
 	"\vstatus_code\x18\a \x01(\rR\n" +
 	"statusCode\x12!\n" +
-	"\fcontent_type\x18\b \x01(\tR\vcontentType\"\x8c\x01\n" +
-	"\rBrowseColumns\x12\x14\n" +
-	"\x05texts\x18\x01 \x03(\tR\x05texts\x12\x19\n" +
-	"\bepoch_ms\x18\x02 \x03(\x03R\aepochMs\x12\x18\n" +
-	"\aclients\x18\x03 \x03(\rR\aclients\x12\x12\n" +
-	"\x04urls\x18\x04 \x03(\rR\x04urls\x12\x1c\n" +
-	"\treferrers\x18\x05 \x03(\rR\treferrers\"\xde\x02\n" +
+	"\fcontent_type\x18\b \x01(\tR\vcontentType\"\xa7\x02\n" +
 	"\x1aImportBrowseRecordsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x19\n" +
 	"\bbatch_id\x18\x02 \x01(\tR\abatchId\x124\n" +
 	"\arecords\x18\x03 \x03(\v2\x1a.linkscore.v1.BrowseRecordR\arecords\x12\x14\n" +
 	"\x05hosts\x18\x04 \x03(\tR\x05hosts\x12P\n" +
-	"\bleft_out\x18\x05 \x03(\v25.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntryR\aleftOut\x125\n" +
-	"\acolumns\x18\x06 \x01(\v2\x1b.linkscore.v1.BrowseColumnsR\acolumns\x1a:\n" +
+	"\bleft_out\x18\x05 \x03(\v25.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x8e\x02\n" +
@@ -1052,54 +953,52 @@ func file_linkscore_v1_browse_log_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_browse_log_service_proto_rawDescData
 }
 
-var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_linkscore_v1_browse_log_service_proto_goTypes = []any{
 	(*BrowseRecord)(nil),                // 0: linkscore.v1.BrowseRecord
-	(*BrowseColumns)(nil),               // 1: linkscore.v1.BrowseColumns
-	(*ImportBrowseRecordsRequest)(nil),  // 2: linkscore.v1.ImportBrowseRecordsRequest
-	(*ImportBrowseRecordsResponse)(nil), // 3: linkscore.v1.ImportBrowseRecordsResponse
-	(*NewsLabel)(nil),                   // 4: linkscore.v1.NewsLabel
-	(*MineSiteRequest)(nil),             // 5: linkscore.v1.MineSiteRequest
-	(*MinedPolicy)(nil),                 // 6: linkscore.v1.MinedPolicy
-	(*MineSiteResponse)(nil),            // 7: linkscore.v1.MineSiteResponse
-	(*GetBrowseStatsRequest)(nil),       // 8: linkscore.v1.GetBrowseStatsRequest
-	(*BrowseDay)(nil),                   // 9: linkscore.v1.BrowseDay
-	(*BrowseSite)(nil),                  // 10: linkscore.v1.BrowseSite
-	(*GetBrowseStatsResponse)(nil),      // 11: linkscore.v1.GetBrowseStatsResponse
-	nil,                                 // 12: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	nil,                                 // 13: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	nil,                                 // 14: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	(*timestamppb.Timestamp)(nil),       // 15: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 16: google.protobuf.Duration
+	(*ImportBrowseRecordsRequest)(nil),  // 1: linkscore.v1.ImportBrowseRecordsRequest
+	(*ImportBrowseRecordsResponse)(nil), // 2: linkscore.v1.ImportBrowseRecordsResponse
+	(*NewsLabel)(nil),                   // 3: linkscore.v1.NewsLabel
+	(*MineSiteRequest)(nil),             // 4: linkscore.v1.MineSiteRequest
+	(*MinedPolicy)(nil),                 // 5: linkscore.v1.MinedPolicy
+	(*MineSiteResponse)(nil),            // 6: linkscore.v1.MineSiteResponse
+	(*GetBrowseStatsRequest)(nil),       // 7: linkscore.v1.GetBrowseStatsRequest
+	(*BrowseDay)(nil),                   // 8: linkscore.v1.BrowseDay
+	(*BrowseSite)(nil),                  // 9: linkscore.v1.BrowseSite
+	(*GetBrowseStatsResponse)(nil),      // 10: linkscore.v1.GetBrowseStatsResponse
+	nil,                                 // 11: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	nil,                                 // 12: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	nil,                                 // 13: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	(*timestamppb.Timestamp)(nil),       // 14: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 15: google.protobuf.Duration
 }
 var file_linkscore_v1_browse_log_service_proto_depIdxs = []int32{
-	15, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
+	14, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: linkscore.v1.ImportBrowseRecordsRequest.records:type_name -> linkscore.v1.BrowseRecord
-	12, // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	1,  // 3: linkscore.v1.ImportBrowseRecordsRequest.columns:type_name -> linkscore.v1.BrowseColumns
-	13, // 4: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	4,  // 5: linkscore.v1.MineSiteRequest.news_labels:type_name -> linkscore.v1.NewsLabel
-	15, // 6: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
-	6,  // 7: linkscore.v1.MineSiteResponse.policies:type_name -> linkscore.v1.MinedPolicy
-	16, // 8: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
-	15, // 9: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
-	15, // 10: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
-	15, // 11: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
-	15, // 12: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
-	9,  // 13: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
-	10, // 14: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
-	14, // 15: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	2,  // 16: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
-	5,  // 17: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
-	8,  // 18: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
-	3,  // 19: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
-	7,  // 20: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
-	11, // 21: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
-	19, // [19:22] is the sub-list for method output_type
-	16, // [16:19] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	11, // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	12, // 3: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	3,  // 4: linkscore.v1.MineSiteRequest.news_labels:type_name -> linkscore.v1.NewsLabel
+	14, // 5: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
+	5,  // 6: linkscore.v1.MineSiteResponse.policies:type_name -> linkscore.v1.MinedPolicy
+	15, // 7: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
+	14, // 8: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
+	14, // 9: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
+	14, // 10: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
+	14, // 11: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
+	8,  // 12: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
+	9,  // 13: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
+	13, // 14: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	1,  // 15: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
+	4,  // 16: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
+	7,  // 17: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
+	2,  // 18: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
+	6,  // 19: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
+	10, // 20: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_browse_log_service_proto_init() }
@@ -1113,7 +1012,7 @@ func file_linkscore_v1_browse_log_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_browse_log_service_proto_rawDesc), len(file_linkscore_v1_browse_log_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -763,12 +763,11 @@ class AsyncClient:
         crawl: str,
         batch_id: str,
         records: Iterable[browse_pb2.BrowseRecord] = (),
-        columns: browse_pb2.BrowseColumns | None = None,
         hosts: Iterable[str] = (),
         left_out: Mapping[str, int] | None = None,
         timeout_s: float = 60.0,
     ) -> browse_pb2.ImportBrowseRecordsResponse:
-        """Send a batch of browse log records, as records or columns; `left_out` counts those you left out.
+        """Send a batch of browse log records; `left_out` counts those you left out.
 
         A batch is taken in as a whole and once, so after an error send it again under its id.
         """
@@ -776,7 +775,6 @@ class AsyncClient:
             crawl=crawl_name(crawl),
             batch_id=batch_id,
             records=records,
-            columns=columns,
             hosts=hosts,
             left_out=left_out,
         )

@@ -136,7 +136,7 @@ def _send(
     with closing(batches), _progress(file, read, console) as progress:
         for batch in batches:
             got = client.import_browse_records(
-                crawl=crawl, batch_id=batch.batch_id, columns=batch.columns, left_out=batch.left_out
+                crawl=crawl, batch_id=batch.batch_id, records=batch.records, left_out=batch.left_out
             )
             left_out.update(batch.left_out if got.duplicate else got.left_out)
             visits += got.visit_count

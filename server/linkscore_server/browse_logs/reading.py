@@ -387,7 +387,7 @@ def batches_of(
         while begin == 0 or rows:
             following = result.fetchmany(batch_records)
             message = pb.ImportBrowseRecordsRequest(batch_id=f"{prefix}-{begin}")
-            left_out = _fill(message.columns, rows, read)
+            left_out = _fill(message, rows, read)
             read.records += len(rows)
             if not following:
                 left_out["bad_line"] += _add_rejected(con, read)
@@ -406,21 +406,17 @@ def fingerprint(file: LogFile, cleaning: Cleaning, batch_records: int) -> str:
     return hashlib.sha256(reading.encode()).hexdigest()[:24]
 
 
-def _fill(columns: pb.BrowseColumns, rows: list[tuple[Any, ...]], read: ReadLog) -> Counter[str]:
+def _fill(message: pb.ImportBrowseRecordsRequest, rows: list[tuple[Any, ...]], read: ReadLog) -> Counter[str]:
     """Put the rows that are kept into a message; returns how many others there are by rule."""
     left_out: Counter[str] = Counter()
-    ids: dict[str, int] = {}
     for ms, client, url, referrer, rule, line in rows:
         if rule or len(url) > _MAX_TEXT_BYTES:
             left_out[rule or "bad_url"] += 1
             if rule == "bad_line":
                 read.add_sample(line)
             continue
-        columns.epoch_ms.append(ms)
-        columns.clients.append(ids.setdefault(client, len(ids)))
-        columns.urls.append(ids.setdefault(url, len(ids)))
-        columns.referrers.append(ids.setdefault(referrer, len(ids)) + 1 if referrer else 0)
-    columns.texts.extend(ids)
+        made = message.records.add(client_id=client, url=url, referrer=referrer or "")
+        made.time.FromMilliseconds(ms)
     return left_out
 
 

@@ -24,9 +24,7 @@ _RECORDS = """
         CASE WHEN referrer NOT IN ('', '-') THEN referrer END AS referrer,
         nullif(user_agent, '') AS user_agent, nullif(method, '') AS method, status,
         nullif(content_type, '') AS content_type, client = '' OR t < 0 AS bad
-    FROM (SELECT * FROM given UNION ALL
-        SELECT t, client, url, referrer, '' AS user_agent, '' AS method, 0 AS status, '' AS content_type
-        FROM flat)"""
+    FROM given"""
 
 
 def check(message: pb.ImportBrowseRecordsRequest, most_records: int) -> None:
@@ -36,7 +34,7 @@ def check(message: pb.ImportBrowseRecordsRequest, most_records: int) -> None:
         problems.append(FieldProblem("batch_id", "is required", "REQUIRED"))
     if (size := len(message.batch_id.encode())) > MAX_BATCH_ID_BYTES:
         problems.append(FieldProblem("batch_id", f"must be at most {MAX_BATCH_ID_BYTES} bytes, got {size}"))
-    if (n := len(message.records) + len(message.columns.epoch_ms)) > most_records:
+    if (n := len(message.records)) > most_records:
         rule = f"must be at most {most_records} (max_records_per_batch), got {n}"
         problems.append(FieldProblem("records", rule))
     if (n := len(message.left_out)) > MAX_REASONS:
@@ -46,24 +44,8 @@ def check(message: pb.ImportBrowseRecordsRequest, most_records: int) -> None:
         for reason, count in message.left_out.items()
         if count > MAX_LEFT_OUT
     ]
-    problems += _table_problems(message.columns)
     if problems:
         raise InvalidInput(problems[:_MAX_PROBLEMS])
-
-
-def _table_problems(table: pb.BrowseColumns) -> list[FieldProblem]:
-    """Return what is wrong with a table: columns of other lengths, indices out of range."""
-    n, texts = len(table.epoch_ms), len(table.texts)
-    problems = []
-    for name, most in (("clients", texts), ("urls", texts), ("referrers", texts + 1)):
-        column = getattr(table, name)
-        if len(column) != n:
-            rule = f"must be as long as epoch_ms, {n}, got {len(column)}"
-            problems.append(FieldProblem(f"columns.{name}", rule))
-        elif n and (largest := max(column)) >= most:
-            rule = f"must be indices of {texts} texts, got {largest}"
-            problems.append(FieldProblem(f"columns.{name}", rule))
-    return problems
 
 
 def staged(
@@ -80,7 +62,7 @@ def staged(
 
     outcomes, days = store.stage(
         message.batch_id,
-        {"given": _rows(message.records), "flat": _table(message.columns)},
+        {"given": _rows(message.records)},
         _RECORDS,
         rule_sql(message.hosts),
         site_of=site_of,
@@ -102,17 +84,6 @@ def _rows(records: Sequence[pb.BrowseRecord]) -> dict[str, NDArray[Any]]:
         "method": _texts([r.method for r in records]),
         "status": np.array([r.status_code for r in records], dtype=np.int64),
         "content_type": _texts([r.content_type for r in records]),
-    }
-
-
-def _table(table: pb.BrowseColumns) -> dict[str, NDArray[Any]]:
-    """Return the columns of a checked table; cost .3 us a record."""
-    texts = _texts(["", *table.texts])
-    return {
-        "t": np.array(table.epoch_ms, dtype=np.float64) / 1e3,
-        "client": texts[np.array(table.clients, dtype=np.int64) + 1],
-        "url": texts[np.array(table.urls, dtype=np.int64) + 1],
-        "referrer": texts[np.array(table.referrers, dtype=np.int64)],
     }
 
 

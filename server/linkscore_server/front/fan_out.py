@@ -143,7 +143,7 @@ async def import_browse_records(
     groups: Groups, request: browse_pb.ImportBrowseRecordsRequest
 ) -> browse_pb.ImportBrowseRecordsResponse:
     """Send every group the records of its sites: so each knows which batches there were."""
-    crawl, columns = groups.crawl, request.columns
+    crawl = groups.crawl
     check(request, groups.settings.max_records_per_batch)
     parts = [browse_pb.ImportBrowseRecordsRequest(batch_id=request.batch_id) for _ in range(crawl.groups)]
     for part in parts:
@@ -151,15 +151,6 @@ async def import_browse_records(
     parts[0].left_out.update(request.left_out)
     for record in request.records:
         parts[crawl.group_of_url(record.url)].records.append(record)
-    group_of = [crawl.group_of_url(text) for text in columns.texts]
-    rows = zip(columns.epoch_ms, columns.clients, columns.urls, columns.referrers, strict=True)
-    for epoch_ms, client, url, referrer in rows:
-        own = parts[group_of[url]].columns
-        own.texts.extend(() if own.texts else columns.texts)
-        own.epoch_ms.append(epoch_ms)
-        own.clients.append(client)
-        own.urls.append(url)
-        own.referrers.append(referrer)
     found = await gathered([groups.to(group, part) for group, part in enumerate(parts)])
     return browse_pb.ImportBrowseRecordsResponse(
         duplicate=all(got.duplicate for got in found),

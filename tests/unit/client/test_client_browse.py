@@ -23,8 +23,9 @@ class FakeBrowseLogs(pb_grpc.BrowseLogServiceServicer):
         if request.crawl == "crawls/gone":
             context.abort(grpc.StatusCode.NOT_FOUND, "no such crawl")
         said = f"{request.crawl} {request.batch_id} {list(request.hosts)}"
-        count = len(request.records) + len(request.columns.epoch_ms)
-        return pb.ImportBrowseRecordsResponse(record_count=count, left_out={said: 1, **request.left_out})
+        return pb.ImportBrowseRecordsResponse(
+            record_count=len(request.records), left_out={said: 1, **request.left_out}
+        )
 
     def MineSite(self, request, context):
         labels = [f"{label.url}={label.is_news}" for label in request.news_labels]
@@ -48,7 +49,6 @@ def target() -> Iterator[str]:
 BATCH = {
     "batch_id": "1",
     "records": [RECORD, RECORD],
-    "columns": pb.BrowseColumns(epoch_ms=[1]),
     "hosts": ["a.org"],
     "left_out": {"mine": 4},
 }
@@ -65,7 +65,7 @@ MINING = {
 def test_the_blocking_client_sends_a_batch(target: str) -> None:
     with Client(target) as client:
         got = client.import_browse_records(crawl="news", **BATCH)
-        assert (got.record_count, dict(got.left_out)) == (3, {"crawls/news 1 ['a.org']": 1, "mine": 4})
+        assert (got.record_count, dict(got.left_out)) == (2, {"crawls/news 1 ['a.org']": 1, "mine": 4})
         assert client.mine_site(**MINING).policies[0].summary == SUMMARY
         assert dict(client.get_browse_stats(crawl="news").left_out) == {"crawls/news": 1}
         with pytest.raises(err.NotFound):
@@ -74,6 +74,6 @@ def test_the_blocking_client_sends_a_batch(target: str) -> None:
 
 async def test_the_asyncio_client_does_so_too(target: str) -> None:
     async with AsyncClient(target) as client:
-        assert (await client.import_browse_records(crawl="news", **BATCH)).record_count == 3
+        assert (await client.import_browse_records(crawl="news", **BATCH)).record_count == 2
         assert (await client.mine_site(**MINING)).policies[0].summary == SUMMARY
         assert dict((await client.get_browse_stats(crawl="news")).left_out) == {"crawls/news": 1}

@@ -30,22 +30,8 @@ class BrowseRecord(_message.Message):
     content_type: str
     def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_id: _Optional[str] = ..., url: _Optional[str] = ..., referrer: _Optional[str] = ..., user_agent: _Optional[str] = ..., method: _Optional[str] = ..., status_code: _Optional[int] = ..., content_type: _Optional[str] = ...) -> None: ...
 
-class BrowseColumns(_message.Message):
-    __slots__ = ("texts", "epoch_ms", "clients", "urls", "referrers")
-    TEXTS_FIELD_NUMBER: _ClassVar[int]
-    EPOCH_MS_FIELD_NUMBER: _ClassVar[int]
-    CLIENTS_FIELD_NUMBER: _ClassVar[int]
-    URLS_FIELD_NUMBER: _ClassVar[int]
-    REFERRERS_FIELD_NUMBER: _ClassVar[int]
-    texts: _containers.RepeatedScalarFieldContainer[str]
-    epoch_ms: _containers.RepeatedScalarFieldContainer[int]
-    clients: _containers.RepeatedScalarFieldContainer[int]
-    urls: _containers.RepeatedScalarFieldContainer[int]
-    referrers: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, texts: _Optional[_Iterable[str]] = ..., epoch_ms: _Optional[_Iterable[int]] = ..., clients: _Optional[_Iterable[int]] = ..., urls: _Optional[_Iterable[int]] = ..., referrers: _Optional[_Iterable[int]] = ...) -> None: ...
-
 class ImportBrowseRecordsRequest(_message.Message):
-    __slots__ = ("crawl", "batch_id", "records", "hosts", "left_out", "columns")
+    __slots__ = ("crawl", "batch_id", "records", "hosts", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -58,14 +44,12 @@ class ImportBrowseRecordsRequest(_message.Message):
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     HOSTS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
-    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     batch_id: str
     records: _containers.RepeatedCompositeFieldContainer[BrowseRecord]
     hosts: _containers.RepeatedScalarFieldContainer[str]
     left_out: _containers.ScalarMap[str, int]
-    columns: BrowseColumns
-    def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., hosts: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Mapping[str, int]] = ..., columns: _Optional[_Union[BrowseColumns, _Mapping]] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., hosts: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class ImportBrowseRecordsResponse(_message.Message):
     __slots__ = ("duplicate", "record_count", "visit_count", "left_out")

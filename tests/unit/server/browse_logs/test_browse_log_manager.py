@@ -19,6 +19,7 @@ from linkscore_server.browse_logs.manager import BrowseLogManager, mine
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
+from support.browse_logs.batches import batch_of
 from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
 READS_LOGS = PolicyChoice("news_prefix", {"min_pages": 7})
@@ -26,14 +27,8 @@ _DAY_S = 86_400.0
 
 
 def batch(batch_id: str, day: int, visits: int = 4) -> pb.ImportBrowseRecordsRequest:
-    columns = pb.BrowseColumns(
-        texts=[*(f"client-{n}" for n in range(visits)), f"http://{SITE}/"],
-        epoch_ms=[1_000 * (MIDNIGHT + 86_400 * day)] * visits,
-        clients=range(visits),
-        urls=[visits] * visits,
-        referrers=[0] * visits,
-    )
-    return pb.ImportBrowseRecordsRequest(batch_id=batch_id, columns=columns)
+    second = MIDNIGHT + 86_400 * day
+    return batch_of(batch_id, [(second, f"client-{n}", f"http://{SITE}/", "") for n in range(visits)])
 
 
 class Server:

@@ -15,25 +15,22 @@ from linkscore_server.app import Application
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
+from support.browse_logs.batches import batch_of
 from support.browse_logs.visit_logs import MIDNIGHT
 
 PORTAL = "http://portal.org/today"
-_DAY_MS = 86_400_000
+_DAY_S = 86_400
 
 
 def batch(batch_id: str, host: str, days: range, clients: int = 40) -> pb.ImportBrowseRecordsRequest:
     """Return visits of people who go from the portal to a page a day of a host."""
-    pages = [f"http://{host}/news/{day}" for day in days]
-    rows = [(day, client, n) for n, day in enumerate(days) for client in range(clients)]
-    return pb.ImportBrowseRecordsRequest(
-        batch_id=batch_id,
-        columns=pb.BrowseColumns(
-            texts=[*pages, PORTAL, *(f"client-{n}" for n in range(clients))],
-            epoch_ms=[1_000 * MIDNIGHT + day * _DAY_MS for day, _, _ in rows],
-            clients=[len(pages) + 1 + client for _, client, _ in rows],
-            urls=[n for _, _, n in rows],
-            referrers=[len(pages) + 1] * len(rows),
-        ),
+    return batch_of(
+        batch_id,
+        [
+            (MIDNIGHT + day * _DAY_S, f"client-{client}", f"http://{host}/news/{day}", PORTAL)
+            for day in days
+            for client in range(clients)
+        ],
     )
 
 
@@ -94,7 +91,8 @@ async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> No
         batch("3", "gone.org", range(10)),
     ]
     for message in lone:
-        message.columns.referrers[:] = [0] * len(message.columns.urls)
+        for record in message.records:
+            record.referrer = ""
     await server.take(*lone)
     found = {seed.url: seed.reason.split("; ")[2:] for seed in (await server.seeds()).seeds}
     assert found == {

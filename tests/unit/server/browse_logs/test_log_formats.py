@@ -124,7 +124,7 @@ def test_lines_that_are_no_utf8_are_bad_and_the_others_count(tmp_path: Path) -> 
     )
     file = log_file(tmp_path / "a.jsonl")
     (batch,) = batches_of(file, Cleaning(), read := ReadLog())
-    assert (len(batch.columns.epoch_ms), read.left_out["bad_line"]) == (len(ROWS), 1)
+    assert (len(batch.records), read.left_out["bad_line"]) == (len(ROWS), 1)
 
 
 def test_a_json_line_that_is_no_object_and_one_without_time_are_bad(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/browse_log_service.proto.
  */
 export const file_linkscore_v1_browse_log_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSJiCg1Ccm93c2VDb2x1bW5zEg0KBXRleHRzGAEgAygJEhAKCGVwb2NoX21zGAIgAygDEg8KB2NsaWVudHMYAyADKA0SDAoEdXJscxgEIAMoDRIRCglyZWZlcnJlcnMYBSADKA0ioAIKGkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEhAKCGJhdGNoX2lkGAIgASgJEisKB3JlY29yZHMYAyADKAsyGi5saW5rc2NvcmUudjEuQnJvd3NlUmVjb3JkEg0KBWhvc3RzGAQgAygJEkcKCGxlZnRfb3V0GAUgAygLMjUubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0LkxlZnRPdXRFbnRyeRIsCgdjb2x1bW5zGAYgASgLMhsubGlua3Njb3JlLnYxLkJyb3dzZUNvbHVtbnMaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEi1QEKG0ltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRIRCglkdXBsaWNhdGUYASABKAgSFAoMcmVjb3JkX2NvdW50GAIgASgEEhMKC3Zpc2l0X2NvdW50GAMgASgEEkgKCGxlZnRfb3V0GAQgAygLMjYubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZS5MZWZ0T3V0RW50cnkaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiKQoJTmV3c0xhYmVsEgsKA3VybBgBIAEoCRIPCgdpc19uZXdzGAIgASgIInoKD01pbmVTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC3dpbmRvd19kYXlzGAIgASgNEiwKC25ld3NfbGFiZWxzGAMgAygLMhcubGlua3Njb3JlLnYxLk5ld3NMYWJlbBIWCg5uZXdzX3RocmVzaG9sZBgEIAEoASIuCgtNaW5lZFBvbGljeRIOCgZwb2xpY3kYASABKAkSDwoHc3VtbWFyeRgCIAEoCSL0AQoQTWluZVNpdGVSZXNwb25zZRIwCgx3aW5kb3dfc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3dpbmRvd19kYXlzGAIgASgNEhMKC3Zpc2l0X2NvdW50GAMgASgEEhIKCnBhZ2VfY291bnQYBCABKAQSKwoIcG9saWNpZXMYBSADKAsyGS5saW5rc2NvcmUudjEuTWluZWRQb2xpY3kSKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFgoObGVmdF9vdXRfY291bnQYByABKAQiJgoVR2V0QnJvd3NlU3RhdHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJIkwKCUJyb3dzZURheRIpCgVzdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc3RvcmVkX2J5dGVzGAIgASgEItEBCgpCcm93c2VTaXRlEgwKBHNpdGUYASABKAkSEwoLdmlzaXRfY291bnQYAiABKAQSLQoJZmlyc3RfZGF5GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghsYXN0X2RheRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbWluZWRfc3RhcnQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1pbmVkX2RheXMYBiABKA0ihwIKFkdldEJyb3dzZVN0YXRzUmVzcG9uc2USJQoEZGF5cxgBIAMoCzIXLmxpbmtzY29yZS52MS5Ccm93c2VEYXkSJwoFc2l0ZXMYAiADKAsyGC5saW5rc2NvcmUudjEuQnJvd3NlU2l0ZRITCgtiYXRjaF9jb3VudBgDIAEoBBITCgt2aXNpdF9jb3VudBgEIAEoBBJDCghsZWZ0X291dBgFIAMoCzIxLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlLkxlZnRPdXRFbnRyeRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ATKmAgoQQnJvd3NlTG9nU2VydmljZRJqChNJbXBvcnRCcm93c2VSZWNvcmRzEigubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0GikubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRJJCghNaW5lU2l0ZRIdLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlcXVlc3QaHi5saW5rc2NvcmUudjEuTWluZVNpdGVSZXNwb25zZRJbCg5HZXRCcm93c2VTdGF0cxIjLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1JlcXVlc3QaJC5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSLyAQoaSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEAoIYmF0Y2hfaWQYAiABKAkSKwoHcmVjb3JkcxgDIAMoCzIaLmxpbmtzY29yZS52MS5Ccm93c2VSZWNvcmQSDQoFaG9zdHMYBCADKAkSRwoIbGVmdF9vdXQYBSADKAsyNS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBItUBChtJbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USEQoJZHVwbGljYXRlGAEgASgIEhQKDHJlY29yZF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJICghsZWZ0X291dBgEIAMoCzI2LmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIikKCU5ld3NMYWJlbBILCgN1cmwYASABKAkSDwoHaXNfbmV3cxgCIAEoCCJ6Cg9NaW5lU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgt3aW5kb3dfZGF5cxgCIAEoDRIsCgtuZXdzX2xhYmVscxgDIAMoCzIXLmxpbmtzY29yZS52MS5OZXdzTGFiZWwSFgoObmV3c190aHJlc2hvbGQYBCABKAEiLgoLTWluZWRQb2xpY3kSDgoGcG9saWN5GAEgASgJEg8KB3N1bW1hcnkYAiABKAki9AEKEE1pbmVTaXRlUmVzcG9uc2USMAoMd2luZG93X3N0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3aW5kb3dfZGF5cxgCIAEoDRITCgt2aXNpdF9jb3VudBgDIAEoBBISCgpwYWdlX2NvdW50GAQgASgEEisKCHBvbGljaWVzGAUgAygLMhkubGlua3Njb3JlLnYxLk1pbmVkUG9saWN5EisKCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDmxlZnRfb3V0X2NvdW50GAcgASgEIiYKFUdldEJyb3dzZVN0YXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCSJMCglCcm93c2VEYXkSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlZF9ieXRlcxgCIAEoBCLRAQoKQnJvd3NlU2l0ZRIMCgRzaXRlGAEgASgJEhMKC3Zpc2l0X2NvdW50GAIgASgEEi0KCWZpcnN0X2RheRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIbGFzdF9kYXkYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC21pbmVkX3N0YXJ0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgptaW5lZF9kYXlzGAYgASgNIocCChZHZXRCcm93c2VTdGF0c1Jlc3BvbnNlEiUKBGRheXMYASADKAsyFy5saW5rc2NvcmUudjEuQnJvd3NlRGF5EicKBXNpdGVzGAIgAygLMhgubGlua3Njb3JlLnYxLkJyb3dzZVNpdGUSEwoLYmF0Y2hfY291bnQYAyABKAQSEwoLdmlzaXRfY291bnQYBCABKAQSQwoIbGVmdF9vdXQYBSADKAsyMS5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXNwb25zZS5MZWZ0T3V0RW50cnkaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEypgIKEEJyb3dzZUxvZ1NlcnZpY2USagoTSW1wb3J0QnJvd3NlUmVjb3JkcxIoLmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVxdWVzdBopLmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USSQoITWluZVNpdGUSHS5saW5rc2NvcmUudjEuTWluZVNpdGVSZXF1ZXN0Gh4ubGlua3Njb3JlLnYxLk1pbmVTaXRlUmVzcG9uc2USWwoOR2V0QnJvd3NlU3RhdHMSIy5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXF1ZXN0GiQubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * One request of a page, as a server, a proxy or a browser logged it.
@@ -89,56 +89,6 @@ export const BrowseRecordSchema: GenMessage<BrowseRecord> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_browse_log_service, 0);
 
 /**
- * Records as columns: the same as `BrowseRecord` without what records are left out by, five times as fast for both sides.
- * The columns have equal lengths.
- *
- * @generated from message linkscore.v1.BrowseColumns
- */
-export type BrowseColumns = Message<"linkscore.v1.BrowseColumns"> & {
-  /**
-   * Distinct client ids and URLs, in any order, at most 1,000 bytes and 2,083 characters each.
-   *
-   * @generated from field: repeated string texts = 1;
-   */
-  texts: string[];
-
-  /**
-   * Times, milliseconds since 1970-01-01 UTC.
-   *
-   * @generated from field: repeated int64 epoch_ms = 2;
-   */
-  epochMs: bigint[];
-
-  /**
-   * Client of each record: index into `texts`.
-   *
-   * @generated from field: repeated uint32 clients = 3;
-   */
-  clients: number[];
-
-  /**
-   * URL of each record: index into `texts`.
-   *
-   * @generated from field: repeated uint32 urls = 4;
-   */
-  urls: number[];
-
-  /**
-   * Referrer of each record: 1 + index into `texts`; 0 if unknown.
-   *
-   * @generated from field: repeated uint32 referrers = 5;
-   */
-  referrers: number[];
-};
-
-/**
- * Describes the message linkscore.v1.BrowseColumns.
- * Use `create(BrowseColumnsSchema)` to create a new message.
- */
-export const BrowseColumnsSchema: GenMessage<BrowseColumns> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 1);
-
-/**
  * Request of ImportBrowseRecords: one batch of records.
  *
  * @generated from message linkscore.v1.ImportBrowseRecordsRequest
@@ -178,13 +128,6 @@ export type ImportBrowseRecordsRequest = Message<"linkscore.v1.ImportBrowseRecor
    * @generated from field: map<string, uint64> left_out = 5;
    */
   leftOut: { [key: string]: bigint };
-
-  /**
-   * More records, as columns; those of both count as one batch.
-   *
-   * @generated from field: linkscore.v1.BrowseColumns columns = 6;
-   */
-  columns?: BrowseColumns | undefined;
 };
 
 /**
@@ -192,7 +135,7 @@ export type ImportBrowseRecordsRequest = Message<"linkscore.v1.ImportBrowseRecor
  * Use `create(ImportBrowseRecordsRequestSchema)` to create a new message.
  */
 export const ImportBrowseRecordsRequestSchema: GenMessage<ImportBrowseRecordsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 2);
+  messageDesc(file_linkscore_v1_browse_log_service, 1);
 
 /**
  * Response of ImportBrowseRecords.
@@ -234,7 +177,7 @@ export type ImportBrowseRecordsResponse = Message<"linkscore.v1.ImportBrowseReco
  * Use `create(ImportBrowseRecordsResponseSchema)` to create a new message.
  */
 export const ImportBrowseRecordsResponseSchema: GenMessage<ImportBrowseRecordsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 3);
+  messageDesc(file_linkscore_v1_browse_log_service, 2);
 
 /**
  * A page that somebody looked at.
@@ -262,7 +205,7 @@ export type NewsLabel = Message<"linkscore.v1.NewsLabel"> & {
  * Use `create(NewsLabelSchema)` to create a new message.
  */
 export const NewsLabelSchema: GenMessage<NewsLabel> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 4);
+  messageDesc(file_linkscore_v1_browse_log_service, 3);
 
 /**
  * Request of MineSite.
@@ -305,7 +248,7 @@ export type MineSiteRequest = Message<"linkscore.v1.MineSiteRequest"> & {
  * Use `create(MineSiteRequestSchema)` to create a new message.
  */
 export const MineSiteRequestSchema: GenMessage<MineSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 5);
+  messageDesc(file_linkscore_v1_browse_log_service, 4);
 
 /**
  * What one policy goes by after a mining.
@@ -333,7 +276,7 @@ export type MinedPolicy = Message<"linkscore.v1.MinedPolicy"> & {
  * Use `create(MinedPolicySchema)` to create a new message.
  */
 export const MinedPolicySchema: GenMessage<MinedPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 6);
+  messageDesc(file_linkscore_v1_browse_log_service, 5);
 
 /**
  * Response of MineSite.
@@ -397,7 +340,7 @@ export type MineSiteResponse = Message<"linkscore.v1.MineSiteResponse"> & {
  * Use `create(MineSiteResponseSchema)` to create a new message.
  */
 export const MineSiteResponseSchema: GenMessage<MineSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 7);
+  messageDesc(file_linkscore_v1_browse_log_service, 6);
 
 /**
  * Request of GetBrowseStats.
@@ -418,7 +361,7 @@ export type GetBrowseStatsRequest = Message<"linkscore.v1.GetBrowseStatsRequest"
  * Use `create(GetBrowseStatsRequestSchema)` to create a new message.
  */
 export const GetBrowseStatsRequestSchema: GenMessage<GetBrowseStatsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 8);
+  messageDesc(file_linkscore_v1_browse_log_service, 7);
 
 /**
  * What is stored of one day.
@@ -446,7 +389,7 @@ export type BrowseDay = Message<"linkscore.v1.BrowseDay"> & {
  * Use `create(BrowseDaySchema)` to create a new message.
  */
 export const BrowseDaySchema: GenMessage<BrowseDay> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 9);
+  messageDesc(file_linkscore_v1_browse_log_service, 8);
 
 /**
  * What is stored of one site.
@@ -502,7 +445,7 @@ export type BrowseSite = Message<"linkscore.v1.BrowseSite"> & {
  * Use `create(BrowseSiteSchema)` to create a new message.
  */
 export const BrowseSiteSchema: GenMessage<BrowseSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 10);
+  messageDesc(file_linkscore_v1_browse_log_service, 9);
 
 /**
  * Response of GetBrowseStats.
@@ -551,7 +494,7 @@ export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsRespons
  * Use `create(GetBrowseStatsResponseSchema)` to create a new message.
  */
 export const GetBrowseStatsResponseSchema: GenMessage<GetBrowseStatsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 11);
+  messageDesc(file_linkscore_v1_browse_log_service, 10);
 
 /**
  * Takes in browse logs and mines them.
