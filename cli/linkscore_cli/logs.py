@@ -161,7 +161,7 @@ def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
     if answer.left_out_count:
         table.add_row("left out", f"{answer.left_out_count:,} visits of clients that are no people")
     for mined in answer.policies:
-        table.add_row(mined.policy, name_of(mined.summary))
+        table.add_row(name_of(mined.policy), name_of(mined.summary))
     return table
 
 

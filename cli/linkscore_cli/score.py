@@ -15,7 +15,7 @@ from linkscore import Row, rows
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.output import json_option, name_of, plain, print_json, say
+from linkscore_cli.output import json_option, name_of, plain, print_json, safe, say
 from linkscore_cli.policies import PolicyType
 
 # URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
@@ -112,7 +112,7 @@ def explain(url: str, policy: policy_pb2.PolicySpec | None, as_json: bool, conne
         answer = client.explain_links(crawl=crawl, links=[url], policy=policy)
     found = answer.explanations[0]
     if found.status.problems:
-        raise click.ClickException("; ".join(f"URL: {p.description}" for p in found.status.problems))
+        raise click.ClickException("; ".join(f"URL: {safe(p.description)}" for p in found.status.problems))
     if as_json:
         print_json({"policy": answer.policy} | plain(found))
         return

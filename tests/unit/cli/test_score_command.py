@@ -45,16 +45,6 @@ def test_scripts_have_one_line_a_url_in_the_order_given(fake: FakeLinkscore) -> 
     ]
 
 
-def test_no_url_reaches_the_terminal_itself(fake: FakeLinkscore) -> None:
-    hostile = "http://a.org/thread/\x1b[2J\x9b"
-    for told in (score(fake, hostile), score(fake, "--tsv", hostile)):
-        assert ("\x1b" in told.output, "\x9b" in told.output, "\\x1b[2J" in told.output) == (
-            False,
-            False,
-            True,
-        )
-
-
 def test_a_crawl_and_a_url_must_be_named(fake: FakeLinkscore) -> None:
     args = ["score", "--target", f"127.0.0.1:{fake.port}", LINKS[0]]
     assert "Missing option '--crawl'" in CliRunner().invoke(main, args, env={"LINKSCORE_CRAWL": ""}).output

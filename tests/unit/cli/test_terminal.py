@@ -26,6 +26,7 @@ COMMANDS = [
     "revisits",
     "revisits h",
     "seeds h",
+    "skipped h",
     "score http://h/x",
     "explain http://h/x",
 ]

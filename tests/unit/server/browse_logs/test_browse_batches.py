@@ -1,4 +1,4 @@
-"""Batches: what a file says and what a program sends mean the same, what is wrong is named, files are cut the same way each time."""
+"""Batches: of a file and of a program they mean the same, and what is wrong is named."""
 
 from __future__ import annotations
 
