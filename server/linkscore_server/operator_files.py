@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from linkscore_scoring.errors import FieldProblem
 
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 MAX_BYTES = 1 << 20
 """A bound: 5,000 tokens take half of it, all settings a hundredth."""
 
@@ -18,6 +23,44 @@ def text_of(path: Path) -> str:
     if len(raw) > MAX_BYTES:
         raise ValueError(f"must have at most {MAX_BYTES:,} bytes")
     return raw.decode("utf-8")
+
+
+class Watched(Generic[T]):
+    """What files say, read again when one changes; what cannot be used is logged, and changes nothing."""
+
+    def __init__(
+        self, what: str, paths: Sequence[Path], read: Callable[[], T], failed: Callable[[], object]
+    ) -> None:
+        self._what, self._paths, self._read, self._failed = what, paths, read, failed
+        self._seen = self._version()
+        self.value = read()
+
+    def changed(self) -> bool:
+        """Look whether `value` is another one by now; costs a `stat` a file."""
+        version = self._version()
+        if version == self._seen:
+            return False
+        self._seen = version
+        try:
+            self.value = self._read()
+        except (OSError, ValueError) as exc:
+            _log.error("%s stay as they were: %s", self._what, exc)
+            self._failed()
+            return False
+        _log.info("%s read again", self._what)
+        return True
+
+    def _version(self) -> list[tuple[int, ...]]:
+        """Return what differs when a file was written or replaced."""
+        return [_version(path) for path in self._paths]
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def tls_problems(cert: str, key: str, client_ca: str = "") -> list[FieldProblem]:

@@ -12,17 +12,15 @@ nothing.
 from __future__ import annotations
 
 import hashlib
-import logging
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from linkscore_server.operator_files import text_of
+from linkscore_server.operator_files import Watched, text_of
 
-_log = logging.getLogger(__name__)
 _LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<limit>.*)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
@@ -125,42 +123,14 @@ def _entry(number: int, line: str) -> tuple[str, Caller]:
 
 
 class TokenFile:
-    """The callers of a token file as it is now.
+    """The callers of a token file as it is now; one that cannot be used any more changes nothing."""
 
-    Every look-up costs a `stat`. A file that is gone or cannot be used any more changes nothing: that is
-    logged once, and the callers known before go on.
-    """
-
-    def __init__(self, path: Path, failed: Callable[[], None] = lambda: None) -> None:
-        self._path, self._failed = path, failed
-        self._seen = _version(path)
-        self._callers: Mapping[str, Caller] = parse_tokens(text_of(path))
+    def __init__(self, path: Path, failed: Callable[[], object] = lambda: None) -> None:
+        self._file = Watched("tokens", [path], lambda: parse_tokens(text_of(path)), failed)
 
     def caller_of(self, authorization: str) -> Caller | None:
         """Return who sends a header `Bearer TOKEN`; None for nobody known."""
-        self._read_again_if_changed()
+        self._file.changed()
         scheme, _, token = authorization.partition(" ")
         # A dictionary of digests: how long the look-up takes says nothing of a token, only of its hash.
-        return self._callers.get(digest_of(token)) if scheme == "Bearer" else None
-
-    def _read_again_if_changed(self) -> None:
-        version = _version(self._path)
-        if version == self._seen:
-            return
-        self._seen = version
-        try:
-            self._callers = parse_tokens(text_of(self._path))
-        except (OSError, ValueError) as exc:
-            _log.error("token file %s: %s; the tokens known before stay", self._path, exc)
-            self._failed()
-        else:
-            _log.info("token file read again: %d tokens", len(self._callers))
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """Return what differs when a file was written or replaced; empty if it is gone."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        return self._file.value.get(digest_of(token)) if scheme == "Bearer" else None

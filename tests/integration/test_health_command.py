@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from linkscore_cli.extras import install_command
 from linkscore_server.app import Application
 from linkscore_server.commands.health import target_of
 from linkscore_server.settings import Settings
@@ -125,14 +124,3 @@ def test_the_command_exits_with_1_when_nobody_answers() -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "UNAVAILABLE" in done.stdout
-
-
-@pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["replay"], "lab")])
-def test_without_its_dependencies_the_command_names_the_extra(arguments: list[str], extra: str) -> None:
-    # None in sys.modules makes the import fail as if the package were not installed.
-    code = "import sys; sys.modules['click'] = None; from linkscore_cli.__main__ import main; main()"
-    command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"linkscore: needs the {extra} extra: {install_command(extra)}")
-    assert "Traceback" not in done.stderr

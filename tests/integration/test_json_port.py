@@ -131,13 +131,6 @@ def test_a_server_stops_while_a_connection_is_kept(tmp_path: Path) -> None:
         assert kept.recv(1) == b""
 
 
-@pytest.mark.parametrize("setting", ["127.0.0.1", "x:y"])
-def test_an_address_that_is_none_is_said(setting: str, tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="did not start"):
-        ServerProcess(tmp_path, "--json-listen", setting)
-    assert "json_listen" in (tmp_path / "server.log").read_text()
-
-
 @pytest.mark.parametrize("place", ["docs/guides/json.md", "docs/start/any-crawler.md"])
 def test_what_the_docs_say_of_curl_is_so(process: ServerProcess, place: str, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / place).read_text(encoding="utf-8")

@@ -14,9 +14,6 @@ from linkscore.v1 import (
     common_pb2 as common,
 )
 from linkscore.v1 import (
-    crawl_service_pb2 as crawl_pb,
-)
-from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
 from linkscore.v1 import (
@@ -28,7 +25,7 @@ from linkscore_scoring.policies.guard import guarded
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 from support.command_line import run
-from support.server_process import serving, stubs
+from support.server_process import serving
 from support.small_site import HOST, body_of, url_of
 
 
@@ -74,31 +71,6 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         with pytest.raises(errors.NotFound) as caught:
             client.get_crawl(crawl="blocking")
         assert caught.value.reason == "CRAWL_NOT_FOUND"
-
-
-async def test_the_asyncio_client_reaches_every_call(running: tuple[str, str]) -> None:
-    async with AsyncClient(running[0]) as client:
-        made = await client.create_crawl(crawl="asyncio")
-        assert await client.ensure_crawl(crawl="asyncio") == made == await client.get_crawl(crawl="asyncio")
-        assert made.name in [crawl.name async for crawl in client.list_crawls()]
-        got = await client.ingest_pages(crawl="asyncio", pages=[sent(n) for n in range(30)])
-        assert len(got.results) == 30
-        assert (await client.learn_site(crawl="asyncio", site=HOST)).model_revision == 1
-        assert (await client.classify_pages(crawl="asyncio", pages=[sent(50)])).classifications[0].cluster
-        assert (await client.score_links(crawl="asyncio", links=[url_of(3)])).links.scores
-        assert list((await client.rank_buckets(crawl="asyncio", buckets=["x"])).order) == [0]
-        feedback = [pb.Feedback(url=url_of(0), relevant=True)]
-        assert (await client.report_feedback(crawl="asyncio", feedback=feedback)).statuses
-        assert (await client.explain_links(crawl="asyncio", links=[url_of(3)])).explanations
-        assert [site.host async for site in client.list_sites(crawl="asyncio")] == [HOST]
-        assert (await client.get_site(crawl="asyncio", site=HOST)).page_count == 30
-        assert (await client.get_site_advice(crawl="asyncio", site=HOST, horizon=5)).horizon == 5
-        assert await client.suggest_fetches(crawl="asyncio", site=HOST) == []
-        assert (await client.update_crawl(crawl="asyncio", observe_only=True)).observe_only
-        with pytest.raises(errors.InvalidArgument) as caught:
-            await client.score_links(crawl="asyncio", links=[url_of(3)], policy=("source_ucc", {"alpha": 3}))
-        assert [v.field for v in caught.value.field_violations] == ["policy.source_ucc.alpha"]
-        await client.delete_crawl(crawl="asyncio")
 
 
 def test_explain_prints_score_bucket_and_terms(running: tuple[str, str]) -> None:
@@ -203,9 +175,3 @@ async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_sta
     monkeypatch.setitem(registry._external, "outside", guarded(Outside))
     async with serving_here(settings) as app, AsyncClient(app.address) as client:
         assert (await client.get_crawl(crawl="c")).page_count == 1
-
-
-def test_two_clients_may_share_a_target(running: tuple[str, str]) -> None:
-    with stubs(running[0]) as one, stubs(running[0]) as two:
-        asked = crawl_pb.ListCrawlsRequest(page_size=1)
-        assert one.crawls.ListCrawls(asked) == two.crawls.ListCrawls(asked)

@@ -80,27 +80,8 @@ async def test_every_stage_of_a_page_is_a_span_of_the_callers_trace() -> None:
     call = only(spans, INGEST)
     assert f"{call.parent.span_id:016x}" == CALLER_SPAN
     assert {f"{span.context.trace_id:032x}" for span in spans} == {CALLER}
-    assert under(spans, call) == ["read", "log", "apply", "answer"]
+    assert under(spans, call) == ["read", "apply", "answer"]
     assert under(spans, only(spans, "apply")) == ["observe", "score"]
-    assert dict(only(spans, "log").attributes) == {"linkscore.crawl": "c", "linkscore.events": 1}
-    assert only(spans, "log").end_time <= only(spans, "apply").start_time
-
-
-async def test_each_page_of_a_batch_has_its_stages() -> None:
-    async with traced() as (app, kept):
-        await ingest(app, 3, [])
-        spans = kept.get_finished_spans()
-    assert sorted(under(spans, only(spans, INGEST))) == sorted([*["read", "apply", "answer"] * 3, "log"])
-    assert [span.attributes["linkscore.events"] for span in spans if span.name == "log"] == [3]
-    assert only(spans, INGEST).parent is None
-
-
-async def test_pages_of_a_large_call_are_written_while_later_ones_are_read() -> None:
-    async with traced() as (app, kept):
-        await ingest(app, 40, [])
-        spans = kept.get_finished_spans()
-    logs = sorted((span for span in spans if span.name == "log"), key=lambda span: span.start_time or 0)
-    assert [span.attributes["linkscore.events"] for span in logs] == [16, 16, 8]
 
 
 async def test_no_span_names_a_url_or_a_host_of_a_page() -> None:
@@ -142,7 +123,7 @@ def test_a_collector_gets_the_spans_of_a_server_that_was_told_of_it(tmp_path: Pa
     named = {pair.key: pair.value.string_value for one in resources for pair in one.resource.attributes}
     names = {span.name for one in resources for scope in one.scope_spans for span in scope.spans}
     assert named["service.name"] == "linkscore"
-    assert {INGEST, "read", "log", "apply", "observe", "score", "answer"} <= names
+    assert {INGEST, "read", "apply", "observe", "score", "answer"} <= names
 
 
 def test_without_an_endpoint_nothing_of_opentelemetry_is_loaded() -> None:

@@ -215,10 +215,9 @@ class CrawlActor:
         if self._has_failed:
             raise self._opened_again()
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
-        trace = self._tracing.submitted(self.model.config.name, len(events))
         made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)
-        self._queue.append(Submission(events, made, sites, done, trace, learned))
+        self._queue.append(Submission(events, made, sites, done, self._tracing.later(), learned))
         self._news.set()
         return done
 
@@ -346,7 +345,6 @@ class CrawlActor:
             if not isinstance(exc, DiskFull):  # which the alarm has logged, once
                 _log.error("crawl %s: %s", self.key, exc)
             for item in group:
-                item.trace.durable(exc)
                 item.fail(exc)
             return None
         if events:
@@ -356,8 +354,6 @@ class CrawlActor:
             self._metrics.commit_seconds.observe(now - started)
             self._metrics.commit_events.inc(len(events))
             self.pace.add(events=len(events), size=size, calls=len(group), waited_s=waited_s)
-        for item in group:
-            item.trace.durable()
         return first
 
     async def _apply_group(self, group: list[Submission], seq: int) -> None:
@@ -366,7 +362,7 @@ class CrawlActor:
             for at, event in enumerate(item.events):
                 if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
                     await asyncio.sleep(0)
-                with item.trace.watch("apply"):
+                with item.watch("apply"):
                     if at in item.repeats:
                         outcomes.append(self._answered_again(event))
                         continue

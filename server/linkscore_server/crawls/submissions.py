@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
+from linkscore_scoring.engine.crawl import CrawlModel, Watch, repeat_id
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LogsMined, PageFetched
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.site.learning import LearnedSite
-from linkscore_server.observability.tracing import Submitted
 from linkscore_server.store import NewEvent
 
 Outcomes = list[Outcome | Exception]
@@ -30,7 +29,7 @@ class Submission:
     raw: list[bytes]
     sites: frozenset[str]
     done: asyncio.Future[Outcomes]
-    trace: Submitted
+    watch: Watch
     learned: LearnedSite | None = None
     came: float = field(default_factory=time.perf_counter)
     repeats: frozenset[int] = frozenset()

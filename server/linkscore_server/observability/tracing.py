@@ -1,8 +1,8 @@
 """OpenTelemetry traces: a span for each call, and within it one for each stage of a page.
 
 Off, `NO_TRACING` stands in: nothing of OpenTelemetry is imported, a stage costs a call of a function. On, the
-spans of a page are `read` (HTML to features), `log` (until the event is durable), `apply` with `observe` and
-`score` in it, and `answer`. Spans name crawls; never a site or a URL.
+spans of a page are `read` (HTML to features), `apply` with `observe` and `score` in it, once its event is
+durable, and `answer`. Spans name no crawl, site or URL.
 """
 
 from __future__ import annotations
@@ -10,33 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from linkscore_scoring.engine.crawl import unwatched
+from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_server import tasks
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.trace import Span, Tracer
 
 _OURS = "linkscore.v1."
 _FLUSH_S = 2.0
 """Longest wait at the stop for a collector to take the last spans; chosen, so that one that is away does not
 hold up a drained server."""
-
-
-class Submitted:
-    """What is traced of events on their way to the writer of their crawl: nothing."""
-
-    def watch(self, stage: str) -> AbstractContextManager[object]:
-        """Open the span of a stage, within that of the call they came by."""
-        return unwatched(stage)
-
-    def durable(self, error: Exception | None = None) -> None:
-        """Say that they are in the log, or why they are not."""
 
 
 class Tracing:
@@ -54,15 +41,14 @@ class Tracing:
         """Return the trace of the call that is being answered, as hex; empty if none is kept of it."""
         return ""
 
-    def submitted(self, crawl: str, events: int) -> Submitted:
-        """Begin to trace events that are handed to the writer of a crawl."""
-        return _UNTRACED
+    def later(self) -> Watch:
+        """Return what opens the span of a stage within the span that is open now, for who works later."""
+        return unwatched
 
     async def close(self) -> None:
         """Send what is left."""
 
 
-_UNTRACED = Submitted()
 NO_TRACING = Tracing()
 
 
@@ -94,42 +80,20 @@ class OpenTelemetry(Tracing):
         span = get_current_span()
         return f"{span.get_span_context().trace_id:032x}" if span.is_recording() else ""
 
-    def submitted(self, crawl: str, events: int) -> Submitted:
-        """Begin to trace events, if the call that hands them over is traced."""
+    def later(self) -> Watch:
+        """Return what opens the span of a stage within the span that is open now, for who works later."""
         from opentelemetry.context import get_current
         from opentelemetry.trace import get_current_span
 
         if not get_current_span().is_recording():
-            return _UNTRACED
-        log = self._tracer.start_span(
-            "log", attributes={"linkscore.crawl": crawl, "linkscore.events": events}
-        )
-        return _Traced(self._tracer, get_current(), log)
+            return unwatched
+        return partial(self._tracer.start_as_current_span, context=get_current())
 
     async def close(self) -> None:
         """Send what is left, if the collector takes it in time."""
         sending = tasks.thread(self._provider.shutdown, "linkscore-traces")  # it may retry for long
         sending.start()
         await asyncio.to_thread(sending.join, _FLUSH_S)
-
-
-@dataclass(slots=True)
-class _Traced(Submitted):
-    """Events that are traced: the context they came from, and the span until they are durable."""
-
-    tracer: Tracer
-    context: Context
-    log: Span
-
-    def watch(self, stage: str) -> AbstractContextManager[object]:
-        return self.tracer.start_as_current_span(stage, context=self.context)
-
-    def durable(self, error: Exception | None = None) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
-        if error is not None:
-            self.log.set_status(Status(StatusCode.ERROR, str(error)))
-        self.log.end()
 
 
 def tracing_to(endpoint: str) -> Tracing:

@@ -380,15 +380,16 @@ class LinkScoringService:
 
     async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
         """Return one status an item, once all that are valid are durable and applied."""
-        groups = []
+        statuses, events = list[common_pb2.ItemStatus](), dict[int, FeedbackGiven]()
+        waiting = []
         for at in range(0, len(items), _GROUP):
-            groups.append(tasks.awaited(self._take_group(actor, items[at : at + _GROUP])))
+            said, made = self._checked_feedback(actor, items[at : at + _GROUP])
+            statuses += said
+            events |= {at + row: event for row, event in made.items()}
+            if made:
+                waiting.append(tasks.heard(actor.submit_all(list(made.values()))))
             await asyncio.sleep(0)
-        return [one for statuses in await asyncio.gather(*groups) for one in statuses]
-
-    async def _take_group(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
-        statuses, events = self._checked_feedback(actor, items)
-        outcomes = await actor.submit_all(list(events.values())) if events else []
+        outcomes = [outcome for group in waiting for outcome in await group]
         rewards = []
         for (row, event), is_new in zip(events.items(), outcomes, strict=True):
             if isinstance(is_new, Exception):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from pathlib import Path
 
 import pytest
 
-from linkscore_server.tokens import Caller, Role, TokenFile, digest_of, parse_tokens
+from linkscore_server.tokens import Caller, Role, digest_of, parse_tokens
 from support.command_line import run
 
 SECRET = "secret-token-of-32-characters-ab"
@@ -53,33 +51,6 @@ def test_a_file_that_cannot_be_used_is_refused_by_line_and_rule_without_its_text
 )
 def test_patterns_say_which_crawls_a_caller_may_touch(crawl: str, may: bool) -> None:
     assert Caller("a", Role.READ, ("news-*", "forum")).may_touch(crawl) == may
-
-
-def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "tokens"
-    path.write_text(LINE)
-    tokens = TokenFile(path)
-    path.write_text(f"{LINE}\nops admin * sha256:{digest_of('other')}\n")
-    assert tokens.caller_of("Bearer other") == Caller("ops", Role.ADMIN)
-    path.write_text(f"ops admin * sha256:{digest_of('other')}\n")
-    assert tokens.caller_of(f"Bearer {SECRET}") is None
-
-
-@pytest.mark.parametrize("harm", ["empty", "gone"])
-def test_a_file_that_cannot_be_used_any_more_changes_nothing_and_is_logged_once(
-    tmp_path: Path, harm: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "tokens"
-    path.write_text(LINE)
-    tokens = TokenFile(path)
-    if harm == "empty":
-        path.write_text("")
-    else:
-        os.unlink(path)
-    with caplog.at_level(logging.ERROR):
-        for _ in range(3):
-            assert tokens.caller_of(f"Bearer {SECRET}") is not None
-    assert len(caplog.records) == 1
 
 
 def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() -> None:

@@ -53,25 +53,6 @@ def test_what_a_file_says_and_what_is_sent_mean_the_same(tmp_path: Path) -> None
     assert transits == [[2, 2, 1]] * 2  # each visit counts once, in however many batches it came
 
 
-def test_what_the_sender_left_out_is_counted_with_the_rest() -> None:
-    message = pb.ImportBrowseRecordsRequest(
-        batch_id="1", records=[record(ROWS[0])], left_out={"bot": 3, "": 9}
-    )
-    assert staged(message, Visits(), host_of, False).counts == {"": 1, "bot": 3}
-
-
-def test_a_record_without_time_is_a_bad_line() -> None:
-    message = pb.ImportBrowseRecordsRequest(
-        batch_id="1", records=[pb.BrowseRecord(client_id="c", url="http://a.org/")]
-    )
-    assert staged(message, Visits(), host_of, False).counts == {"bad_line": 1}
-
-
-def test_an_empty_batch_is_fine() -> None:
-    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), Visits(), host_of, False)
-    assert (event.days, event.counts) == ({}, {})
-
-
 @pytest.mark.parametrize(
     ("message", "field"),
     [

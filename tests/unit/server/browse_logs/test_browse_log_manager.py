@@ -81,13 +81,6 @@ async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_day
     assert await server.take(batch("two days later", 2)) == []
 
 
-async def test_nothing_is_mined_if_no_policy_reads_logs(server: Server) -> None:
-    actor = await server.create(PolicyChoice("breadth_first"))
-    assert await server.take(batch("1", 0)) == []
-    assert await server.browse_logs.mine(actor, SITE, MiningSettings()) is None
-    assert SITE not in actor.model.sites
-
-
 async def test_policies_say_how_logs_are_mined_and_what_was_learned_before_goes_in(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0), batch("2", 1))
@@ -123,32 +116,6 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     assert await server.browse_logs.days(actor) == {}
     assert b"linkscore_browse_days_deleted_total 2.0" in generate_latest(server.app.metrics.registry)
     assert actor.model.sites[SITE].model.browse is not None
-
-
-async def test_after_a_restart_batches_and_what_was_mined_are_there(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    actor = await server.create(READS_LOGS)
-    await server.take(batch("1", 0))
-    mined = actor.model.sites[SITE].model.browse
-    assert mined is not None
-    again = Server(server.store, monkeypatch)
-    await again.app.registry.recover()
-    model = (await again.app.registry.open("c")).model
-    assert plain(model.sites[SITE].model.browse) == plain(mined)
-    assert model.ledger.to_state() == actor.model.ledger.to_state()
-    assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0)) is None
-    await again.browse_logs.close()
-    await again.app.registry.close()
-
-
-async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
-    await server.create(READS_LOGS)
-    await server.take(batch("1", 0))
-    await server.app.registry.erase("c")
-    await server.app.registry.drop("c")
-    actor = await server.create(READS_LOGS)
-    assert await server.browse_logs.spans(actor) == {}
 
 
 async def test_records_are_counted_by_outcome_and_unknown_reasons_as_other(server: Server) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_cli.logs import RULES
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file, rule_sql
 from support.browse_logs.visit_logs import as_json, row, visits_of
@@ -59,10 +58,6 @@ def test_pages_of_people_are_kept(tmp_path: Path) -> None:
 def test_only_the_hosts_asked_for_are_kept(tmp_path: Path) -> None:
     rows = [{"url": "http://A.org/x"}, {"url": "http://b.org/a.org/"}, {"url": "http://a.org:8080/x"}]
     assert outcomes(rows, tmp_path / "a.jsonl", hosts=["a.org"]) == {"": 1, "host": 2}
-
-
-def test_every_rule_but_repeats_and_hosts_is_tried_here() -> None:
-    assert set(RULES) == set(LEFT_OUT) | {"repeat", "host"}
 
 
 def test_a_rule_for_bots_that_is_no_regular_expression_is_refused() -> None:

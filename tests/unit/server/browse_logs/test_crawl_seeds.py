@@ -100,35 +100,3 @@ async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> No
         "http://new.org/": ["first visited on 2024-10-24"],
         "http://gone.org/": ["not visited after 2024-10-13"],
     }
-
-
-async def test_all_who_ask_get_one_mining_and_a_log_that_changed_another(server: Server) -> None:
-    await server.take(batch("1", "a.org", range(30)))
-    first, second = await asyncio.gather(server.seeds(), server.seeds())
-    assert (first, server.minings) == (second, 1)
-    assert await server.seeds() == first
-    assert server.minings == 1
-    await server.seeds(min_daily_clicks=2.0)
-    assert server.minings == 2
-    await server.take(batch("2", "b.org", range(30)))
-    assert (await server.seeds()).seeds[0].reason.startswith("visitors went from it to 58 news pages")
-    assert server.minings == 3
-
-
-async def test_a_caller_who_gave_up_leaves_the_mining_to_the_next(server: Server) -> None:
-    await server.take(batch("1", "a.org", range(30)))
-    asked = asyncio.create_task(server.seeds())
-    while not server.minings:
-        await asyncio.sleep(0)
-    asked.cancel()
-    assert (await server.seeds()).seeds
-    assert server.minings == 1
-
-
-async def test_a_mining_that_failed_is_tried_again(server: Server) -> None:
-    await server.take(batch("1", "a.org", range(30)))
-    server.broken = True
-    with pytest.raises(OSError, match="the disk is gone"):
-        await server.seeds()
-    server.broken = False
-    assert (await server.seeds()).seeds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from pathlib import Path
 
@@ -37,13 +36,6 @@ def counted(
     with workspace(threads=1) as con:
         load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT, foreign=True)
         return counts_of(con, "visits", VisitQuery(site, first_day, n_days, most))
-
-
-def test_a_client_is_the_first_64_bits_of_a_salted_hash(tmp_path: Path) -> None:
-    ((*_, client),) = table([row(5, "10.0.0.1", "/")], tmp_path / "a.jsonl")
-    assert client == int(hashlib.sha256((SALT.hex() + "10.0.0.1").encode()).hexdigest()[:16], 16)
-    ((*_, other),) = table([row(5, "10.0.0.1", "/")], tmp_path / "a.jsonl", salt=b"t" * 32)
-    assert other != client
 
 
 def test_the_order_of_a_log_does_not_matter(tmp_path: Path) -> None:

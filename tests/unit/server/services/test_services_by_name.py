@@ -1,7 +1,5 @@
 """Services are added by name: a method that is registered costs each call, see `services.contract.ByName`."""
 
-from typing import Any
-
 import grpc
 import pytest
 
@@ -11,18 +9,6 @@ from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 
 IN_MEMORY = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
-
-
-async def test_a_server_registers_no_method(monkeypatch: Any) -> None:
-    registered: list[str] = []
-    monkeypatch.setattr(
-        "grpc.aio._server.Server.add_registered_method_handlers",
-        lambda server, service, handlers: registered.append(service),
-    )
-    app = Application(IN_MEMORY)
-    await app.start()
-    await app.stop()
-    assert registered == []
 
 
 async def test_calls_about_browse_logs_say_what_to_install_where_there_is_no_duckdb(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
@@ -20,7 +18,6 @@ from linkscore_server.services.errors import (
     NotAllowed,
     NotServing,
     Overloaded,
-    begin_request,
     status_of,
 )
 
@@ -72,31 +69,6 @@ def test_every_error_of_linkscore_is_in_the_table() -> None:
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.LinkscoreError)]
     missing = [k.__name__ for k in kinds if not issubclass(k, known)]
     assert missing == ["LinkscoreError", "AlreadyExists"]
-
-
-def test_an_unexpected_error_tells_a_request_id_and_the_log_has_the_rest(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    name = begin_request("")
-    with caplog.at_level(logging.ERROR):
-        status = status_of(KeyError("secret detail"))
-    assert "secret" not in status.message
-    assert status.message.split()[-1] == name
-    (record,) = caplog.records
-    assert name in record.getMessage()
-    assert record.exc_info[1].args == ("secret detail",)
-
-
-def test_bad_fields_are_listed_with_path_rule_and_reason() -> None:
-    problems = [
-        errors.FieldProblem("pages[3].url", "must be absolute", "RELATIVE_URL"),
-        errors.FieldProblem("b", "r"),
-    ]
-    bad = detail(status_of(errors.InvalidInput(problems)), error_details_pb2.BadRequest)
-    assert [(v.field, v.description, v.reason) for v in bad.field_violations] == [
-        ("pages[3].url", "must be absolute", "RELATIVE_URL"),
-        ("b", "r", "INVALID_VALUE"),
-    ]
 
 
 def test_an_error_never_outgrows_the_trailers() -> None:
