@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,6 @@ class Connection:
         if not self.crawl_option:
             raise click.UsageError("Missing option '--crawl' (or LINKSCORE_CRAWL).")
         return self.crawl_option
-
-    def at(self, target: str) -> Connection:
-        """Return another server on this machine, without TLS and token."""
-        return replace(self, target=target, token=None, tls_ca=None)
 
     @contextmanager
     def client(self, *, timeout_s: float = 10.0) -> Iterator[Client]:

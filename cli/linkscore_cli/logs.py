@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -18,7 +15,6 @@ from rich.table import Table
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.errors import needing
 from linkscore_cli.files import lines_of, reading, text_of
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
@@ -39,33 +35,6 @@ def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
 
 
-def online_or_folder(command: _Command) -> _Command:
-    """Give a command the options of a server, or `--data-dir`, which serves a folder while it runs."""
-
-    @wraps(command)
-    def connected(*, data_dir: Path | None, connection: Connection, **rest: Any) -> None:
-        with _serving(connection, data_dir) as reached:
-            command(connection=reached, **rest)
-
-    option = click.option("--data-dir", type=_FOLDER, help="Data folder of a server that is not running.")
-    return option(online(connected))
-
-
-@contextmanager
-def _serving(connection: Connection, data_dir: Path | None) -> Iterator[Connection]:
-    if data_dir is None:
-        yield connection
-        return
-    with needing("server"):
-        from linkscore_scoring.errors import LinkscoreError
-        from linkscore_server.app import private_server
-    try:
-        with private_server(data_dir) as address:
-            yield connection.at(address)
-    except (LinkscoreError, OSError) as exc:
-        raise click.ClickException(str(exc)) from exc
-
-
 @logs.command()
 @click.argument("sites", metavar="[SITE]...", nargs=-1)
 @click.option(
@@ -79,7 +48,7 @@ def _serving(connection: Connection, data_dir: Path | None) -> Iterator[Connecti
     "--threshold", type=click.FloatRange(0), default=0.0, help="Threshold of news, instead of a fitted one."
 )
 @json_option
-@online_or_folder
+@online
 def mine(
     sites: tuple[str, ...],
     window: int,
@@ -114,7 +83,7 @@ def mine(
 
 @logs.command()
 @json_option
-@online_or_folder
+@online
 def stats(as_json: bool, connection: Connection) -> None:
     """Say what a crawl holds of browse logs."""
     console, crawl = Console(), connection.crawl

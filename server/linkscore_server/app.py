@@ -13,8 +13,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +30,6 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server import tasks
 from linkscore_server.addresses import bound, check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
@@ -98,9 +97,6 @@ _HANDSHAKE_MS = 20_000
 
 _FLUSH_S = 0.05
 """Time for answers to go out before connections are closed. Chosen, not measured."""
-
-_START_S = 600.0
-"""Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
 
 
 class Application:
@@ -397,27 +393,6 @@ def _take_again(app: Application, again: Callable[[], Settings]) -> None:
         _log.info("settings read again")
 
 
-@contextmanager
-def private_server(data_dir: Path) -> Iterator[str]:
-    """Serve a data folder, which no other server may have open; gives the address.
-
-    On leaving, minings that became due are waited for.
-    """
-    loop = asyncio.new_event_loop()
-    thread = tasks.thread(loop.run_forever, "linkscore-private")
-    thread.start()
-    try:
-        app = asyncio.run_coroutine_threadsafe(_started(data_dir), loop).result(_START_S)
-        try:
-            yield app.address
-        finally:
-            asyncio.run_coroutine_threadsafe(_stop(app), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
 def unprotected(settings: Settings) -> list[str]:
     """Return what a server lacks that other machines can reach: TLS, a token file or client certificates."""
     host = settings.listen.rpartition(":")[0].strip("[]")
@@ -464,15 +439,3 @@ def _connections() -> int:
     """Return how many connections may be open: the other half of the descriptors is for logs and the rest."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)
-
-
-async def _started(data_dir: Path) -> Application:
-    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(data_dir)))
-    await app.start()
-    return app
-
-
-async def _stop(app: Application) -> None:
-    if app.browse_logs is not None:
-        await app.browse_logs.idle()
-    await app.stop()

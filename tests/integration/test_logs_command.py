@@ -135,16 +135,6 @@ def test_seeds_of_all_sites_are_printed_or_why_there_are_none(
     assert '"policy": "news_prefix"' in seeds(*there, "--json").output
 
 
-def test_a_data_folder_does_instead_of_a_server(log: Path, tmp_path: Path) -> None:
-    folder = str(tmp_path / "server" / "data")
-    with serving(tmp_path / "server") as server:
-        create(server.target, "own")
-        busy = run("import", str(log), "--crawl", "own", "--data-dir", folder)
-    assert (busy.exit_code, "in use by another linkscore server" in busy.output) == (1, True)
-    assert run("import", str(log), "--crawl", "own", "--data-dir", folder).exit_code == 0
-    assert row_of(run("stats", "--crawl", "own", "--data-dir", folder).output, "a.org") == f"{VISITS}"
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

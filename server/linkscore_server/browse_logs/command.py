@@ -21,9 +21,9 @@ from rich.text import Text
 from linkscore import Client
 from linkscore.errors import NotFound
 from linkscore.v1 import policy_pb2
-from linkscore_cli.connection import Connection
+from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import in_options
-from linkscore_cli.logs import RULES, online_or_folder
+from linkscore_cli.logs import RULES
 from linkscore_cli.output import json_option, print_json
 from linkscore_cli.policies import PolicyType
 
@@ -61,7 +61,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Policy of a crawl made by --create, one that reads logs: news_prefix.",
 )
 @json_option
-@online_or_folder
+@online
 def import_logs(
     files: tuple[Path, ...],
     format_: str | None,

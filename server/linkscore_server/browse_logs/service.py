@@ -300,10 +300,6 @@ class BrowseLogs:
         """Begin maintenance."""
         self.manager.start()
 
-    async def idle(self) -> None:
-        """Wait for minings."""
-        await self.manager.idle()
-
     async def close(self) -> None:
         """Finish batches, and stop."""
         await self.manager.close()
