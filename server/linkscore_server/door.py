@@ -334,7 +334,12 @@ class Door(grpc.aio.ServerInterceptor):
             with self._in_flight():
                 response = await self._answered(call)
             raw = call.handler.response_serializer(response)
-            self._count_until_sent(call, len(raw))
+            # Counted until its task ends: when gRPC has sent it. One of a call that changed something is sent
+            # whatever its crawl has.
+            task = asyncio.current_task()
+            assert task is not None
+            self._in_work.take(call.crawl, len(raw), is_owed=RPCS[call.method].role > Role.READ)
+            task.add_done_callback(partial(self._in_work.give_back, call.crawl, len(raw)))
             call.code = grpc.StatusCode.OK
             return raw
         except Exception as exc:
@@ -350,14 +355,6 @@ class Door(grpc.aio.ServerInterceptor):
         del raw
         with self._in_work.held(call.crawl, size):
             return await call.handler.unary_unary(request, call.context)
-
-    def _count_until_sent(self, call: _Call, size: int) -> None:
-        """Count an answer until its task ends: when gRPC has sent it. One of a call that changed something is
-        sent whatever its crawl has."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._in_work.take(call.crawl, size, is_owed=RPCS[call.method].role > Role.READ)
-        task.add_done_callback(partial(self._in_work.give_back, call.crawl, size))
 
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""
@@ -405,7 +402,12 @@ class Door(grpc.aio.ServerInterceptor):
             raise Leaving
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
-        _check_role(call.who, call.method)
+        rpc = RPCS.get(call.method)
+        if rpc is None:
+            raise NotAllowed(f"{call.method}: no role may call it")
+        if call.who.role < rpc.role:
+            need, has = rpc.role.name.lower(), call.who.role.name.lower()
+            raise NotAllowed(f"{call.method} needs role {need}, {call.who.name} has {has}")
         set_caller(call.who)
 
     @contextmanager
@@ -472,13 +474,3 @@ def _parsed(call: _Call, raw: bytes) -> Any:
     if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):
         raise InvalidInput(wrong)
     return request
-
-
-def _check_role(who: Caller, method: str) -> None:
-    """Refuse a call that the role of its caller does not include."""
-    rpc = RPCS.get(method)
-    if rpc is None:
-        raise NotAllowed(f"{method}: no role may call it")
-    if who.role < rpc.role:
-        need = rpc.role.name.lower()
-        raise NotAllowed(f"{method} needs role {need}, {who.name} has {who.role.name.lower()}")

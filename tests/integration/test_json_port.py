@@ -201,6 +201,15 @@ def test_a_body_in_chunks_of_a_byte_is_refused_and_others_are_answered(process: 
         assert hostile.recv(100).startswith(b"HTTP/1.1 411 ")
 
 
+def test_a_head_that_does_not_end_is_cut_off_and_others_are_answered(process: ServerProcess) -> None:
+    with socket.create_connection(("127.0.0.1", port_of(process)), timeout=PATIENCE_S) as hostile:
+        hostile.sendall(b"POST / HTTP/1.1\r\n")
+        with pytest.raises(ConnectionError):  # noqa: PT012 - which of many is not known
+            for _ in range(10_000):
+                hostile.sendall(b"a: b\r\n" * 1_000)
+        assert post(process, "CrawlService/ListCrawls", b"{}").status == 200
+
+
 @pytest.mark.parametrize(
     ("request_", "told"),
     [

@@ -78,12 +78,6 @@ async def test_a_policy_of_one_call_tells_its_own_types(client: AsyncClient) -> 
     assert got.results[0].links.url_types
 
 
-async def test_a_page_sent_twice_has_neither(client: AsyncClient) -> None:
-    await client.ingest_pages(crawl="c", pages=[sent(1)])
-    got = await client.ingest_pages(crawl="c", pages=[sent(1)])
-    assert (got.results[0].page_type, got.results[0].thread_id) == (0, "")
-
-
 async def test_the_plan_begins_with_what_the_policy_wants(client: AsyncClient) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     plan = await client.suggest_fetches(crawl="c", site=HOST)
@@ -91,11 +85,6 @@ async def test_the_plan_begins_with_what_the_policy_wants(client: AsyncClient) -
     assert len(plan) > 1
     got = await client.ingest_pages(crawl="c", pages=[sent(2)])
     assert [entry.url for entry in got.results[0].suggestions] == [f"{ROOT}/wanted"]
-
-
-async def test_a_site_says_what_its_policy_goes_by(client: AsyncClient) -> None:
-    await client.ingest_pages(crawl="c", pages=[sent(0)])
-    assert (await client.get_site(crawl="c", site=HOST)).policy_state == "goes by 2 expressions"
 
 
 @pytest.mark.parametrize("site", [HOST, f"crawls/c/sites/{HOST}", url_of(3), f"{ROOT}/new?x=1#y"])
@@ -180,16 +169,6 @@ async def test_the_console_says_why_there_are_no_files(
     assert code != 0
     assert list(tmp_path.iterdir()) == []
     assert word in text
-
-
-async def test_a_folder_that_cannot_be_written_is_named(
-    client: AsyncClient, address: str, tmp_path: Path
-) -> None:
-    await client.ingest_pages(crawl="c", pages=[sent(0)])
-    (tmp_path / "file").write_text("")
-    code, text = await said("export rules", HOST, address, "--out", tmp_path / "file" / "inner")
-    assert code == 1
-    assert "cannot write" in text
 
 
 async def test_the_console_prints_seeds(client: AsyncClient, address: str) -> None:

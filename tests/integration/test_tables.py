@@ -105,13 +105,6 @@ def test_columns_are_those_that_are_said(exported: tuple[Path, Any]) -> None:
         assert {row[0]: row[1] for row in found} == columns
 
 
-def test_each_fetch_but_the_starts_is_of_a_link_of_its_source(exported: tuple[Path, Any]) -> None:
-    folder, _ = exported
-    query = """SELECT f.requested FROM 'tables/fetches.parquet' f ANTI JOIN 'tables/links.parquet' l
-        ON l.page = f.source_page AND l.target = f.page WHERE NOT is_repeat"""
-    assert sorted(asked(folder, query)) == [(f"{SITE}/",), (f"{SITE}/nowhere",)]
-
-
 @pytest.mark.parametrize("number", range(5))
 def test_the_queries_of_the_guide_run(exported: tuple[Path, Any], number: int) -> None:
     """Those of docs/guides/tables.md."""

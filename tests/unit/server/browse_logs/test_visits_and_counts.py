@@ -100,13 +100,6 @@ def test_counts_are_those_worked_by_hand(tmp_path: Path) -> None:
     assert counts.referrals().tolist() == [2, 0, 1]
 
 
-def test_a_window_leaves_out_other_days(tmp_path: Path) -> None:
-    counts = counted(ROWS, tmp_path / "a.jsonl", first_day=DAY + 1, n_days=1)
-    assert counts.urls == [ROOT, TAGS, X]
-    assert counts.clicks.tolist() == [1, 1]
-    assert counts.visits().tolist() == [0, 1, 1]
-
-
 def test_a_client_with_absurd_rates_does_not_count_on_that_day_only(tmp_path: Path) -> None:
     rows = [row(n, "scraper", f"/{n}") for n in range(6)] + [row(86_400, "scraper", "/0"), row(0, "c", "/0")]
     assert counted(rows, tmp_path / "a.jsonl", most=6).clicks.sum() == 8
