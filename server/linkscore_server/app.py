@@ -321,12 +321,12 @@ class Application:
                 self.registry, logs.seeds.suggest if logs is not None else None
             ),
             "InspectionService": InspectionService(self.registry),
-            "BrowseLogService": logs.service if logs else WithoutBrowseLogs(),
+            "BrowseLogService": logs.service if logs else WithoutBrowseLogs(in_database=s.is_in_database),
         }
 
     def _browse_logs(self, clock: Callable[[], float]) -> BrowseLogs | None:
-        """Return what takes in browse logs, None without DuckDB."""
-        if find_spec("duckdb") is None:
+        """Return what takes in browse logs; None without DuckDB, and without a folder to keep them in."""
+        if self.settings.is_in_database or find_spec("duckdb") is None:
             return None
         from linkscore_server.browse_logs.service import BrowseLogs
 

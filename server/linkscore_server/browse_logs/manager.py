@@ -139,13 +139,13 @@ class BrowseLogManager:
         self._mine_again: set[str] = set()
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
-        self._in_memory: dict[str, Visits] = defaultdict(Visits)
+        self._passing: dict[str, Visits] = defaultdict(Visits)
 
     def visits(self, shard: str) -> Visits:
         """Return what keeps the visits of a shard that exists."""
         folder = self._registry.folder.beside(shard, FOLDER)
         if folder is None:
-            return self._in_memory[shard]
+            return self._passing[shard]
         return visits_in(folder, memory_mb=self._settings.browse_memory_mb)
 
     def start(self) -> None:
@@ -312,7 +312,7 @@ class BrowseLogManager:
         if actor.model.ledger.batches:
             self.mine_later(actor)
         else:
-            self._in_memory.pop(actor.key, None)  # of a crawl of that name before
+            self._passing.pop(actor.key, None)  # of a crawl of that name before
 
     async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)

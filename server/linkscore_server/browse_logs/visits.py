@@ -15,14 +15,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,13 +89,14 @@ class Visits:
     """The visits of one crawl; all calls block, and one runs at a time.
 
     There may be several of one client, page and day, from several batches; readers take the first. The file
-    is made with the first batch, in a folder that is made too; without a path visits are in memory.
+    is made with the first batch, in a folder that is made too; without a path it is a passing one.
     """
 
     def __init__(self, path: Path | None = None, *, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
-        self._path = path
-        self._memory_mb = memory_mb
-        self._memory: duckdb.DuckDBPyConnection | None = None
+        if path is None:
+            path = Path(mkdtemp(prefix="linkscore-browse-")) / "visits.duckdb"
+            weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+        self._path, self._memory_mb = path, memory_mb
 
     def stage(
         self,
@@ -150,7 +153,7 @@ class Visits:
             return {}
         with self._opened() as con:
             found = con.execute(f"SELECT day, count(*) FROM {_SHOWN} GROUP BY day ORDER BY day").fetchall()
-        size = self._path.stat().st_size if self._path else 8 * 7 * sum(n for _, n in found)
+        size = self._path.stat().st_size
         return {day: size * n // sum(count for _, count in found) for day, n in found}
 
     def spans(self) -> dict[str, SiteSpan]:
@@ -188,22 +191,19 @@ class Visits:
             if not expired:
                 return []
             con.execute(f"DELETE FROM visit WHERE day IN ({', '.join(str(day) for (day,) in expired)})")
-            if self._path is not None:
-                fresh = self._path.with_suffix(".new")
-                fresh.unlink(missing_ok=True)
-                con.execute(f"ATTACH {text(str(fresh))} AS fresh")
-                con.execute(f"COPY FROM DATABASE {column(self._path.stem)} TO fresh")
-                con.execute("DETACH fresh")
-        if self._path is not None:
-            fresh.chmod(PRIVATE)
-            fresh.replace(self._path)
-            with suppress(FileNotFoundError):
-                self._path.with_suffix(f"{self._path.suffix}.wal").unlink()
+            fresh = self._path.with_suffix(".new")
+            fresh.unlink(missing_ok=True)
+            con.execute(f"ATTACH {text(str(fresh))} AS fresh")
+            con.execute(f"COPY FROM DATABASE {column(self._path.stem)} TO fresh")
+            con.execute("DETACH fresh")
+        fresh.chmod(PRIVATE)
+        fresh.replace(self._path)
+        self._path.with_suffix(f"{self._path.suffix}.wal").unlink(missing_ok=True)
         return [day for (day,) in expired]
 
     @property
     def _exists(self) -> bool:
-        return self._memory is not None if self._path is None else self._path.exists()
+        return self._path.exists()
 
     @contextmanager
     def _opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -213,12 +213,6 @@ class Visits:
         """
         import duckdb  # slow to import: only where there are logs
 
-        if self._path is None:
-            self._memory = self._memory or duckdb.connect(config=_config(self._memory_mb, 1, ""))
-            with self._memory.cursor() as con:
-                con.execute(f"{_SESSION}; {_SCHEMA}")
-                yield con
-            return
         ensure_folder(self._path.parent)
         try:
             is_new = not self._path.exists()

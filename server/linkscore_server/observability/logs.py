@@ -13,7 +13,7 @@ _TEXT = "%(asctime)s %(levelname)s %(message)s"
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per record: time (UTC), level, logger, message; facts of an audit, a traceback."""
+    """One JSON object per record: time (UTC), level, logger, message, a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""
@@ -24,8 +24,6 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if hasattr(record, "audit"):
-            entry["audit"] = record.audit
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=False)

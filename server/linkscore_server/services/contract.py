@@ -60,12 +60,18 @@ class ByName:
 
 
 class WithoutBrowseLogs:
-    """Answers the calls about browse logs of a server without DuckDB."""
+    """Answers the calls about browse logs of a server that takes none."""
+
+    def __init__(self, *, in_database: bool) -> None:
+        self._why = (
+            "browse logs lie in a folder, and this server has its crawls in a database"
+            if in_database
+            else f"this call needs DuckDB where the server runs: {install_command('logs')}"
+        )
 
     async def ImportBrowseRecords(self, *_: Any) -> Any:
-        """Say what to install."""
-        why = f"this call needs DuckDB where the server runs: {install_command('logs')}"
-        raise Forwarded(status_pb2.Status(code=code_pb2.UNIMPLEMENTED, message=why))
+        """Say why."""
+        raise Forwarded(status_pb2.Status(code=code_pb2.UNIMPLEMENTED, message=self._why))
 
     MineSite = GetBrowseStats = ImportBrowseRecords
 

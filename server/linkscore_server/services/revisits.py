@@ -198,7 +198,7 @@ async def _take_notices(
     answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
     known = await _read(actor.model, request.urls, answer.statuses)
     events: list[tuple[ChangesNotified, list[int]]] = []
-    for site, rows in _parts(known):
+    for site, rows in known.items():
         said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
         new = []
         for row, outcome in zip(rows, said, strict=True):
@@ -226,14 +226,6 @@ async def _read(model: CrawlModel, urls: Sequence[str], statuses: Sequence[pb.No
         else:
             known.setdefault(model.site_of(key), {})[row] = key
     return known
-
-
-def _parts(known: _Known) -> Iterator[tuple[str, dict[int, str]]]:
-    """Yield URLs of one site, so many together."""
-    for site, rows in known.items():
-        items = list(rows.items())
-        for at in range(0, len(items), _TOGETHER):
-            yield site, dict(items[at : at + _TOGETHER])
 
 
 def _news(model: CrawlModel, site: str, urls: Sequence[str], change_s: float) -> list[int]:
