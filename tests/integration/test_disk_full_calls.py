@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
@@ -72,6 +73,9 @@ BROUGHT: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
     ),
     "UpdateCrawl": lambda s: s.crawls.UpdateCrawl(
         crawl_pb.UpdateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL, observe_only=True))
+    ),
+    "ImportBrowseRecords": lambda s: s.browse.ImportBrowseRecords(
+        browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id="1")
     ),
     "LearnSite": lambda s: s.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}")),
 }

@@ -121,17 +121,6 @@ async def test_a_call_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
         assert await channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")(RAW) == RAW
 
 
-async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.door._TURN_AWAY_S", 0.0)
-    calls, context = door(), Context()
-    await calls.turn_away()
-    handler = await intercepted(calls, unary(never))
-    with pytest.raises(grpc.aio.AbortError):
-        await handler.stream_unary(Sent(RAW), context)
-    assert context.code == grpc.StatusCode.UNAVAILABLE
-    assert int(dict(context.trailers)["grpc-retry-pushback-ms"]) > 0
-
-
 @pytest.mark.parametrize("sent", [Sent(b"\xff\xff\xff"), Sent()], ids=["garbage", "nothing"])
 async def test_bytes_that_are_no_request_are_invalid_with_one_line_in_the_log(
     sent: Sent, caplog: pytest.LogCaptureFixture
@@ -175,26 +164,6 @@ async def test_without_memory_requests_on_their_way_are_refused_those_begun_firs
     assert "memory_mb" in str(contexts[0].details)
     for call in calls[1:]:
         call.cancel()
-
-
-async def test_messages_that_may_be_large_are_read_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.door._YOUNG_S", 1e6)
-    handler = await intercepted(door(), unary(echo))
-
-    def called(sent: Sent, sender: str) -> asyncio.Task[bytes]:
-        context = Context()
-        monkeypatch.setattr(context, "peer", lambda: sender)
-        return asyncio.create_task(handler.stream_unary(sent, context))
-
-    assert await called(Sent(RAW), "known") == RAW
-    silent = [called(Silent(), f"silent {n}") for n in range(2)]
-    await asyncio.sleep(0)
-    new = called(Sent(RAW), "new")
-    assert await called(Sent(RAW), "known") == RAW, "its last message was small"
-    assert not new.done()
-    silent[0].cancel()
-    assert await new == RAW
-    silent[1].cancel()
 
 
 async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(

@@ -13,9 +13,9 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.state import State, plain
+from linkscore_scoring.state import State
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.manager import BrowseLogManager, mine
+from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
@@ -79,15 +79,6 @@ async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_day
     assert await server.take(batch("one day later", 1)) == []
     assert await server.take(batch("two days later", 2)) == [(-57, 60)]
     assert await server.take(batch("two days later", 2)) == []
-
-
-async def test_policies_say_how_logs_are_mined_and_what_was_learned_before_goes_in(server: Server) -> None:
-    await server.create(READS_LOGS)
-    await server.take(batch("1", 0), batch("2", 1))
-    ((counts, settings, before),) = server.jobs
-    assert (settings.news.min_pages, before) == (7, None)
-    await server.take(batch("3", 4))
-    assert plain(server.jobs[-1][2]) == mine(counts, settings, None)
 
 
 async def test_a_mining_that_fails_is_counted_and_tried_again(

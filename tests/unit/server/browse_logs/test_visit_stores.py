@@ -57,21 +57,6 @@ def store(request: pytest.FixtureRequest, path: Path) -> Visits:
     return Visits(None if request.param == "memory" else path)
 
 
-def test_readers_see_a_batch_once_it_is_shown(store: Visits) -> None:
-    assert stage(store, "1", A, B, C) == {DAY: 2, DAY + 1: 1}
-    assert clicks(store) == {}
-    store.show("1")
-    assert clicks(store) == {(A[0], 0): 1, (B[0], 0): 1, (B[0], 1): 1}
-    store.show("1")
-    assert list(store.days()) == [DAY, DAY + 1]
-
-
-def test_a_batch_that_is_sent_again_before_it_was_shown_is_there_once(store: Visits) -> None:
-    stage(store, "1", A, B)
-    add(store, "1", A, B)
-    assert store.spans()[SITE].visits == 2
-
-
 def test_a_visit_in_two_batches_counts_once_with_its_first_referrer(store: Visits) -> None:
     add(store, "1", B)
     add(store, "2", (B[0], f"http://{SITE}/early", DAY, 19, "1"))
@@ -92,17 +77,6 @@ def test_a_referrer_of_another_site_is_there_for_all_sites_and_outside_for_one(s
     assert list(store.spans()) == [SITE]
 
 
-@pytest.mark.parametrize(("imported", "seen"), [(["1"], True), ([], False)])
-def test_after_a_crash_a_stored_batch_is_shown_if_the_log_has_it(
-    store: Visits, imported: list[str], seen: bool
-) -> None:
-    stage(store, "1", A)
-    store.recover(imported)
-    assert bool(clicks(store)) == seen
-    store.recover(["1"])
-    assert bool(clicks(store)) == seen
-
-
 def test_days_expire_by_the_arrival_of_their_last_visits(store: Visits) -> None:
     add(store, "1", A, C)
     assert store.expire(0.0) == []
@@ -117,13 +91,6 @@ def test_nothing_of_a_deleted_day_stays_on_the_disk(path: Path) -> None:
     add(store, "1", (secret, "", DAY, 1, "1"))
     store.expire(FOREVER)
     assert not any(secret.encode() in file.read_bytes() for file in path.parent.iterdir())
-
-
-def test_a_crawl_without_a_log_has_no_file(path: Path) -> None:
-    store = Visits(path)
-    store.recover([])
-    assert (store.spans(), store.days(), store.problems(), store.expire(FOREVER)) == ({}, {}, [], [])
-    assert not path.parent.exists()
 
 
 def test_the_file_is_its_owners_and_nothing_is_written_elsewhere(
