@@ -31,7 +31,6 @@ FAILURES = [
     ("check-config --config {binary}", "{binary}"),
     ("serve --tls-cert {binary} --tls-key {binary}", NO_KEY),
     ("health --tls-cert {binary} --tls-key {binary}", NO_KEY),
-    ("health --tls-ca {binary}", "{binary}"),
     ("replay {absent}", "{absent}"),
     ("compare {text} {absent}", "{absent}"),
     ("data import {absent}", "{absent}"),
