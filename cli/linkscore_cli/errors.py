@@ -15,7 +15,6 @@ import click
 from linkscore._channel import tls_problem
 from linkscore.errors import LinkscoreError, Unavailable
 from linkscore_cli.extras import missing_extra
-from linkscore_cli.output import safe
 
 # Fields of requests, and of the library, whose option has another name.
 _OPTIONS = {
@@ -48,6 +47,21 @@ def needing(extra: str) -> Iterator[None]:
 
 # What click raises, from 8.2 on, where a group is named without a command: it prints the help.
 _HELP = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
+
+
+# What moves a cursor or changes a terminal or the direction of a text: C0, C1, marks of direction, line ends.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Return a text that strangers may have written as a terminal may have it.
+
+    Examples
+    --------
+    >>> print(safe("http://a.example/\x1b[2J"))
+    http://a.example/\\x1b[2J
+    """
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class PlainUsageError(click.UsageError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -16,6 +15,8 @@ import click
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich.text import Text
+
+from linkscore_cli.errors import safe
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 """For commands that ask a server; they hand what they were answered to `print_json`."""
@@ -78,21 +79,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return None if isinstance(value, float) and value != value else value
-
-
-# What moves a cursor or changes a terminal or the direction of a text: C0, C1, marks of direction, line ends.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-def safe(text: str) -> str:
-    """Return a text that strangers may have written as a terminal may have it.
-
-    Examples
-    --------
-    >>> print(safe("http://a.example/\x1b[2J"))
-    http://a.example/\\x1b[2J
-    """
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str, *, err: bool = False, **style: Any) -> None:

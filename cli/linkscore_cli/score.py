@@ -15,7 +15,8 @@ from linkscore import Row, rows
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.output import json_option, name_of, plain, print_json, safe, say
+from linkscore_cli.errors import safe
+from linkscore_cli.output import json_option, name_of, plain, print_json, say
 from linkscore_cli.policies import PolicyType
 
 # URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).

@@ -256,7 +256,6 @@ class Settings:
         machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
         several = self.workers > 1
         needs = {extra: f"needs the {extra} extra: {install_command(extra)}" for extra in _EXTRAS}
-        lacks = {extra: not _is_importable(*modules) for extra, modules in _EXTRAS.items()}
         traces_to = self.otlp_endpoint
         return [
             (
@@ -296,9 +295,9 @@ class Settings:
                 several and self.is_in_database,
                 "must be 1 over a database: start as many servers, which share it by themselves",
             ),
-            ("json_listen", bool(self.json_listen) and lacks["http"], needs["http"]),
-            ("otlp_endpoint", bool(traces_to) and lacks["tracing"], needs["tracing"]),
-            ("data_dir", self.is_in_database and lacks["postgres"], needs["postgres"]),
+            ("json_listen", bool(self.json_listen) and _is_missing("http"), needs["http"]),
+            ("otlp_endpoint", bool(traces_to) and _is_missing("tracing"), needs["tracing"]),
+            ("data_dir", self.is_in_database and _is_missing("postgres"), needs["postgres"]),
         ]
 
     def _file_problems(self) -> Iterator[FieldProblem]:
@@ -366,11 +365,11 @@ def _broken(one: Field[Any], value: Any) -> str:
     return f"must be from {may['least']} to {may['most']}, got {value}; {one.default} is the default"
 
 
-def _is_importable(*modules: str) -> bool:
+def _is_missing(extra: str) -> bool:
     try:
-        return all(find_spec(module) for module in modules)
+        return not all(find_spec(module) for module in _EXTRAS[extra])
     except ImportError:
-        return False
+        return True
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:
