@@ -15,13 +15,11 @@ from linkscore_lab.replay.policies import PolicyText
 from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import (
     GREEDY,
-    LABEL,
     ORACLES,
     CrawlScorer,
     CrawlSetup,
     GivenExample,
     GreedyOracle,
-    LabelOracle,
 )
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
@@ -154,8 +152,6 @@ class Experiment:
         return []
 
     def _scorer(self, case: Case, examples: Sequence[int], wanted: Mapping[str, str]) -> CrawlScorer:
-        if case.policy.name == LABEL:
-            return LabelOracle(wanted)
         if case.policy.name == GREEDY:
             return GreedyOracle(self.site, wanted)
         params = dict(case.policy.params)

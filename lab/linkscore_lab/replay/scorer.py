@@ -1,8 +1,7 @@
 """What orders a replay: something that takes fetched pages and feedback and answers with scored links.
 
-Oracles are crawlers that know the answers, bounds to read every other row against: `oracle_label` knows the
-label of every link's target and nothing of what lies behind it, `oracle_greedy` every page's links too. It
-is greedy, so no strict bound: it never gives a fetch away for a later gain.
+`oracle_greedy` is a crawler that knows the answers, a bound to read every other row against: the label of
+every page, and its links too. It is greedy, so no strict bound: it never gives a fetch away for a later gain.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.wanted import Wanted
 
-LABEL, GREEDY = "oracle_label", "oracle_greedy"
-ORACLES = (LABEL, GREEDY)
+GREEDY = "oracle_greedy"
+ORACLES = (GREEDY,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,26 +121,6 @@ def best_first(
         takes[row] = min(n, waiting[row])
         n -= takes[row]
     return values, takes
-
-
-class LabelOracle(CrawlScorer):
-    """Wanted pages (identities) first, each kind first in, first out."""
-
-    def __init__(self, wanted: Collection[str]) -> None:
-        self._wanted = wanted
-
-    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """Score links to wanted pages 1, others 0."""
-        keys = _links(site, visit)
-        ends = [site.number(key) for key in keys]
-        good = [number >= 0 and site.records[number].key in self._wanted for number in ends]
-        return PageScores(keys, list(map(float, good)), ["other", "wanted"], list(map(int, good)))
-
-    def plan(
-        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
-    ) -> tuple[Sequence[float], Sequence[int]]:
-        """Fill all places, wanted pages first."""
-        return best_first([float(bucket == "wanted") for bucket in buckets], waiting, n)
 
 
 class GreedyOracle(CrawlScorer):

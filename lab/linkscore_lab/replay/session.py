@@ -180,7 +180,7 @@ def run(
     archives
         WARC files or WACZ packages read as one site, or one folder of pages with `url_list`.
     policies
-        Each ``NAME`` or ``NAME:param=value,...``; ``oracle_label`` and ``oracle_greedy`` are bounds.
+        Each ``NAME`` or ``NAME:param=value,...``; ``oracle_greedy`` is a bound.
     relevance
         Which pages are wanted: `ByType`, `ByUrl`, `ByStructuredData` or `ByFeedback` of
         `linkscore_lab.datasets.relevance`. None: only `targets` are tasks; without those too, pages with
