@@ -10,7 +10,6 @@ import pytest
 from linkscore_scoring.clustering.class_paths import (
     PathNodes,
     class_values,
-    drop_rarest,
     explained_share,
     fit_class_paths,
     folded,
@@ -20,18 +19,10 @@ from linkscore_scoring.clustering.class_paths import (
     template_numbers,
 )
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
-from linkscore_scoring.features.types import plain_bag
 
 
 def _printed(bag: dict[str, int]) -> dict[str, int]:
     return {readable(path): leaves for path, leaves in bag.items()}
-
-
-def test_plain_bag_adds_up_paths_that_differ_in_classes(page) -> None:
-    assert plain_bag(page("html/p.a/text()", "html/p.b/text()", "html/img")) == {
-        "html/p/text()": 2,
-        "html/img": 1,
-    }
 
 
 def test_page_unique_tokens_are_dropped_and_frequent_ones_stay(page) -> None:
@@ -71,11 +62,6 @@ def test_new_page_is_filtered_like_the_sample(page) -> None:
     assert _printed(fresh) == {"html/body.post/text()": 1}
 
 
-def test_drop_rarest_takes_every_occurrence_and_ends_at_bare_paths() -> None:
-    assert drop_rarest("div a b\np a", {"a": 1, "b": 2}) == "div b\np"
-    assert drop_rarest("div\np", {}) is None
-
-
 def test_numbers_that_explain_layout_are_kept(page) -> None:
     tries = [page("html/body.ns-1/ul/li/a", "html/body.ns-1/h1/text()")] * 6
     tries += [page("html/body.ns-2/p/text()", "html/body.ns-2/h1/text()")] * 6
@@ -113,12 +99,6 @@ def _modifiers(tries: list) -> frozenset[str]:
 def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
     tries = _archive(page, "abc", {0, 1, 2, 3, 4})
     assert _modifiers(tries) == {"paged", "a-paged", "b-paged", "c-paged"}
-
-
-def test_token_that_crosses_two_templates_or_covers_them_stays(page) -> None:
-    assert _modifiers(_archive(page, "ab", {0, 1, 2, 3, 4})) == frozenset()
-    assert _modifiers(_archive(page, "abc", set(range(10)))) == frozenset()
-    assert _modifiers(_archive(page, "abc", {0})) == frozenset()
 
 
 def test_modified_pages_share_the_paths_of_their_template(page) -> None:

@@ -30,18 +30,7 @@ def test_merged_cluster_keeps_the_id_of_the_larger_part() -> None:
     assert ids.carry_over(_old(c0="ab", c1="vwxyz"), list("abvwxyz"), [0] * 7) == {0: 1}
 
 
-def test_small_overlap_is_a_new_cluster() -> None:
-    ids = ClusterIdentities(next_id=1)
-    old = _old(c0="abcdefghij")
-    assert ids.carry_over(old, [*"abcdefghij"], [5, *[-1] * 9]) == {5: 1}
-
-
 def test_ids_of_vanished_clusters_are_never_given_again() -> None:
     ids = ClusterIdentities()
     ids.carry_over({}, ["a", "b"], [0, 1])
     assert ids.carry_over({}, ["c"], [0]) == {0: 2}
-
-
-def test_pages_nobody_knew_do_not_count_for_the_overlap() -> None:
-    ids = ClusterIdentities(next_id=1)
-    assert ids.carry_over({"a": 0}, ["a", *"bcdefghijkl"], [0] * 12) == {0: 0}

@@ -12,7 +12,6 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     FeedbackGiven,
-    LearningFailed,
     LearningRequested,
     ModelActivated,
     PageFetched,
@@ -20,7 +19,6 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearningConfig, run
@@ -59,15 +57,6 @@ def test_links_out_of_scope_are_answered_and_marked(scope: str, expected: list[b
     assert crawl.site_of(url) == ("x.org" if scope == "domain" else "a.x.org")
 
 
-def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
-    crawl = model()
-    crawl.apply(1, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
-    crawl.apply(2, FeedbackGiven("", "h", B, b"", 1.0, 0.0))
-    tables = crawl.sites["h"].served.tables
-    assert tables.pages["label"].tolist() == [1.0]
-    assert tables.page_of == {hash64(C): 0}
-
-
 def test_a_ticket_gives_a_queued_link_the_score_it_had_on_its_page() -> None:
     crawl = model()
     outcome = crawl.apply(1, page(A, B, C))
@@ -102,16 +91,6 @@ def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
     assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc")).cluster_worth
 
 
-def test_a_policy_that_needs_learning_can_be_told_not_to_fall_back() -> None:
-    crawl = model()
-    crawl.apply(1, page(A, B))
-    queries = CrawlQueries(crawl)
-    with pytest.raises(NotLearned, match="SAMPLING"):
-        queries.score_links([B], [B], [b""], [""], choice=PolicyChoice("source_ucc"), require_learned=True)
-    found = queries.score_links([B], [B], [b""], [""], choice=BREADTH, require_learned=True)
-    assert len(found.scores) == 1
-
-
 def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:
     crawl = model()
     crawl.apply(1, page(A, B))
@@ -135,27 +114,6 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
     assert (len(site.memory), len(site.texts), len(site.link_paths)) == (60, 60, 5)
     assert site.memory.evicted > 0
     assert crawl.sites["h"].served.tables.nodes.rows <= 3 * 20 + 2
-
-
-def test_learning_is_due_at_the_sample_size_and_when_asked_for() -> None:
-    crawl = model()
-    crawl.apply(1, page(A, B))
-    assert crawl.take_jobs() == []
-    started = crawl.apply(2, LearningRequested("h"))
-    assert [job.built_from_seq for job in crawl.take_jobs()] == [2] == [started]
-    assert crawl.apply(3, LearningRequested("h")) == 2
-    assert crawl.take_jobs() == []
-    crawl.apply(4, LearningFailed("h", 2))
-    assert crawl.apply(5, LearningRequested("h")) == 5
-    with pytest.raises(NotFound):
-        crawl.apply(6, LearningRequested("unknown"))
-
-
-def test_a_configuration_that_cannot_work_names_every_field() -> None:
-    with pytest.raises(InvalidInput) as caught:
-        CrawlConfig("c", PolicyChoice("harvest", {"curiosity": -1.0}), (PolicyChoice("nothing"),)).check()
-    fields = [problem.field for problem in caught.value.problems]
-    assert fields == ["policy.harvest.curiosity", "extra_policies[0]"]
 
 
 ON_DEMAND = LearningConfig(sample_pages=24, on_demand=True)

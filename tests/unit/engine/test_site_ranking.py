@@ -43,15 +43,6 @@ def test_every_policy_values_sites_and_changes_nothing(name: str) -> None:
     assert (again.urls.tolist(), again.values.tolist()) == (got.urls.tolist(), got.values.tolist())
 
 
-def test_another_policy_may_be_asked() -> None:
-    crawl = model()
-    crawl.apply(1, page("http://good/0", site="good"))
-    report(crawl, "http://good/0", 1.0)
-    got = CrawlQueries(crawl).rank_sites(["new", "good"], [None, None], 2, PolicyChoice("breadth_first"))
-    assert got.values[0] == got.values[1]
-    assert got.urls.tolist() == [1, 1]
-
-
 def test_sites_with_urls_are_never_cut() -> None:
     got = SitesRanked(np.array([0.1, 0.5, 0.3, 0.5]), np.array([2, 0, 0, 1]))
     assert got.order().tolist() == [1, 3, 2, 0]

@@ -54,13 +54,6 @@ def test_seeds_that_only_may_be_one_are_left_out(monkeypatch: pytest.MonkeyPatch
     assert site_rules(ruled(), "h").seeds == ("https://h/", "https://h/l")
 
 
-def test_more_rules_than_there_is_room_for_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_URL_RULES", 1)
-    found = site_rules(ruled(), "h")
-    assert found.rules == (RULES[0],)
-    assert found.state == "goes by 2 expressions; the first 1 of 2 URL rules"
-
-
 def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: CrawlModel) -> None:
     """Of every row of the navigation table that was followed, by the policy's own scores."""
     choice = PolicyChoice("source_ucc")

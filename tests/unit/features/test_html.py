@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits, PageFeatures, plain_bag
 
@@ -65,17 +64,6 @@ def test_long_texts_outside_anchors_are_blocks() -> None:
     assert found.block_hashes[0] == found.block_hashes[1]
     assert found.text_chars == 29 + 5 + 29
     assert found.anchor_chars == 47
-
-
-def test_a_page_that_is_no_html_has_no_features_and_says_so() -> None:
-    found = extract(b"%PDF-1.7 ...", url=URL, content_type="text/html")
-    assert found.notes == ["not_html"]
-    assert found.paths.parents == []
-
-
-def test_a_relative_page_url_is_refused_with_its_field() -> None:
-    with pytest.raises(InvalidPage, match="url: must be an absolute http or https URL, got '/x'"):
-        extract(b"", url="/x")
 
 
 def test_an_image_speaks_for_an_anchor_without_text() -> None:
@@ -250,13 +238,6 @@ def test_a_refresh_is_a_link_and_at_once_a_redirect(
     assert page(f"<noscript>{meta}</noscript><svg>{meta}</svg>").links.urls == []
 
 
-def test_the_first_refresh_counts_and_is_relative_to_the_base() -> None:
-    meta = "<meta http-equiv=refresh content='0;url={}'>"
-    links = page(f"<base href=/b/>{meta.format('n')}{meta.format('/2')}").links
-    assert links.urls == ["http://example.org/b/n"]
-    assert links.link_path_table == ["html/head/meta[]"]
-
-
 def test_a_refresh_to_where_a_link_leads_is_that_link() -> None:
     found = page("<meta http-equiv=refresh content='0;url=/n'>If nothing happens, follow <a href=/n>this</a>")
     assert (found.links.anchors, found.moved_to) == (["this"], "http://example.org/n")
@@ -271,18 +252,6 @@ def test_an_empty_page_has_no_features_and_says_so(body: bytes) -> None:
 def test_angle_brackets_in_names_do_not_derail_the_walk() -> None:
     found = page("<div <p x=1><a<b>q</a<b></div><p>after <a href=x>y</a></p>")
     assert plain_bag(found.paths)["html/body/p/a/text()"] == 1
-
-
-def test_attribute_like_text_in_a_value_is_no_attribute() -> None:
-    links = page("""<a title=' href="evil" class="bad" ' data-href="no" href='good"q'>x</a>""").links
-    assert links.urls == ["http://example.org/dir/good%22q"]
-    assert links.link_path_table == ["html/body/a[]"]
-
-
-def test_leaves_below_the_depth_limit_keep_their_number() -> None:
-    found = page("<div><div><div>one<img><a href=x>two</a></div></div></div>", limits=Limits(depth=3))
-    assert plain_bag(found.paths) == {"html/body/div/text()": 4}
-    assert found.notes == ["depth_cut"]
 
 
 def test_links_above_the_limit_are_cut_and_told() -> None:

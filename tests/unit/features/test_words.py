@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linkscore_scoring.engine.events import PageFetched, decode, encode
-from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.types import PageFeatures, Words
 from linkscore_scoring.features.words import (
     matching_words,
     text_hashes,
@@ -13,7 +13,6 @@ from linkscore_scoring.features.words import (
     word_hash,
     words_of,
 )
-from linkscore_scoring.kernels import PURE
 
 PAGE = b"""<html><head><title>Shadow Selection</title><style>p{}</style></head><body>
 <h1>About <a href="/sets">selection sets</a></h1>
@@ -44,10 +43,6 @@ def test_words_that_browsers_do_not_show_do_not_count() -> None:
     assert (counts(found, "shadow"), counts(found, "drawing")) == ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
 
 
-def test_of_a_word_as_long_as_a_page_only_its_beginning_is_remembered() -> None:
-    assert words_of("x" * 200_000) == words_of("x" * 200_001) == ["x" * 100]
-
-
 def test_words_are_counted_in_title_headings_and_long_texts_outside_anchors() -> None:
     page = read(PAGE)
     assert page.words is not None
@@ -55,11 +50,6 @@ def test_words_are_counted_in_title_headings_and_long_texts_outside_anchors() ->
     assert counts(page, "selection") == [1, 1, 1]
     assert counts(page, "remembers") == [0, 0, 1]
     assert counts(page, "menu") == counts(page, "short") == [0, 0, 0]
-
-
-def test_both_readers_of_pages_find_the_same_words() -> None:
-    pure = Extractor(Limits(), kernels=PURE).extract(PAGE, url="http://a.org/", words=Words.COUNTED)
-    assert pure.words == read(PAGE).words
 
 
 def test_an_event_keeps_hashes_and_no_word() -> None:

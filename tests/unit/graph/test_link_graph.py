@@ -50,16 +50,6 @@ def test_a_failed_page_is_dead_until_it_comes() -> None:
     assert visit(graph, "b").is_first
 
 
-def test_a_redirect_to_a_new_url_keeps_the_number() -> None:
-    graph = LinkGraph()
-    visit(graph, "a", "old")
-    graph[1] = 7.0
-    assert visit(graph, "new", "b", asked="old") == Arrival(1, is_seed=False, is_first=True)
-    assert graph.value_of(hash64("old")) == graph.value_of(hash64("new")) == 7
-    assert visit(graph, "b", "new", "old").node == 2
-    assert graph.out(2) == [1]
-
-
 def test_a_redirect_to_a_known_url_moves_value_and_links() -> None:
     graph = LinkGraph()
     visit(graph, "a", "old", "new")

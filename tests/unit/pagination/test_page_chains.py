@@ -41,14 +41,6 @@ def test_a_permalink_belongs_to_the_thread_it_names_as_canonical():
         assert {found.first_page(p.key) for p in order} == {f"{HOST}/t?id=7"}
 
 
-def test_the_url_without_number_is_the_first_page_rather_than_page_zero():
-    found = chains(
-        page("/q/7?start=10", ("1", "/q/7?start=0"), ("3", "/q/7?start=20")),
-        page("/q/7", ("2", "/q/7?start=10"), ("3", "/q/7?start=20")),
-    )
-    assert found.first_page(key_of("/q/7?start=20")) == f"{HOST}/q/7"
-
-
 def test_page_numbers_of_threads_on_a_board_join_their_threads_not_the_board():
     board = page(
         "/b/1",
@@ -66,14 +58,6 @@ def test_page_numbers_of_threads_on_a_board_join_their_threads_not_the_board():
     assert found.first_page(key_of("/b/1?page=2")) == f"{HOST}/b/1"
     assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/t?id=8"))
     assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/b/1"))
-
-
-def test_pages_that_only_lead_on_and_back_have_the_lowest_number_first():
-    pages = [
-        page(f"/l?page={n}", ("Prev", f"/l?page={n - 1}"), ("Next", f"/l?page={n + 1}")) for n in (4, 2, 3)
-    ]
-    assert chains(*pages[:1]).first_page(key_of("/l?page=5")) == f"{HOST}/l?page=3"
-    assert chains(*pages).first_page(key_of("/l?page=5")) == f"{HOST}/l?page=1"
 
 
 def test_old_pages_are_forgotten_and_no_list_grows_without_bound():

@@ -73,13 +73,6 @@ def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() ->
     assert site.fetch("http://a.org/y") is None
 
 
-def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
-    site = Site()
-    site.report("http://a.org/file.pdf", 1.0)
-    assert site.total() == Tally(fetched=1, silent=1, reported=1, reward=1.0)
-    assert site.history.reported_only() == [hash64("http://a.org/file.pdf")]
-
-
 def test_rewards_count_once_twenty_fetches_have_feedback() -> None:
     site = Site()
     for n in range(19):

@@ -93,17 +93,3 @@ def test_relearning_keeps_the_ids_of_clusters() -> None:
     assert (site.cluster("list-0"), site.cluster("post-0-0")) == before
     assert site.cluster("member-0") not in before
     assert site.model.revision == 2
-
-
-def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:
-    site = Site()
-    url = "http://h/post-0-2"
-    page = page_of("http://h/moved", ["html/body/h1/text()", *["html/body/p/text()"] * 3])
-    event = PageFetched("", "h", "http://h/moved", url, 200, "", b"", 0.0, page)
-    site.crawl.apply(site.crawl.seq + 1, event)
-    site.learned()
-    lists = site.cluster("list-0")
-    [row] = [
-        e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
-    ]
-    assert row.followed == 13.0

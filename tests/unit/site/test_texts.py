@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.site.texts import TextOwners, text_reward
+from linkscore_scoring.site.texts import TextOwners
 
 LIST, ARTICLE, COPY, OTHER = 1, 2, 3, 4
 
@@ -56,14 +56,3 @@ def test_on_the_third_page_text_is_boilerplate_and_belongs_to_nobody() -> None:
     change = texts.see(3, 3, [10], [100])
     assert (change.own_chars, change.lost) == (0, {1: 100})
     assert texts.see(4, 4, [10], [100]).lost == {}
-
-
-def test_the_oldest_blocks_are_forgotten_and_count_as_new_again() -> None:
-    texts = TextOwners(max_blocks=2)
-    texts.see(1, 1, [10, 11, 12], [100] * 3)
-    assert len(texts) == 2
-    assert texts.see(2, 2, [10], [100]).new_chars == 100
-
-
-def test_reward_is_half_at_400_characters_of_own_text_and_never_negative() -> None:
-    assert [text_reward(x) for x in (-5, 0, 400, 1_200)] == [0.0, 0.0, 0.5, 0.75]

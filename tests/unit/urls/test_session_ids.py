@@ -82,13 +82,6 @@ def test_a_likely_name_is_learned_from_one_link_that_comes_again():
     assert ids.strip(f"http://f.org/new?id=1&sid={token(9)}") == "http://f.org/new?id=1"
 
 
-def test_hashes_that_tell_articles_apart_stay_even_under_the_name_of_sessions():
-    ids = SessionIds()
-    for page in range(5):
-        ids.observe(PAGE, [f"http://f.org/story?sid={token(i)}" for i in range(page, page + 9)])
-    assert ids.strip(f"http://f.org/story?sid={token(3)}") == f"http://f.org/story?sid={token(3)}"
-
-
 def test_a_name_that_proves_to_tell_pages_apart_is_taken_back():
     ids = SessionIds()
     for n in range(2):

@@ -53,17 +53,6 @@ def test_groups_are_switched_by_name() -> None:
     assert found(LinkFeatures(GROUPS), url, **more) == set().union(*alone.values())
 
 
-def test_a_link_has_the_same_features_in_any_batch() -> None:
-    urls = [f"http://h/{n}/x?y={n}" for n in range(20)]
-    neighbours = np.arange(80.0).reshape(20, 4)
-    features = LinkFeatures(GROUPS)
-    whole = list(features.of(urls, neighbours=neighbours).each())
-    for n, url in enumerate(urls):
-        [(indices, values)] = features.of([url], neighbours=neighbours[n : n + 1]).each()
-        np.testing.assert_array_equal(indices, whole[n][0])
-        np.testing.assert_array_equal(values, whole[n][1])
-
-
 def test_explanations_find_the_names_of_features() -> None:
     url = "http://h/a/17"
     names = feature_names(url, "more", ["host", "url", "anchor"], DIM)
@@ -94,19 +83,3 @@ def test_relatives_are_bounded_and_survive_a_restart() -> None:
     assert neighbours.label(5) is None
     assert [restored.label(page) for page in (98, 99)] == [True, False]
     assert restored.counts([[1_099]]).tolist() == neighbours.counts([[1_099]]).tolist()
-
-
-def test_the_host_of_a_url_is_its_own_whatever_stands_before_it() -> None:
-    urls = [
-        "http://a.example/x",
-        "http://a.example",
-        "http://a.example.org/x",
-        "http://a.example/",
-        "a/",
-        "",
-        "://b",
-    ]
-    together = LinkFeatures(["host"]).of(urls)
-    for row, url in enumerate(urls):
-        alone = LinkFeatures(["host"]).of([url])
-        assert together.indices[together.rows == row].tolist() == alone.indices.tolist()
