@@ -183,20 +183,6 @@ async def test_a_fault_of_an_adapter_keeps_no_server_away(
     assert connection.counts["errors/CLIENT"] == 2
 
 
-async def test_it_says_where_how_it_goes_and_how_it_went(
-    fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    await connection.greet()
-    connection.count("scored", 3)
-    connection.count("fallback", 2)
-    connection.count("late/scored", 1)
-    await connection.close()
-    said = [record.getMessage() for record in caplog.records]
-    assert said[0] == f"linkscore 9.9 at 127.0.0.1:{fake.port}: crawl c, policy harvest"
-    assert said[-1] == "linkscore: 4 of 5 requests scored"
-
-
 async def test_each_minute_it_says_how_it_goes(
     fake: FakeLinkscore,
     connection: Connection,

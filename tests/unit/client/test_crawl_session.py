@@ -40,20 +40,6 @@ async def test_a_link_found_again_elsewhere_teaches_nothing(session: CrawlSessio
     assert session.frontier.outlook.guess("http://a.org/thread/3") == ("thread", pytest.approx(0.9))
 
 
-async def test_a_place_stays_empty_until_a_page_is_answered(
-    fake: FakeLinkscore, session: CrawlSession
-) -> None:
-    fake.hands_out = 0
-    first = await session.take()
-    assert first is not None  # nothing was under way
-    assert await take(session, 3) == []
-    assert len(fake.ranked) == 1  # nothing is new
-    session.done(first)
-    fake.hands_out = None
-    assert await take(session, 1) == ["thread/2"]
-    assert fake.in_flight[-1] == {}
-
-
 @pytest.mark.parametrize(
     ("status", "said", "unchanged", "error"),
     [

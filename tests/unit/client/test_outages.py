@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from linkscore import outages, page
@@ -70,33 +68,6 @@ def test_a_full_buffer_lets_the_oldest_page_go(monkeypatch: pytest.MonkeyPatch) 
     assert (len(buffer), buffer.dropped) == (2, 2)
     assert buffer.oldest is not None
     assert buffer.oldest.page.url == "http://a.org/2"
-
-
-def filled() -> Frontier:
-    """A bucket that was tried, with few links, and one nobody tried, with many and worth nearly as much."""
-    frontier = Frontier()
-    for n in range(20):
-        frontier.add(f"http://a.org/thread/{n}", [Place("thread", 0.5, 0.5)])
-    for n in range(400):
-        frontier.add(f"http://a.org/tag/{n}", [Place("tag", 0.49, 0.49)])
-    return frontier
-
-
-def kinds(frontier: Frontier, n: int) -> list[str]:
-    taken: list[Any] = [frontier.take() for _ in range(n)]
-    return [item.url.split("/")[3] for item in taken]
-
-
-def test_a_mediocre_bucket_is_not_eaten_whole_while_the_server_is_away() -> None:
-    frontier = filled()
-    for n in range(300):
-        frontier.add(f"http://a.org/user/{n}", [Place("user", 0.4, 0.4)])
-    assert kinds(frontier, 10) == ["thread"] * 10  # the server answers: in the order of values
-    frontier.outlook.away = True
-    went = kinds(frontier, 210)
-    assert went.count("thread") == 10
-    assert went.count("user") > 50
-    assert went[:10].count("thread") > 5
 
 
 def test_a_guessed_link_waits_behind_the_scored_ones_of_its_bucket() -> None:

@@ -71,11 +71,6 @@ def test_what_linkscore_said_nothing_about_goes_out_in_the_order_it_came(store: 
     assert take(store) == "b a c"
 
 
-def test_better_buckets_go_first_and_the_unknown_last(store: CrawlStore) -> None:
-    store.put([link("u", ""), link("n"), link("low", "l", 0.2, 0.2), link("high", "h", 0.9, 0.9)], NOW)
-    assert take(store) == "high low n u"
-
-
 def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlStore) -> None:
     store.put([link("a"), link("b")], NOW)
     assert take(store, each=1, lease_s=30) == "a"
@@ -100,16 +95,6 @@ def test_a_fetched_url_is_done_unless_it_has_a_date(store: CrawlStore) -> None:
         State.LATER: 0,
         State.WAITING: 0,
     }
-
-
-def test_a_queue_has_no_more_under_way_than_is_asked_for(store: CrawlStore) -> None:
-    store.put([link("a"), link("b"), link("c"), link("d")], NOW)
-    assert take(store, each=2) == "a b"
-    assert take(store, NOW + 5, each=2) == ""
-    done = link("a")
-    done.is_known = True
-    store.put([done], NOW)
-    assert take(store, NOW + 5, each=2) == "c"
 
 
 def test_the_queues_with_the_best_urls_give_first(store: CrawlStore) -> None:
@@ -191,22 +176,6 @@ def test_a_crawl_that_has_stopped_gives_nothing_until_it_goes_on(store: CrawlSto
 
 def away(store: CrawlStore) -> None:
     store.answered(question(store, delay=0), None)
-
-
-def test_while_linkscore_is_away_an_untried_bucket_does_not_take_the_rest_of_the_crawl(
-    store: CrawlStore,
-) -> None:
-    """A bucket of many links and a fair value was eaten whole, though others had proved themselves."""
-    links = [link(f"p/p{n}", "proven", 0.5, 0.5) for n in range(200)]
-    store.put([*links, *(link(f"u/u{n}", "untried", 0.51, 0.51) for n in range(200))], NOW)
-    answer(store, question(store, delay=0), untried=(0.1, 0), proven=(0.5, 60))
-    assert len(take(store, each=60, delay=0).split()) == 60
-    store.put([fetched(f"p/p{n}") for n in range(60)], NOW)
-    answer(store, question(store, delay=0), untried=(0.51, 1), proven=(0.5, 1))
-    away(store)
-    names = take(store, each=140, delay=0).split()
-    assert len(names) == 140
-    assert 0 < sum(name.startswith("u") for name in names) < 14
 
 
 def test_new_urls_wait_with_those_of_their_shape_while_linkscore_is_away(store: CrawlStore) -> None:

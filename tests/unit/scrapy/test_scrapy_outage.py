@@ -42,13 +42,6 @@ def place(queue: BucketQueue, crawler: FakeCrawler, url: str, bucket: str, value
     return queue.place(fingerprint, list(rows(links)))
 
 
-def test_a_guess_waits_behind_the_scored_ones_of_its_bucket(queue: BucketQueue) -> None:
-    queue.push(guessed("http://h/guess", "high"))
-    queue.push(scored("http://h/a", ("high", 0.9)))
-    queue.push(scored("http://h/b", ("low", 0.1)))
-    assert drain(queue) == ["a", "guess", "b"]
-
-
 def test_only_links_that_are_new_to_the_crawl_teach(queue: BucketQueue, crawler: FakeCrawler) -> None:
     queue.push(scored("http://h/thread/1", ("list", 0.9)))
     again(crawler, scored("http://h/thread/1", ("menu", 0.1)))

@@ -120,10 +120,3 @@ def test_a_request_says_of_which_type_its_url_is() -> None:
         mark(request, answer.of(url))
         notes.append(request.meta[META].get("url_type"))
     assert notes == ["page_flip", None, "99"]
-
-
-def test_an_answer_tells_of_its_page_what_is_known() -> None:
-    links = scores(("http://h/a", "b", 0.5))
-    told = PageAnswer(links, page_type=common_pb2.PAGE_TYPE_THREAD, thread_id="http://h/t").page_info
-    assert told == {"page_type": "thread", "thread_id": "http://h/t"}
-    assert PageAnswer(links).page_info == {}

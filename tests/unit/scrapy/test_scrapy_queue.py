@@ -12,14 +12,6 @@ from linkscore.scrapy.session import Session
 from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
 
 
-def test_better_buckets_first_and_first_in_first_out_within(queue: BucketQueue) -> None:
-    for name, bucket, score in (("a", "low", 0.1), ("b", "high", 0.9), ("c", "low", 0.1), ("d", "high", 0.9)):
-        queue.push(scored(f"http://h/{name}", (bucket, score)))
-    assert len(queue) == 4
-    assert drain(queue) == ["b", "d", "a", "c"]
-    assert len(queue) == 0
-
-
 def test_start_requests_redirects_and_own_priorities_go_ahead(queue: BucketQueue) -> None:
     queue.push(scored("http://h/scored", ("best", 1.0)))
     queue.push(Request("http://h/plain"))
@@ -27,22 +19,6 @@ def test_start_requests_redirects_and_own_priorities_go_ahead(queue: BucketQueue
     queue.push(Request("http://h/own", priority=5))
     queue.push(scored("http://h/moved", ("best", 1.0), meta={"redirect_times": 1}, priority=2))
     assert drain(queue) == ["own", "moved", "start", "scored", "plain"]
-
-
-def test_unscored_requests_keep_scrapys_order(queue: BucketQueue) -> None:
-    for name, priority in (("a", 0), ("b", 0), ("c", -1)):
-        queue.push(Request(f"http://h/{name}", priority=priority))
-    assert drain(queue) == ["b", "a", "c"]
-
-
-def test_a_duplicate_waits_in_its_new_bucket_too(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(scored("http://h/a", ("low", 0.1)))
-    queue.push(scored("http://h/b", ("mid", 0.5)))
-    again = scored("http://h/a", ("high", 0.9), ("low", 0.1))
-    crawler.signals.send_catch_log(signals.request_dropped, request=again, spider=None)
-    assert set(queue.buckets()) == {"low", "mid", "high"}
-    assert drain(queue) == ["a", "b"]
-    assert crawler.stats.counts["linkscore/also_waits"] == 1
 
 
 def test_a_busy_host_leaves_the_turn_to_another(queue: BucketQueue, crawler: FakeCrawler) -> None:
@@ -64,14 +40,6 @@ def test_pages_being_scored_take_places(queue: BucketQueue, crawler: FakeCrawler
     assert queue.pop() is None
     Session.of(crawler).released.add(page)
     assert queue.pop().url == "http://h/a"
-
-
-def test_watching_leaves_the_order_alone(make_crawler) -> None:
-    crawler = make_crawler(LINKSCORE_OBSERVE_ONLY=True)
-    queue = queue_of(crawler)
-    for name, score in (("a", 0.1), ("b", 0.9), ("c", 0.5)):
-        queue.push(scored(f"http://h/{name}", (name, score)))
-    assert drain(queue) == ["c", "b", "a"]
 
 
 def filled(queue: BucketQueue) -> None:
@@ -116,18 +84,3 @@ def test_a_request_that_cannot_be_stored_leaves_no_trace(crawler: FakeCrawler, t
     assert len(queue) == 0
     assert queue.pop() is None
     queue.close()
-
-
-def test_what_was_handed_out_goes_first_and_a_short_answer_is_all_that_goes(
-    crawler: FakeCrawler, queue: BucketQueue
-) -> None:
-    session = Session.of(crawler)
-    for name, bucket, score in (("a", "low", 0.1), ("b", "high", 0.9), ("c", "high", 0.9)):
-        queue.push(scored(f"http://h/{name}", (bucket, score)))
-    session.allotment.renew({"low": 1, "high": 1}, short=True)
-    kept = [queue.pop(), queue.pop(), queue.pop()]
-    assert [request and request.url[-1] for request in kept] == ["b", "a", None]
-    assert sorted(session.under_way.values()) == ["high", "low"]
-    session.answered(kept[0])
-    session.allotment.renew({}, short=False)
-    assert queue.pop().url == "http://h/c"
