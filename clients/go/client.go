@@ -73,7 +73,6 @@ type settings struct {
 	timeout time.Duration
 	token   *bearer
 	tls     *tls.Config
-	dial    []grpc.DialOption
 	wrong   error // an option that cannot be carried out
 }
 
@@ -123,11 +122,6 @@ func WithTLS(config *tls.Config) Option {
 	return func(s *settings) { s.tls = config }
 }
 
-// WithDialOptions adds gRPC dial options, which win over those of this package.
-func WithDialOptions(options ...grpc.DialOption) Option {
-	return func(s *settings) { s.dial = append(s.dial, options...) }
-}
-
 // WithCAFile encrypts the connection to a server whose certificate is of the authority in a PEM file.
 func WithCAFile(path string) Option {
 	return func(s *settings) {
@@ -159,7 +153,7 @@ func New(target string, options ...Option) (*Client, error) {
 	if s.tls != nil {
 		transport = credentials.NewTLS(s.tls)
 	}
-	dial := append([]grpc.DialOption{
+	dial := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithUserAgent("linkscore-go/" + Version),
@@ -168,7 +162,7 @@ func New(target string, options ...Option) (*Client, error) {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
 		grpc.WithChainUnaryInterceptor(s.unary),
-	}, s.dial...)
+	}
 	if s.token != nil {
 		dial = append(dial, grpc.WithPerRPCCredentials(s.token))
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -59,31 +58,17 @@ type Result struct {
 	Message *pb.PageResult
 }
 
-// Policy names a policy with its default parameters. For others fill in a PolicySpec, or use ParsePolicy.
+// Policy names a policy with its default parameters; for others fill in a PolicySpec. A name the contract does not know is
+// that of a policy from outside the server's distribution.
 func Policy(name string) *pb.PolicySpec {
-	spec, err := ParsePolicy(name, nil)
-	if err != nil { // only parameters can be wrong
-		panic(err)
+	spec := &pb.PolicySpec{}
+	message := spec.ProtoReflect()
+	if field := message.Descriptor().Fields().ByName(protoreflect.Name(name)); field != nil && name != "external" {
+		message.Set(field, message.NewField(field))
+	} else {
+		spec.Policy = &pb.PolicySpec_External{External: &pb.ExternalPolicy{Name: name}}
 	}
 	return spec
-}
-
-// ParsePolicy returns a policy with parameters by name, as JSON values. A name the contract does not know is
-// that of a policy from outside the server's distribution.
-func ParsePolicy(name string, params []byte) (*pb.PolicySpec, error) {
-	if len(params) == 0 {
-		params = []byte("{}")
-	}
-	field := (&pb.PolicySpec{}).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
-	text := fmt.Sprintf(`{%q: %s}`, name, params)
-	if field == nil || name == "external" {
-		text = fmt.Sprintf(`{"external": {"name": %q, "params": %s}}`, name, params)
-	}
-	spec := &pb.PolicySpec{}
-	if err := protojson.Unmarshal([]byte(text), spec); err != nil {
-		return nil, fmt.Errorf("linkscore: policy %s: %w", name, err)
-	}
-	return spec, nil
 }
 
 // Crawl returns a handle of a crawl that exists; it asks the server nothing.

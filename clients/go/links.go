@@ -1,7 +1,6 @@
 package linkscore
 
 import (
-	"encoding/base64"
 	"math"
 	"slices"
 
@@ -71,18 +70,6 @@ func Rows(links *pb.LinkScores) []Link {
 		rows[i] = row
 	}
 	return rows
-}
-
-// EncodeTicket writes a ticket as text for queues that hold strings: base64url without padding.
-func EncodeTicket(ticket []byte) string { return base64.RawURLEncoding.EncodeToString(ticket) }
-
-// DecodeTicket reads EncodeTicket; a damaged text is a missing ticket, which the server answers by URL alone.
-func DecodeTicket(text string) []byte {
-	ticket, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return nil
-	}
-	return ticket
 }
 
 // odd is an answer that cannot be read.

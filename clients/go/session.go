@@ -240,7 +240,8 @@ func (s *Session) ensure(ctx context.Context) error {
 	if err == nil {
 		there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name}) // for the log alone
 		s.set.Logger.Info("linkscore orders this crawl", "server", client.conn.Target(), "version", there.GetServerVersion(),
-			"crawl", crawl.Name, "policy", policyName(crawl.Config.GetPolicy()))
+			"crawl", crawl.Name, "policy", policyName(crawl.Config.GetPolicy()),
+			"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
 	}
 	return err
 }

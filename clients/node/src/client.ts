@@ -9,7 +9,7 @@ import { type Budget, budgetMessage } from "./allowance.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
-import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, type GetCrawlResponse } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   LinkScoringService,
@@ -177,9 +177,9 @@ export class Crawl {
     readonly config?: CrawlMessage,
   ) {}
 
-  /** Version of the server that answers, empty of one that does not say. */
-  async serverVersion(options?: CallOptions): Promise<string> {
-    return (await this.client.stubs.crawls.getCrawl({ name: this.name }, options)).serverVersion;
+  /** The crawl as the server has it, and the version of that. */
+  get(options?: CallOptions): Promise<GetCrawlResponse> {
+    return this.client.stubs.crawls.getCrawl({ name: this.name }, options);
   }
 
   /** Sends fetched pages; a result for each, in order. Send all links of a page and cut after scoring. */

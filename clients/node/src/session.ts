@@ -100,7 +100,7 @@ export class Session<T> {
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
-    const probe = () => this.crawl.serverVersion({ timeoutMs: PROBE_TIMEOUT_MS });
+    const probe = () => this.crawl.get({ timeoutMs: PROBE_TIMEOUT_MS });
     this.outage = new Outage(probe, (error) => this.turned(error), options.sleep);
     this.frontier = new Frontier<T>((waiting, inFlight) =>
       this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
@@ -230,8 +230,14 @@ export class Session<T> {
   private async ensure(): Promise<void> {
     const { policy, wanted, budget, examples } = this.options;
     const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget, examples });
-    const version = await this.crawl.serverVersion(this.call).catch(() => ""); // for the log alone
-    this.log.info("linkscore orders this crawl", { server: this.client.target, version, crawl: name, policy: policyName(config?.policy) });
+    const there = await this.crawl.get(this.call).catch(() => undefined); // for the log alone
+    this.log.info("linkscore orders this crawl", {
+      server: this.client.target,
+      version: there?.serverVersion,
+      crawl: name,
+      policy: policyName(config?.policy),
+      pagesOfEarlierRuns: Number(there?.crawl?.pageCount ?? 0),
+    });
   }
 
   /** Makes a call after an outage; a refusal is only said. */

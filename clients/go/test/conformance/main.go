@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func (d *driver) carryOut(c command) (any, error) {
 }
 
 func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (any, error) {
-	ticket := linkscore.DecodeTicket(c.Ticket)
+	ticket := decoded(c.Ticket)
 	none := struct{}{}
 	switch c.Call {
 	case "ensure":
@@ -166,7 +167,7 @@ func pages(said []page) []linkscore.Page {
 	made := make([]linkscore.Page, len(said))
 	for i, p := range said {
 		made[i] = linkscore.Page{
-			URL: p.URL, FinalURL: p.FinalURL, StatusCode: p.Status, Ticket: linkscore.DecodeTicket(p.Ticket),
+			URL: p.URL, FinalURL: p.FinalURL, StatusCode: p.Status, Ticket: decoded(p.Ticket),
 		}
 		if p.BodyBytes > 0 {
 			made[i].Body = bytes.Repeat([]byte("x"), p.BodyBytes)
@@ -190,10 +191,15 @@ func rows(links []linkscore.Link) []map[string]any {
 	for i, link := range links {
 		told[i] = map[string]any{
 			"url": link.URL, "score": link.Score, "bucket": link.Bucket, "value": link.BucketValue,
-			"ticket": linkscore.EncodeTicket(link.Ticket), "usable": link.Usable(), "in_scope": link.InScope,
+			"ticket": base64.RawURLEncoding.EncodeToString(link.Ticket), "usable": link.Usable(), "in_scope": link.InScope,
 		}
 	}
 	return told
+}
+
+func decoded(text string) []byte {
+	ticket, _ := base64.RawURLEncoding.DecodeString(text)
+	return ticket
 }
 
 func told(err error) map[string]any {

@@ -353,8 +353,8 @@ public final class Session implements AutoCloseable {
       var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
       made = true;
       revisits = there.getCrawl().hasRevisit();
-      String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}";
-      LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served);
+      String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}, pages of earlier runs: {4}";
+      LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served, there.getCrawl().getPageCount());
     }
   }
 
