@@ -53,7 +53,6 @@ async def serve(
     tls_key: str,
     tls_client_ca: str,
     token_file: Path | None,
-    max_crawls: int,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let calls end and close the files.
 
@@ -62,7 +61,7 @@ async def serve(
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    crawls = Crawls(data_dir, max_crawls=max_crawls)
+    crawls = Crawls(data_dir)
     metrics = FrontierMetrics(crawls)
     client = {"tls": target_tls_ca or False, "token": target_token or None}
     advisor = Advisor(crawls, metrics, target=target, crawl=crawl, **client)

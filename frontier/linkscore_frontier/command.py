@@ -53,13 +53,6 @@ def _address(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token` prints them."
 )
 @click.option(
-    "--max-crawls",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Crawls there may be; URLs of one more are not taken.",
-)
-@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",

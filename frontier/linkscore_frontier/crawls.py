@@ -26,18 +26,13 @@ MAX_CRAWL_CHARS = 200
 _DELAY_S = 1  # between two gifts of a queue, unless SetDelay says another number: that of URLFrontier
 
 
-class TooManyCrawlsError(Exception):
-    """There are as many crawls as there may be."""
-
-
 class Crawls:
     """The crawls below a folder, `stores` in the order in which they take turns; all files are open.
 
     OSError if another process has the folder open, or it cannot be written.
     """
 
-    def __init__(self, folder: Path, *, max_crawls: int = 100) -> None:
-        self._max_crawls = max_crawls
+    def __init__(self, folder: Path) -> None:
         self._folder = folder / "crawls"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder / "lock")
@@ -68,11 +63,9 @@ class Crawls:
     # In the thread of the stores
 
     def open(self, crawl: str) -> CrawlStore:
-        """Return the store of a crawl, made if there is none; TooManyCrawlsError if there may be no more."""
+        """Return the store of a crawl, made if there is none."""
         store = self.stores.get(crawl)
         if store is None:
-            if len(self.stores) >= self._max_crawls:
-                raise TooManyCrawlsError(f"max_crawls: there are {len(self.stores)} crawls, no more are made")
             store = self.stores[crawl] = CrawlStore(self._folder / f"{file_name(crawl)}.sqlite")
         return store
 

@@ -353,12 +353,3 @@ def test_a_crawl_that_is_taken_from_a_token_is_closed_to_its_open_streams(tmp_pa
         assert next(acks).status == FAIL
         items.put(None)
         assert list(acks) == []
-
-
-def test_more_crawls_than_there_may_be_are_not_taken(tmp_path: Path) -> None:
-    with frontier(tmp_path, "--target", NOWHERE, "--max-crawls", "2") as process:
-        with Crawler(process.target) as crawler:
-            statuses = crawler.put(*(discovered("http://a.org/", f"c{n}") for n in range(3)))
-            assert sorted(statuses) == [OK, OK, FAIL]
-        assert "max_crawls: there are 2 crawls" in process.log.read_text()
-        assert "Traceback" not in process.log.read_text()

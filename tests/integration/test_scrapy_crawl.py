@@ -225,7 +225,6 @@ def test_observing_changes_nothing(site, fake) -> None:
     assert set(fake.encodings) == {0}
     assert stats["linkscore/pages"] == 10
     assert stats["linkscore/feedback"] >= 5
-    assert any(page.ticket for page in fake.pages)  # of those whose link was answered first: nothing waits
     assert "linkscore/scored" not in stats
 
 

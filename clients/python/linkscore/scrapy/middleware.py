@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -46,9 +46,6 @@ GROUP = 500
 
 FLUSH_AT, FLUSH_AFTER_S = 100, 2.0
 """Feedback waits for so many pages or seconds, chosen: it follows its items soon, in few calls."""
-
-# A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
-_MAX_TICKETS = 200_000
 
 
 class LinkscoreMiddleware:
@@ -166,7 +163,6 @@ class LinkscoreMiddleware:
         if fetched is None:
             fetched = FetchedPage(asked_url(response.request), ticket_of(response.request))
             self._fetched[response] = fetched
-            fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
             if is_web(fetched.url):
                 headers = headers_of(response, self._sent_headers)
                 listings = self._session.config.revisit is not None
@@ -242,7 +238,6 @@ class Scorer:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if session.config.observe_only else None
 
     async def ingest(self, owed: OwedPage) -> PageAnswer | None:
         """Send one page; None if the server does not answer, or does not take the page."""
@@ -251,21 +246,7 @@ class Scorer:
             return None
         self._session.count("pages")
         self._session.count("reserved", bool(result.reserved_uses))
-        found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
-        self._keep_tickets(found)
-        return found
-
-    def ticket(self, url: str) -> bytes:
-        """Give the ticket of a URL when only watching, where Requests carry none."""
-        return self._tickets.pop(url, b"") if self._tickets else b""
-
-    def _keep_tickets(self, found: PageAnswer) -> None:
-        if self._tickets is None:
-            return
-        for url, ticket in found.tickets():
-            self._tickets.setdefault(url, ticket)
-        while len(self._tickets) > _MAX_TICKETS:
-            self._tickets.popitem(last=False)
+        return PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
 
     async def score(self, fetched: FetchedPage, requests: list[Any]) -> list[Any]:
         """Write score, ticket, buckets and priority into Requests; on an outage a guess, until it is over."""

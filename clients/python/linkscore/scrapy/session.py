@@ -200,12 +200,14 @@ class Throttle:
 
     @property
     def _engine(self) -> Any:
-        return getattr(self._crawler, "engine", None)
+        """The engine, once it scrapes."""
+        engine = getattr(self._crawler, "engine", None)
+        return None if engine is None or engine.scraper.slot is None else engine
 
     def must_wait(self) -> bool:
         """Say whether pages on their way to the server take all places of `CONCURRENT_REQUESTS`."""
         engine = self._engine
-        if engine is None or engine.scraper.slot is None or self._session.away:
+        if engine is None or self._session.away:
             return False
         places = engine.downloader.total_concurrency
         unscored = len(engine.scraper.slot.queue) + len(self._scraped(engine.scraper.slot))
@@ -218,7 +220,7 @@ class Throttle:
     def pending(self) -> int:
         """Count the fetches that the server has not answered: in flight, on their way to it, owed to it."""
         engine = self._engine
-        if engine is None or engine.scraper.slot is None:
+        if engine is None:
             return 0
         scraping = engine.scraper.slot
         begun = self._scraped(scraping) | self._session.awaiting | set(engine.downloader.active)
@@ -227,7 +229,7 @@ class Throttle:
     def is_last(self) -> bool:
         """Say whether nothing is under way that could bring another request, start requests too."""
         engine = self._engine
-        if engine is None or engine.scraper.slot is None:
+        if engine is None:
             return False
         is_done = engine.scraper.slot.is_idle() and not engine.downloader.active
         return is_done and getattr(engine, "_start", None) is None
