@@ -45,18 +45,6 @@ class CommandGroup(click.Group):
         entry = self._entries().get(name)
         return None if entry is None else _load(entry)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line."""
-        known = {name for section in self._sections.values() for name in section}
-        if args and args[0] in known and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(
-                f"No entry point of command {args[0]!r}: what is installed is older than its source; in a "
-                "checkout run: python3 tools/make_venv.py .venv requirements/dev.lock --editable"
-            )
-        return super().resolve_command(ctx, args)
-
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         """Read the options of the group itself; what is wrong is told in one line."""
         with plainly():

@@ -58,9 +58,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
 @click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
 @click.option(
-    "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the query by meaning."
-)
-@click.option(
     "--warm-start",
     type=FILE,
     multiple=True,

@@ -14,14 +14,12 @@ from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Site, facts_of, identity, identity_or_none
 from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed, unpacked
-from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
+from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed
+from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import PageWords, Words
+from linkscore_scoring.features.types import Words
 from linkscore_scoring.hashing import hash64, hashes_of
-from linkscore_scoring.wanted import Wanted
-from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32
@@ -37,25 +35,6 @@ class _Parsed:
     event: bytes = b""
     body: bytes = b""
     links: bytes = b""
-    excerpt: str = ""
-
-
-Compare = Callable[[Sequence[PageWords]], None]
-"""Says of pages how near they are to what is wanted."""
-
-
-def comparison(wanted: Wanted | None) -> Compare | None:
-    """Return what compares pages by an embedding; None if none is asked for.
-
-    It is asked once while a site is read: no crawl asks its model again.
-    """
-    if wanted is None or not wanted.embedding:
-        return None
-    embeddings = Embeddings(installed_embeddings())
-    embeddings.check(wanted)
-    if not embeddings.load(wanted.embedding):
-        raise InvalidInput(f"{wanted.embedding!r} cannot be loaded, see the log", field="embedding")
-    return partial(embeddings.compare_words, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +53,14 @@ def prepare_site(
     seen_page: Callable[[int], None] = lambda n: None,
     layout: bool = False,
     words: Words = Words.NONE,
-    compare: Compare | None = None,
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
 
     With `layout` pages come with the signals of their layout, with `words` with their `PageWords`, for
-    policies that read them; `compare` says of their excerpts what they mean, by an embedding.
+    policies that read them.
     """
     blobs = Blobs()
-    reading = _Reading(
-        partial(_parse_all, layout=layout, words=words), workers or cores(), seen_page, compare
-    )
+    reading = _Reading(partial(_parse_all, layout=layout, words=words), workers or cores(), seen_page)
     try:
         return _read(sources, blobs, reading)
     except BaseException:
@@ -97,7 +73,7 @@ def prepare_generated(
 ) -> StoredSite:
     """Return a generated site as one crawled whole; its pages are what it labels, the entry first."""
     answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
-    reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page, None)
+    reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page)
     records, hashes, blobs = _parsed(answers, Blobs(), reading)
     stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", 0, blobs)
     stored.links = _linked(stored, hashes)
@@ -106,17 +82,11 @@ def prepare_generated(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How records are read: by what, in how many processes, who hears of them, who says what they mean."""
+    """How records are read: by what, in how many processes, and who hears of them."""
 
     parse_all: Callable[[Sequence[ArchiveRecord]], list[_Parsed]]
     workers: int
     seen_page: Callable[[int], None]
-    compare: Compare | None
-
-    def chunks(self, answers: Iterable[ArchiveRecord]) -> Iterator[list[_Parsed]]:
-        """Yield the records of an archive, some at a time."""
-        for chunk in spread(self.parse_all, _chunks(answers), self.workers):
-            yield _compared(chunk, self.compare) if self.compare else chunk
 
 
 def _parsed(
@@ -125,7 +95,7 @@ def _parsed(
     """Return records, and the hashes of the links of each, whose bytes are kept."""
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
-    for chunk in reading.chunks(answers):
+    for chunk in spread(reading.parse_all, _chunks(answers), reading.workers):
         records += [_kept(parsed, blobs) for parsed in chunk]
         hashes += [array("Q", parsed.links) for parsed in chunk]
         reading.seen_page(len(records))
@@ -206,31 +176,10 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
         return _Parsed(replace(stored, status=599))
     facts = facts_of(features)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
-    excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(features.links.keys)
     keys.pop("", None)
     links = array("Q", hashes_of(list(keys))).tobytes()
-    return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links, excerpt)
-
-
-def _compared(chunk: list[_Parsed], compare: Compare) -> list[_Parsed]:
-    """Let pages know how near they are to what is wanted, by their excerpts; here, where the model is."""
-    events = {n: decode(unpacked(parsed.event)) for n, parsed in enumerate(chunk) if parsed.excerpt}
-    words = {n: _words(event) for n, event in events.items()}
-    for n, found in words.items():
-        found.excerpt = chunk[n].excerpt
-    compare(list(words.values()))
-    return [
-        replace(parsed, event=packed(encode(events[n])), excerpt="") if n in events else parsed
-        for n, parsed in enumerate(chunk)
-    ]
-
-
-def _words(event: Event) -> PageWords:
-    assert isinstance(event, PageFetched)  # an excerpt was read of it
-    assert event.features is not None
-    assert event.features.words is not None
-    return event.features.words
+    return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links)
 
 
 def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:

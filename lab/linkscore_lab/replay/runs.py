@@ -55,9 +55,8 @@ class ReplayProtocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
-    wanted, languages, embedding
-        What policies which go by words are told: a query, languages, and a plug-in that compares pages with
-        the query by meaning. See `Wanted`.
+    wanted, languages
+        What policies which go by words are told: a query, and languages. See `Wanted`.
     experience
         What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
     limits
@@ -82,17 +81,16 @@ class ReplayProtocol:
     latency_spread: float = 0.0
     wanted: str = ""
     languages: tuple[str, ...] = ()
-    embedding: str = ""
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def in_words(self) -> Wanted | None:
         """What is wanted in words; None if nothing is."""
-        if not (self.wanted or self.languages or self.embedding):
+        if not (self.wanted or self.languages):
             return None
         queries = (WantedQuery(self.wanted),) if self.wanted else ()
-        return Wanted(queries, languages=tuple(self.languages), embedding=self.embedding)
+        return Wanted(queries, languages=tuple(self.languages))
 
 
 @dataclass(frozen=True, slots=True)

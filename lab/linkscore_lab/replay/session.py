@@ -11,7 +11,7 @@ from linkscore_lab.datasets.relevance import Relevance
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy, reads_layout
-from linkscore_lab.replay.prepare import Compare, SiteSource, comparison, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol, cases
 from linkscore_lab.replay.scorer import ORACLES
@@ -57,9 +57,8 @@ class ReplaySession:
     def run(self) -> Iterator[RunResult]:
         """Yield the result of each crawl."""
         self._check_policies()
-        compare = comparison(self.suite.protocol.in_words)
         for site in self.suite.sites:
-            yield from self._run_site(site, compare)
+            yield from self._run_site(site)
 
     def _check_policies(self) -> None:
         for policy in self.suite.policies:
@@ -72,7 +71,7 @@ class ReplaySession:
             given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
             make_params(kind, given)
 
-    def _run_site(self, entry: SuiteSite, compare: Compare | None) -> Iterator[RunResult]:
+    def _run_site(self, entry: SuiteSite) -> Iterator[RunResult]:
         name = entry.source.archives[0].name
         wanted = self.suite.protocol.in_words
         with prepare_site(
@@ -81,7 +80,6 @@ class ReplaySession:
             seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
             layout=any(map(reads_layout, self.suite.policies)),
             words=wanted.reads if wanted is not None else Words.NONE,
-            compare=compare,
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             experiment = Experiment(site, self.suite.protocol, entry.kinds, self.make_scorer)

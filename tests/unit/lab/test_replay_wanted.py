@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from linkscore_lab.datasets.relevance import TAGS, carried_tags, choose_relevance
-from linkscore_lab.replay import prepare, run
+from linkscore_lab.replay import run
 from linkscore_lab.replay.prepare import SiteSource
-from support.tagged_blog import POSTS, TOPICS, tagged_blog
+from support.tagged_blog import POSTS, tagged_blog
 
 
 @pytest.fixture(scope="module")
@@ -31,31 +28,6 @@ def test_a_replay_takes_a_query_and_a_tag(sources: SiteSource) -> None:
     found = {row.policy: row.curve[-1] for row in rows}
     assert found["topic"] == POSTS
     assert found["breadth_first"] < POSTS
-
-
-def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
-    sources: SiteSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts: list[str] = []
-
-    def boats(asked: Sequence[str]) -> list[list[float]]:
-        texts.extend(asked)
-        return [[float("kayaks" in text or "paddle" in text), 0.0] for text in asked]
-
-    monkeypatch.setattr(prepare, "installed_embeddings", lambda: {"boats": lambda: boats})
-
-    def found(**wanted: str) -> int:
-        relevance = choose_relevance(tag="kayaks", types=["post"])
-        asked: dict[str, Any] = {"wanted": "paddle", "budget": "20", **wanted}
-        (row,) = run(
-            sources.archives, ["topic"], relevance=relevance, labels=sources.labels, seeds=1, **asked
-        )
-        return row.curve[-1]
-
-    assert found(embedding="boats") > found()
-    # The query once, and every page with text once, however many crawls.
-    assert texts.count("paddle") == 1
-    assert len([text for text in texts if "All about" in text]) == len(TOPICS) * POSTS
 
 
 def test_tags_categories_and_sections_are_carried() -> None:
