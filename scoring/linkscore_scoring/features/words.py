@@ -94,27 +94,6 @@ def url_hashes(url: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(word_hash, url_words(url))))[:_MAX_LINK_WORDS]
 
 
-def written_forms(text: str) -> dict[int, set[str]]:
-    """Return how a text writes each of its words, by its hash; of scripts with blanks.
-
-    Examples
-    --------
-    >>> [sorted(forms) for forms in written_forms("Sets of a set").values()]
-    [['set', 'sets'], ['of'], ['a']]
-    """
-    forms: dict[int, set[str]] = {}
-    for word in _WORD.findall(text.lower()):
-        if not _UNSPACED.search(word):
-            forms.setdefault(word_hash(_stem(word)), set()).add(word)
-    return forms
-
-
-@lru_cache(maxsize=_REMEMBERED_URLS)
-def url_forms(url: str) -> frozenset[str]:
-    """Return the words of a URL as they are written, in lower case."""
-    return frozenset(_WORD.findall(_url_text(url).lower()))
-
-
 def matching_words(text: str, terms: Container[int], *, is_url: bool = False) -> list[str]:
     """Return the words of an anchor text or a URL, as written there, that are among some hashes."""
     plain = _url_text(text) if is_url else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.features.types import PageWords
-from linkscore_scoring.features.words import (
-    url_forms,
-    url_hashes,
-    word_hash,
-    written_forms,
-)
+from linkscore_scoring.features.words import url_hashes, word_hash
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.wanted.questions import telling_words
@@ -38,9 +33,6 @@ SAMPLES_WEIGHT = 0.5
 research/notebook/topic.md: beside a query words of three pages cost recall at any weight, at .25 with links
 that have the query's words alone more than at .5; so only samples that have no URL, which can teach in no
 other way, add words to it."""
-# What a word of the query counts in a URL that has it in another form: `animations` where `animation` is
-# asked. Of 1, .7 and .5, on the dev half of research/notebook/topic.md.
-_INFLECTED = 0.5
 
 
 class WordCounts(Stateful):
@@ -91,7 +83,7 @@ class Topic:
 
     `wanted`: what the user said.
     `counts`: of the crawl so far.
-    `expansion`: words that samples add, and pages found, hash -> weight, see `expansion_of`.
+    `expansion`: words that samples add, hash -> weight, see `expansion_of`.
     `weight`: of them all, against the words of the query.
     """
 
@@ -111,7 +103,7 @@ class Topic:
         ]
         if not self.facets and expansion:
             self.facets = [(1.0, _facet((), added, counts))]
-        self._forms = written_forms(" ".join(query.text for query in wanted.queries))
+        self._queries = [frozenset(map(word_hash, telling_words(query.text))) for query in wanted.queries]
 
     @cached_property
     def terms(self) -> frozenset[int]:
@@ -134,24 +126,16 @@ class Topic:
             best = max(best, weight * float(shares @ (frequency / (frequency + _K1))))
         return min(1.0, best)
 
+    def is_named_by(self, url: str) -> bool:
+        """Say whether a URL has all words of a query."""
+        return any(words.issubset(url_hashes(url)) for words in self._queries)
+
     def coverage(self, words: Sequence[int]) -> float:
         """Return how much of the topic a few words name, by hash: idf share of the best facet, in [0, 1]."""
-        return self._coverage(words, lambda word: 1.0)
-
-    def coverage_of_url(self, url: str) -> float:
-        """Return how much of the topic a URL names; a word counts in full as the query writes it."""
-
-        def told(word: int) -> float:
-            forms = self._forms.get(word)
-            return 1.0 if forms is None or not forms.isdisjoint(url_forms(url)) else _INFLECTED
-
-        return self._coverage(url_hashes(url), told)
-
-    def _coverage(self, words: Sequence[int], told: Callable[[int], float]) -> float:
         if self.terms.isdisjoint(words):
             return 0.0
         return max(
-            weight * min(1.0, left_sum(facet[word] * told(word) for word in words if word in facet))
+            weight * min(1.0, left_sum(facet[word] for word in words if word in facet))
             for weight, facet in self.facets
         )
 
@@ -222,22 +206,6 @@ def expansion_of(
     kept = sorted(weighed, key=lambda word: (-weighed[word], word))[:at_most]
     total = left_sum(weighed[word] for word in kept)
     return {word: weighed[word] / total for word in kept}
-
-
-def mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
-    """Return several expansions, each with its weight, as one; all weights together 1.
-
-    Examples
-    --------
-    >>> mixed([(0.5, {1: 1.0}), (0.5, {1: 0.5, 2: 0.5}), (9.0, {})])
-    {1: 0.75, 2: 0.25}
-    """
-    total = left_sum(weight for weight, words in parts if words)
-    found: dict[int, float] = {}
-    for weight, words in parts:
-        for term, share in words.items():
-            found[term] = found.get(term, 0.0) + weight / total * share
-    return found
 
 
 def _facet(words: Iterable[str], expansion: Mapping[int, float], counts: WordCounts) -> dict[int, float]:

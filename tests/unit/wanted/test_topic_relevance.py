@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from math import log
-
 import pytest
 
-from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import text_hashes, word_hash, words_of_texts
 from linkscore_scoring.wanted import Topic, Wanted, WantedQuery, WordCounts
 from linkscore_scoring.wanted.relevance import expansion_of
@@ -41,12 +38,6 @@ def test_a_word_in_the_title_counts_more_than_in_the_text() -> None:
     assert 1.0 > in_title > in_heading > in_text > 0.0
 
 
-def test_idf_is_that_of_the_crawl() -> None:
-    counts = counted("price list", "price table", "about us")
-    assert counts.idf(word_hash("price")) == pytest.approx(log(1 + 1.5 / 2.5))
-    assert counts.idf(word_hash("unheard")) == pytest.approx(log(1 + 3.5 / 0.5))
-
-
 def test_rare_words_of_a_query_decide() -> None:
     counts = counted(*["price of things"] * 20, "selection of things")
     asked = topic(("price selection", 1.0), counts=counts)
@@ -55,37 +46,10 @@ def test_rare_words_of_a_query_decide() -> None:
     assert rare + common == pytest.approx(1.0)
 
 
-def test_a_word_of_a_url_counts_in_full_as_the_query_writes_it() -> None:
-    asked = topic(("animation", 1.0))
-    assert asked.coverage_of_url("http://h/tag/animation") == pytest.approx(1.0)
-    assert asked.coverage_of_url("http://h/tag/Animation") == pytest.approx(1.0)
-    assert asked.coverage_of_url("http://h/tag/animations") == pytest.approx(0.5)
-    assert asked.coverage_of_url("http://h/tag/other") == 0.0
-    both = topic(("animations of an animation", 1.0))
-    assert both.coverage_of_url("http://h/animations/of/an") == pytest.approx(1.0)
-    assert topic(("検索", 1.0)).coverage_of_url("http://h/検索エンジン") == pytest.approx(1.0)
-
-
-def test_expansions_weigh_as_they_are_told() -> None:
-    wanted = Wanted((WantedQuery("price"),))
-    found = {word_hash("cost"): 1.0}
-    for weight in (0.1, 0.5):
-        asked = Topic(wanted, WordCounts(), found, weight)
-        assert asked.coverage(text_hashes("cost")) == pytest.approx(weight / (1 + weight))
-    alone = Topic(Wanted(), WordCounts(), found, 0.1)
-    assert alone.coverage(text_hashes("cost")) == pytest.approx(1.0)
-
-
 def test_a_page_about_one_of_two_queries_is_wanted_as_much_as_that_query() -> None:
     asked = topic(("price", 1.0), ("limits", 4.0))
     price, limits = words_of_texts("price", "", ""), words_of_texts("limits", "", "")
     assert asked.relevance(price) == pytest.approx(asked.relevance(limits) / 4)
-
-
-def test_nothing_is_relevant_to_nothing() -> None:
-    assert topic().relevance(words_of_texts("a", "b", "c")) == 0.0
-    assert topic(("price", 1.0)).relevance(PageWords()) == 0.0
-    assert topic(("price", 1.0)).coverage(()) == 0.0
 
 
 def test_samples_name_words_that_are_theirs_and_rare() -> None:
@@ -96,11 +60,3 @@ def test_samples_name_words_that_are_theirs_and_rare() -> None:
     assert max(found, key=lambda word: found[word]) == word_hash("kayak")
     assert word_hash("car") not in found
     assert sum(found.values()) == pytest.approx(1.0)
-
-
-def test_word_counts_are_bounded_and_the_same_after_a_restart() -> None:
-    counts = counted(*(" ".join(f"w{n}x{i}" for i in range(500)) for n in range(40)))
-    again = WordCounts()
-    again.load_state(counts.to_state())
-    assert again.idf(word_hash("w1x1")) == counts.idf(word_hash("w1x1"))
-    assert len(counts.to_state()["slots"]["data"]) == 4 << 16

@@ -18,7 +18,7 @@ from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
 from linkscore_scoring.wanted.questions import is_question, telling_words
-from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of, mixed
+from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of
 
 Arm = tuple[int, int]
 """URL pattern and folded link path of a link; -1 in place of one stands for all."""
@@ -43,6 +43,11 @@ class LinkSignals:
     url: int = 0
     parent: int = 0  # relevance of the best page it stands on, in quarters 0..4
     asked: bool = False  # whether it is of a question
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the URL says all words of a query."""
+        return self.url == (_FINE if self.asked else 4)
 
     @classmethod
     def of_topic(cls, anchor: float, url: float, parent: float, power: float) -> LinkSignals:
@@ -143,10 +148,9 @@ class TopicCrawl(Stateful):
     # pulls, reward: pages judged, and what they were worth together
     pulls: Stored[int]
     reward: Stored[float]
-    # words of sample pages that were given by URL and fetched since, and of the first pages found that are
-    # wanted, by identity of the URL
-    samples: Stored[dict[str, PageWords]]
-    expansion: Stored[dict[int, float]]  # words that both add to the query
+    samples: Stored[dict[str, PageWords]]  # words of pages given by URL and fetched since, by identity
+    expansion: Stored[dict[int, float]]  # words that samples add to the query
+    is_found: Stored[bool]  # whether a page is surely relevant
     wanted_digest: Stored[str]
 
     def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
@@ -178,13 +182,14 @@ class TopicCrawl(Stateful):
     def topic(self) -> Topic | None:
         """What is wanted, weighed by today's counts; None if nothing is wanted in words."""
         if self._topic is None and self.wanted is not None:
-            self._topic = Topic(self.wanted, self.counts, self.expansion, self._expansion_weight())
+            weight = SAMPLES_WEIGHT if self.wanted.queries else 1.0
+            self._topic = Topic(self.wanted, self.counts, self.expansion, weight)
         return self._topic if self._topic is not None and self._topic.facets else None
 
     @property
     def searches(self) -> bool:
         """Whether questions are asked and no page found surely answers one."""
-        return self.asks and not self._found_words()
+        return self.asks and not self.is_found
 
     @property
     def mean(self) -> float:
@@ -208,14 +213,6 @@ class TopicCrawl(Stateful):
         self.pulls += 1
         self.reward += reward
 
-    def found(self, key: str, words: PageWords, relevance: float) -> None:
-        """Let one of the first pages that are wanted, by its words, add words to the query."""
-        least, most = self._tunables.found_relevance, self._tunables.found_pages
-        if relevance >= least and key not in self.samples and len(self._found_words()) < most:
-            self.samples[key] = words
-            self._expand()
-            self._topic = None
-
     def _take_questions(self, queries: Sequence[str]) -> None:
         self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0
         if self.asks:
@@ -223,9 +220,7 @@ class TopicCrawl(Stateful):
             self.most_told = max(self._tunables.least_told, min(1.0, self._tunables.told_words / words))
 
     def _expand(self) -> None:
-        found = expansion_of([(1.0, words) for words in self._found_words()], self.counts)
-        given = expansion_of(self._given_words(), self.counts)
-        self.expansion = mixed([(self._given_weight(), given), (self._tunables.found_weight, found)])
+        self.expansion = expansion_of(self._given_words(), self.counts)
 
     def _given_words(self) -> list[tuple[float, PageWords]]:
         """Return the words of samples that add to the query, with their weights, below 0 if not wanted."""
@@ -236,24 +231,10 @@ class TopicCrawl(Stateful):
         known = [(sample, sample.words or self.samples.get(sample.key)) for sample in given]
         return [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
 
-    def _given_weight(self) -> float:
-        return SAMPLES_WEIGHT if self.wanted is not None and self.wanted.queries else 1.0
-
-    def _found_words(self) -> list[PageWords]:
-        """Return the words of pages that the crawl found by itself."""
-        wanted = self.wanted
-        given = {sample.key for sample in wanted.samples} if wanted is not None else set()
-        return [words for key, words in self.samples.items() if key not in given]
-
-    def _expansion_weight(self) -> float:
-        """Return the weight of all added words against those of the query."""
-        given = self._given_weight() if self._given_words() else 0.0
-        return given + (self._tunables.found_weight if self._found_words() else 0.0)
-
     def _forget(self) -> None:
         self.weights = SignalWeights(self._tunables)
         self.pulls, self.reward = 0, 0.0
-        self.samples, self.expansion = {}, {}
+        self.samples, self.expansion, self.is_found = {}, {}, False
         self._topic = None
 
 

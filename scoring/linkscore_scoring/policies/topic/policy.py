@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.features.words import matching_words, text_hashes
+from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
 from linkscore_scoring.policies.answers import CrawlKnowledge
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
 from linkscore_scoring.policies.topic.learning import (
@@ -82,8 +82,7 @@ class Topical(Stateful, Policy):
     BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
     not wanted; less in proportion below the least length, and, as far as the crawl asks, where its text
     reads badly; with an embedding, in part, how near it is by that; what feedback says instead, if it comes.
-    Without a query and samples it is text of the page's own. The first pages that are surely relevant add
-    their most telling words to the query, lightly.
+    Without a query and samples it is text of the page's own.
 
     A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
     relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression
@@ -91,8 +90,9 @@ class Topical(Stateful, Policy):
     the arm were worth more for the links behind them, so that lists and hubs of little relevance are passed
     through; unknown = c o / (o + k) k / (k + n), n pages of its site and o of others, so that a crawl of many
     sites does not stay where it found the first pages; 0 in a crawl of one. Where words say nothing the arm
-    decides, and the other way round. A sample page whose URL is known is worth 1, or 0 if not wanted, and
-    links to it say so of the list they stand in. Score = (1 + v / (1 + |v|)) / 2; bucket =
+    decides, and the other way round. What has all words of a query in its URL comes first. A sample page
+    whose URL is known is worth 1, or 0 if not wanted, and links to it say so of the list they stand in.
+    Score = (1 + v / (1 + |v|)) / 2; bucket =
     ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
 
@@ -175,15 +175,15 @@ class Topical(Stateful, Policy):
         self._credit_lists_of_samples(page, site)
         if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
             self.unseen.credit(arms, self._unseen_links(page, site))
-        if reward >= self.tunables.found_relevance and not self.crawl.asks:
-            self.unseen.end()
+        if reward >= self.tunables.found_relevance:
+            self.crawl.is_found = True
+            if not self.crawl.asks:
+                self.unseen.end()
         behind = self._take_links(page, site, reward)
         if arms:
             self.crawl.weights.learn(features, reward)
         untold = reward * self._untold(features)
         self.crawl.judged(untold)
-        if page.words is not None and found.words is not None:
-            self.crawl.found(page.url, page.words, reward)
         self.arms.credit(arms, untold, gain=gain_behind(reward, behind, self.tunables.gain_links))
         for source, link_path in lists:
             self.lists.credit(source, link_path, reward)
@@ -317,7 +317,7 @@ class Topical(Stateful, Policy):
         if topic is None:
             return LinkSignals(parent=round(4 * link.parent))
         named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
-        in_url = topic.coverage_of_url(url)
+        in_url = 1.0 if topic.is_named_by(url) else topic.coverage(url_hashes(url))
         if self.crawl.asks:
             return LinkSignals.of_question(named, in_url, link.parent)
         return LinkSignals.of_topic(named, in_url, link.parent, self.tunables.sign_power)
@@ -354,6 +354,9 @@ class Topical(Stateful, Policy):
         said = key.signals.total(self.tunables.sign_power)
         return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
 
+    def _named(self, key: Key) -> float:
+        return self.tunables.named * key.signals.is_named
+
     def _unknown(self) -> float:
         """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
         here, least, elsewhere = self.arms.pulls, self.tunables.site_pulls, self._elsewhere
@@ -382,6 +385,7 @@ class Topical(Stateful, Policy):
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
         values += self._unknown()
+        values += np.fromiter((self._named(key) for key in keys), np.float64, len(keys))
         if most := self._unseen_worth():
             values += most * np.fromiter((self.unseen.share(key.arm) for key in keys), np.float64, len(keys))
         return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
@@ -407,6 +411,7 @@ class Topical(Stateful, Policy):
         unseen = [
             Term("unseen", most * self.unseen.share(key.arm), "how many unseen links pages like it showed")
         ]
+        named = [Term("named", self._named(key), "the URL has all words of a query")]
         alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
@@ -418,6 +423,7 @@ class Topical(Stateful, Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
+                *(named if key.signals.is_named else ()),
                 *(unseen if most else ()),
                 *(site if unknown > 0.0 else ()),
                 *(alone if beyond > 0.0 else ()),

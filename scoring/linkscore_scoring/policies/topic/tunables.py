@@ -42,12 +42,9 @@ class Tunables:
     unseen_half: float = 30.0
     # what a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0
     list_trust: float = 0.8
-    # found_pages, found_relevance, found_weight: pages found first whose words expand the query, >= 0; what
-    # they must be worth by their words, in [0, 1]; and the weight of their words, all together, against those
-    # of the query
-    found_pages: int = 10
-    found_relevance: float = 0.7
-    found_weight: float = 0.1
+    found_relevance: float = 0.7  # what a page must be worth to be surely relevant, in [0, 1]
+    # what it is worth that a URL says all words of a query, >= 0: more than all else together
+    named: float = 2.0
     # signals of its own link, and relevance, together, from which on a page may be a list
     list_signals: float = 0.5
     list_links: int = 3  # links at one link path of a page, not fetched yet, that make a list, >= 1
