@@ -68,7 +68,8 @@ class TrapReport:
     `kind`: the strongest sign. `shape`: URL pattern id, `ROOT` if it is a tag path. `link_path`: folded link
     path id, 0 if it is a URL shape. `early`, `late`: tallies of the first and of the last half of its
     fetches. `early_use`, `late_use`: worth of a fetch and of the links it led to, mean of each half.
-    `waiting`: links found and not fetched. `examples`: URLs of its latest fetches.
+    `waiting`: links found and not fetched. `examples`: URLs of its latest fetches. `url_pattern`, `tag_path`:
+    what it is named by; empty until it is.
     """
 
     kind: TrapKind
@@ -80,6 +81,8 @@ class TrapReport:
     late_use: float
     waiting: int
     examples: list[str]
+    url_pattern: str = ""
+    tag_path: str = ""
 
     @property
     def fetched(self) -> int:
@@ -305,15 +308,6 @@ class GroupHistory:
 
 
 @dataclass(slots=True)
-class NamedTrap:
-    """A suspicious part of the site, named by its URL pattern or its tag path."""
-
-    url_pattern: str
-    tag_path: str
-    found: TrapReport
-
-
-@dataclass(slots=True)
 class SiteAdvice:
     """What a crawler may want to know before it goes on.
 
@@ -336,7 +330,7 @@ class SiteAdvice:
     recent_fetches: int = 0
     recent_reward: float = 0.0
     groups: list[GroupHistory] = field(default_factory=list)
-    traps: list[NamedTrap] = field(default_factory=list)
+    traps: list[TrapReport] = field(default_factory=list)
 
 
 def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
@@ -350,10 +344,9 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
         waiting[site.patterns.resolve(pattern), link_path] += n
     names = site.link_paths.folded_names()
     advice.groups = list(_largest_groups(site, waiting, names))
-    advice.traps = [
-        NamedTrap(site.patterns.text(trap.shape), names.get(trap.link_path, ""), trap)
-        for trap in trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
-    ]
+    advice.traps = trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
+    for trap in advice.traps:
+        trap.url_pattern, trap.tag_path = site.patterns.text(trap.shape), names.get(trap.link_path, "")
     return advice
 
 
@@ -406,19 +399,17 @@ def _expected(group: Group, site: SiteModel, prior: float) -> float:
 def _largest_groups(
     site: SiteModel, waiting: Counter[Group], names: Mapping[int, str]
 ) -> Iterator[GroupHistory]:
-    groups, by_reward = site.history.groups_now(site.patterns), site.history.by_reward
+    groups = site.history.groups_now(site.patterns)
     for group in sorted(groups, key=lambda group: -groups[group].fetched)[:MAX_GROUPS]:
-        early, late = (half.worth(by_reward=by_reward) for half in groups[group].halves())
-        total = groups[group].total()
-        yield GroupHistory(
-            site.patterns.text(group[0]),
-            names.get(group[1], ""),
-            round(total.fetched),
-            round(total.reported),
-            waiting[group],
-            early,
-            late,
-        )
+        yield _group_history(site, group, groups[group], waiting[group], names)
+
+
+def _group_history(
+    site: SiteModel, group: Group, history: History, waiting: int, names: Mapping[int, str]
+) -> GroupHistory:
+    early, late = (half.worth(by_reward=site.history.by_reward) for half in history.halves())
+    total, named = history.total(), (site.patterns.text(group[0]), names.get(group[1], ""))
+    return GroupHistory(*named, round(total.fetched), round(total.reported), waiting, early, late)
 
 
 MAX_VALUED = 2_000
@@ -567,21 +558,13 @@ class BucketRecord:
     """Waiting links of one URL shape and tag path, as a policy sees them.
 
     `bucket`, `value`, `why`: bucket of a link of the group of which no more is known, its value, and the
-    reasons. `url_pattern`, `tag_path`: names of the group. `waiting`, `fetched`, `reported`: links found and
-    not fetched, fetches, and those with feedback. `early`, `late`: mean reward of the first and of the last
-    half of the fetches.
+    reasons. `group`: what such links brought.
     """
 
     bucket: str
     value: float
     why: Explanation
-    url_pattern: str
-    tag_path: str
-    waiting: int
-    fetched: int
-    reported: int
-    early: float
-    late: float
+    group: GroupHistory
 
 
 @dataclass(slots=True)
@@ -610,22 +593,9 @@ def buckets(shard: SiteShard, policy: Policy, start: int, n: int) -> BucketPage:
     for row, why in zip(order, reasons, strict=True):
         pattern, link_path = largest[row]
         history = histories.get((site.patterns.resolve(pattern), link_path)) or History()
-        early, late = (half.worth(by_reward=site.history.by_reward) for half in history.halves())
-        total = history.total()
-        found.append(
-            BucketRecord(
-                f"{site.name}/{scored.buckets[row]}",
-                float(scored.scores[row]),
-                why,
-                site.patterns.text(pattern),
-                names.get(link_path, ""),
-                waiting[largest[row]],
-                round(total.fetched),
-                round(total.reported),
-                early,
-                late,
-            )
-        )
+        group = _group_history(site, largest[row], history, waiting[largest[row]], names)
+        name, value = f"{site.name}/{scored.buckets[row]}", float(scored.scores[row])
+        found.append(BucketRecord(name, value, why, group))
     return BucketPage(found, len(waiting), waiting.total(), len(largest))
 
 

@@ -71,7 +71,7 @@ class SiteWatch:
 def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str, str]]:
     """Yield what there is to tell of a site: kind, what stays the same while it stays so, and a sentence."""
     for trap in advice.traps:
-        kind = trap.found.kind.name.lower()
+        kind = trap.kind.name.lower()
         what = f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see GetSite"
         yield f"trap_{kind}", what, what
     for warning in advice.warnings:

@@ -194,16 +194,17 @@ def _page_message(page: SampledUrl) -> pb.TemplatePage:
 
 
 def _bucket_message(found: BucketRecord) -> pb.BucketStats:
+    group = found.group
     return pb.BucketStats(
         name=found.bucket,
         value=found.value,
-        url_pattern=found.url_pattern,
-        tag_path=found.tag_path,
-        waiting_count=found.waiting,
-        fetched_count=found.fetched,
-        reported_count=found.reported,
-        early_reward=found.early,
-        late_reward=found.late,
+        url_pattern=group.url_pattern,
+        tag_path=group.tag_path,
+        waiting_count=group.waiting,
+        fetched_count=group.fetched,
+        reported_count=group.reported,
+        early_reward=group.early,
+        late_reward=group.late,
         summary=found.why.summary,
         terms=results.score_terms(found.why),
     )

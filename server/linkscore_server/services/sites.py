@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, NamedTrap, SiteAdvice
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, SiteAdvice, TrapReport
 from linkscore_scoring.engine.results import Standing
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
@@ -213,20 +213,19 @@ def _group(group: GroupHistory) -> pb.GroupYield:
     )
 
 
-def _trap(trap: NamedTrap) -> pb.TrapSuspicion:
-    found = trap.found
+def _trap(trap: TrapReport) -> pb.TrapSuspicion:
     return pb.TrapSuspicion(
-        kind=wire(found.kind),
+        kind=wire(trap.kind),
         url_pattern=trap.url_pattern,
         tag_path=trap.tag_path,
-        fetched_count=found.fetched,
-        waiting_count=found.waiting,
-        early_yield=found.early_use,
-        late_yield=found.late_use,
-        copy_share=found.copy_share,
-        growth=found.growth,
-        evidence=found.evidence(),
-        example_urls=found.examples,
+        fetched_count=trap.fetched,
+        waiting_count=trap.waiting,
+        early_yield=trap.early_use,
+        late_yield=trap.late_use,
+        copy_share=trap.copy_share,
+        growth=trap.growth,
+        evidence=trap.evidence(),
+        example_urls=trap.examples,
     )
 
 

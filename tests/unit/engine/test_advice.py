@@ -45,12 +45,12 @@ def test_a_trap_is_found_within_150_fetches(
     site: type[TrapSite], kind: TrapKind, shape: str, policy: str
 ) -> None:
     traps = CrawlQueries(crawled(site(), policy, 150)).advice(HOST).traps
-    assert [trap.found.kind for trap in traps] == [kind] * len(traps) != []
+    assert [trap.kind for trap in traps] == [kind] * len(traps) != []
     for trap in traps:  # the shape, or parts of it while another part still looks good
         assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
-        assert trap.found.fetched >= 20
-        assert len(trap.found.examples) == 3
-        assert all(url.startswith(f"http://{shape}") for url in trap.found.examples)
+        assert trap.fetched >= 20
+        assert len(trap.examples) == 3
+        assert all(url.startswith(f"http://{shape}") for url in trap.examples)
 
 
 @pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])

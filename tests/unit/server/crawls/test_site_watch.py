@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.engine.reports import NamedTrap, SiteAdvice, TrapKind, TrapReport
+from linkscore_scoring.engine.reports import SiteAdvice, TrapKind, TrapReport
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.types import SiteWarning
 from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch
@@ -18,8 +18,8 @@ from linkscore_server.observability.metrics import Metrics
 SITE = "a.test"
 
 
-def trap(shape: str) -> NamedTrap:
-    return NamedTrap(shape, "", TrapReport(TrapKind.ENDLESS, 1, 0, Tally(), Tally(), 0.5, 0.0, 9, []))
+def trap(shape: str) -> TrapReport:
+    return TrapReport(TrapKind.ENDLESS, 1, 0, Tally(), Tally(), 0.5, 0.0, 9, [], shape)
 
 
 class Crawl:
