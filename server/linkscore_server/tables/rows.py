@@ -119,10 +119,11 @@ def _arms(shard: SiteShard) -> Iterator[tuple[object, ...]]:
     """Yield groups of links that wait, best first, then those of which none is left."""
     site, told = shard.model, set[tuple[str, str]]()
     for one in inspection.buckets(shard, shard.served, 0, inspection.MAX_VALUED).buckets:
-        told.add((one.url_pattern, one.tag_path))
+        links = one.group
+        told.add((links.url_pattern, links.tag_path))
         yield (
-            *(one.url_pattern, one.tag_path, one.bucket, one.value, one.waiting),
-            *(one.fetched, one.reported, one.early, one.late),
+            *(links.url_pattern, links.tag_path, one.bucket, one.value, links.waiting),
+            *(links.fetched, links.reported, links.early, links.late),
         )
     waiting, names = site.waiting_links(), site.link_paths.folded_names()
     for group, history in site.history.groups_now(site.patterns).items():
