@@ -42,6 +42,7 @@ from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     ExamplePage,
     FeedbackObservation,
+    LinkBatch,
     PageObservation,
 )
 from linkscore_scoring.urls.identity import host_of
@@ -285,7 +286,8 @@ class CrawlModel:
         job = model.due_job(seq)
         if job is not None:
             self.jobs.append(job)
-        links = self._score(shard, fetch, observation.depth, observation.cluster)
+        taken = observation.links if not observation.redirects else None
+        links = self._score(shard, fetch, observation.depth, observation.cluster, taken)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
@@ -328,10 +330,18 @@ class CrawlModel:
         depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
         return self._outcome(seq, event, shard, self._score(shard, fetch, depth, cluster), None)
 
-    def _score(self, shard: SiteShard, fetch: Fetch, depth: int, cluster: int) -> ScoredLinks:
+    def _score(
+        self, shard: SiteShard, fetch: Fetch, depth: int, cluster: int, taken: LinkBatch | None = None
+    ) -> ScoredLinks:
         with self.watch("score"):
             return shard.score_page(
-                fetch, self.book, shard.served, depth=depth, cluster=cluster, spent=self.limits.spent
+                fetch,
+                self.book,
+                shard.served,
+                depth=depth,
+                cluster=cluster,
+                spent=self.limits.spent,
+                taken=taken,
             )
 
     def _outcome(

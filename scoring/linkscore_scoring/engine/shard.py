@@ -229,18 +229,27 @@ class SiteShard:
         return found
 
     def score_page(
-        self, fetch: Fetch, book: TicketBook, policy: Policy, *, depth: int, cluster: int, spent: bool
+        self,
+        fetch: Fetch,
+        book: TicketBook,
+        policy: Policy,
+        *,
+        depth: int,
+        cluster: int,
+        spent: bool,
+        taken: LinkBatch | None = None,
     ) -> ScoredLinks:
         """Score all links of a page that the site knows, in scope or not, and write their tickets.
 
-        `depth`, `cluster`: of the page. `spent`: as of `score`.
+        `depth`, `cluster`: of the page. `spent`: as of `score`. `taken`: those in scope, as just taken in.
         """
         page, model = fetch.features, self.model
         if page is None or not page.links.urls:
             return ScoredLinks(np.zeros(0))
         links = page.links
         ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
-        batch = links_of_page(
+        batch = taken if taken is not None and len(taken) == len(links) else None
+        batch = batch or links_of_page(
             links.urls,
             fetch.link_keys,
             [ids[i] for i in links.link_paths],
