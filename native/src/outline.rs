@@ -27,11 +27,8 @@ impl Marks {
 pub struct Outline {
     pub parents: Vec<u32>,
     pub steps: Vec<StepId>,
-    pub ends: Vec<u32>,
     pub first_texts: Vec<u32>,
     pub last_texts: Vec<u32>,
-    pub first_anchors: Vec<u32>,
-    pub last_anchors: Vec<u32>,
     pub texts: Vec<String>,
     pub text_nodes: Vec<u32>,
     pub text_anchors: Vec<i64>,
@@ -48,11 +45,8 @@ impl Outline {
         Outline {
             parents: vec![0],
             steps: vec![TEXT],
-            ends: vec![0],
             first_texts: vec![0],
             last_texts: vec![0],
-            first_anchors: vec![0],
-            last_anchors: vec![0],
             texts: Vec::new(),
             text_nodes: Vec::new(),
             text_anchors: Vec::new(),
@@ -90,7 +84,6 @@ impl Outline {
         self.note(marks, step, steps);
         if is_link {
             self.anchor_nodes.push(node);
-            self.last_anchors[node as usize] += 1;
         }
     }
 
@@ -126,14 +119,11 @@ impl Outline {
 
     fn add(&mut self, step: StepId) -> u32 {
         let node = self.parents.len() as u32;
-        let (texts, anchors) = (self.texts.len() as u32, self.anchor_nodes.len() as u32);
+        let texts = self.texts.len() as u32;
         self.parents.push(self.open[self.open.len() - 1]);
         self.steps.push(step);
-        self.ends.push(node + 1);
         self.first_texts.push(texts);
         self.last_texts.push(texts);
-        self.first_anchors.push(anchors);
-        self.last_anchors.push(anchors);
         node
     }
 
@@ -146,8 +136,6 @@ impl Outline {
 
     fn close(&mut self, node: u32) {
         let node = node as usize;
-        self.ends[node] = self.parents.len() as u32;
         self.last_texts[node] = self.texts.len() as u32;
-        self.last_anchors[node] = self.anchor_nodes.len() as u32;
     }
 }

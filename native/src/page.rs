@@ -227,11 +227,8 @@ impl Desk {
         )?;
         found.set_item("parents", &outline.parents)?;
         found.set_item("steps", steps)?;
-        found.set_item("ends", &outline.ends)?;
         found.set_item("first_texts", &outline.first_texts)?;
         found.set_item("last_texts", &outline.last_texts)?;
-        found.set_item("first_anchors", &outline.first_anchors)?;
-        found.set_item("last_anchors", &outline.last_anchors)?;
         found.set_item("texts", &outline.texts)?;
         found.set_item("text_nodes", &outline.text_nodes)?;
         found.set_item("text_anchors", &outline.text_anchors)?;

@@ -383,9 +383,9 @@ def extract(
 
     `body`: bytes as fetched. `url`: absolute http(s) URL after redirects. `content_type`,
     `content_encoding`: the HTTP headers, empty if unknown. `limits`: bounds of the extraction; `Limits`
-    defaults. `layout`: whether to find records and link groups too, see `features.layout`; it costs two to
-    three times as much again. `words`: what to read of its words; see
-    `features.words`. `title`: whether to keep its title, cut at 200 characters.
+    defaults. `layout`: whether to measure it too, see `features.layout`; it costs twice as much
+    again. `words`: what to read of its words; see `features.words`. `title`: whether to keep its title, cut
+    at 200 characters.
 
     Raises `InvalidPage`: `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.
 

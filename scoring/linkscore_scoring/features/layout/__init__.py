@@ -1,7 +1,6 @@
 """The layout of a page: signals of what kind of page it is.
 
-`tree` holds the elements as columns and finds its text blocks, `regions` finds records, `moments` reads
-dates, `signals` measures the page.
+`tree` holds the elements as columns and finds text blocks, `moments` reads dates, `signals` measures it.
 """
 
 from linkscore_scoring.features.layout.signals import SIGNALS

@@ -1,16 +1,14 @@
-"""The elements of one page as columns in document order, so that a subtree is a range of every column."""
+"""The elements of one page as columns in document order, so that a subtree is a range of the texts."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Self
 
-from linkscore_scoring.features.types import normal_tokens
 from linkscore_scoring.features.walk import (
     END,
     TEXT,
@@ -23,19 +21,6 @@ from linkscore_scoring.features.walk import (
     tag_name,
     unescaped,
 )
-
-# Remembered, since pages of a site repeat them. An entry may have 500 tokens: a bound of 100 MB.
-_class_names = lru_cache(maxsize=4_000)(normal_tokens)
-
-
-class ClassNames(dict[Step, tuple[str, ...]]):
-    """Class tokens of each step of a page as `normal_tokens` has them, found when first asked for."""
-
-    def __missing__(self, step: Step) -> tuple[str, ...]:
-        """Find those of a step."""
-        found = self[step] = _class_names(step.classes)
-        return found
-
 
 # Characters read of a ``datetime``: those of a date are fewer than 40 (HTML, 4.5.14).
 _MOMENT_CHARS = 120
@@ -50,13 +35,9 @@ class PageTree:
 
     parents: list[int] = field(default_factory=lambda: [0])  # parent element and tag of each element
     steps: list[Step] = field(default_factory=lambda: [TEXT])
-    # Number of the first element behind each element's subtree.
-    ends: list[int] = field(default_factory=lambda: [0])
-    # Range of the texts and anchors in each element's subtree.
+    # Range of the texts in each element's subtree.
     first_texts: list[int] = field(default_factory=lambda: [0])
     last_texts: list[int] = field(default_factory=lambda: [0])
-    first_anchors: list[int] = field(default_factory=lambda: [0])
-    last_anchors: list[int] = field(default_factory=lambda: [0])
     texts: list[str] = field(default_factory=list)  # displayed texts, stripped
     text_nodes: list[int] = field(default_factory=list)  # element right around each text
     text_anchors: list[int] = field(default_factory=list)
@@ -67,7 +48,6 @@ class PageTree:
     breaks: list[int] = field(default_factory=list)  # number of texts before each line break
     # (number of texts before it, ``datetime``) of each ``time`` that has one.
     moments: list[tuple[int, str]] = field(default_factory=list)
-    names: ClassNames = field(default_factory=ClassNames)  # class tokens of each step
 
     @classmethod
     def of(
@@ -84,13 +64,6 @@ class PageTree:
 
     def __len__(self) -> int:
         return len(self.parents)
-
-    def children(self, node: int) -> int:
-        """Return the number of children of an element."""
-        child, n = node + 1, 0
-        while child < self.ends[node]:
-            child, n = self.ends[child], n + 1
-        return n
 
 
 def read_tree(pieces: Iterable[tuple[str, str]], tags: TagTable) -> PageTree:
@@ -137,14 +110,11 @@ class _TreeReader:
         self._add(step)
 
     def _add(self, step: Step) -> None:
-        number, texts, anchors = len(self._tree.parents), len(self._tree.texts), len(self._tree.anchor_nodes)
+        number, texts = len(self._tree.parents), len(self._tree.texts)
         self._tree.parents.append(self._open[-2] if self._open[-1] == number else self._open[-1])
         self._tree.steps.append(step)
-        self._tree.ends.append(number + 1)
         self._tree.first_texts.append(texts)
         self._tree.last_texts.append(texts)
-        self._tree.first_anchors.append(anchors)
-        self._tree.last_anchors.append(anchors)
 
     def _leave(self) -> None:
         if len(self._open) > 1:
@@ -154,9 +124,7 @@ class _TreeReader:
                 self._inside.pop()
 
     def _close(self, node: int) -> None:
-        self._tree.ends[node] = len(self._tree.parents)
         self._tree.last_texts[node] = len(self._tree.texts)
-        self._tree.last_anchors[node] = len(self._tree.anchor_nodes)
 
     def _meet(self, raw: str) -> None:
         """Take in a tag that is new, or a leaf or link."""
@@ -181,7 +149,6 @@ class _TreeReader:
             self._inside.append(len(self._tree.anchor_nodes))
         self._tree.anchor_nodes.append(len(self._tree.parents) - 1)
         self._tree.hrefs.append(tag.href)
-        self._tree.last_anchors[-1] += tag.empty
 
     def _meet_empty(self, raw: str) -> None:
         if raw not in self._voids:
@@ -230,10 +197,6 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-    def within(self, first: int, last: int) -> range:
-        """Return the blocks that begin in a range of texts."""
-        return range(bisect_left(self.starts, first), bisect_left(self.starts, last))
 
 
 def text_blocks(tree: PageTree, around: Sequence[bool]) -> Blocks:
