@@ -1,4 +1,4 @@
-"""Stored sites as the lab reads them: WARC files, WACZ packages and folders of HTML, in stored order.
+"""Stored sites as the lab reads them: WARC files and WACZ packages, in stored order.
 
 An archive compressed by record has a gzip member or zstd frame a record, so one that is damaged costs itself
 only. What cannot be read is told with its place and skipped.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import mimetypes
 import mmap
 import re
 import zipfile
@@ -27,7 +26,6 @@ import zstandard
 from warcio.statusandheaders import StatusAndHeaders, StatusAndHeadersParser, StatusAndHeadersParserException
 
 from linkscore_cli.files import LINE_CHARS
-from linkscore_lab.datasets.labels import read_table
 from linkscore_lab.datasets.site import Reply
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
@@ -71,7 +69,7 @@ class ArchiveRecord(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What could not be read: file, byte where it begins (in a list of URLs the line), and why."""
+    """What could not be read: file, byte where it begins, and why."""
 
     file: str
     offset: int
@@ -83,7 +81,7 @@ class BadRecord(Exception):
 
 
 class _Part(NamedTuple):
-    """One file or folder: where it says a crawl starts, if it does, and how its records are read."""
+    """One file: where it says a crawl starts, if it does, and how its records are read."""
 
     entry: str | None
     read: Callable[[list[Damage]], Iterator[ArchiveRecord]]
@@ -122,18 +120,10 @@ class Archive:
         return first
 
 
-def open_archive(paths: Sequence[Path], *, url_list: Path | None = None) -> Archive:
+def open_archive(paths: Sequence[Path]) -> Archive:
     """Open the stored pages of one site."""
     if not paths:
         raise InvalidInput("must name at least one archive, got none", field="warc")
-    if any(path.is_dir() for path in paths):
-        if len(paths) > 1:
-            raise InvalidInput(f"a folder must be the only archive, got {len(paths)} paths", field="warc")
-        if url_list is None:
-            raise InvalidInput(f"{paths[0]}: a folder needs a list of its URLs, got none", field="url_list")
-        return Archive(paths[0], [_folder(paths[0], url_list)])
-    if url_list is not None:
-        raise InvalidInput(f"{url_list}: must come with a folder, got {paths[0]}", field="url_list")
     return Archive(paths[0], [_file(path) for path in paths])
 
 
@@ -199,42 +189,6 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(page, dict):
                 yield page
-
-
-# Folders of HTML.
-
-
-_rows = partial(read_table, columns=("path", "url"), field="url_list")
-
-
-def _folder(root: Path, url_list: Path) -> _Part:
-    def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
-        for line, row in _rows(url_list):
-            try:
-                yield _page_file(root.resolve(), row["path"].strip(), row["url"].strip())
-            except BadRecord as error:
-                damage.append(Damage(str(url_list), line, str(error)))
-
-    urls = (row["url"].strip() for _, row in _rows(url_list))
-    entry = next((url for url in urls if url.startswith(("http://", "https://"))), None)
-    if entry is None:
-        raise InvalidInput(f"{url_list}: needs a row with an http(s) URL, got none", field="url_list")
-    return _Part(entry, read)
-
-
-def _page_file(root: Path, path: str, url: str) -> ArchiveRecord:
-    if not url.startswith(("http://", "https://")):
-        raise BadRecord(f"url must be absolute http(s), got {url[:100]!r}")
-    file = (root / path).resolve()
-    if not file.is_relative_to(root):
-        raise BadRecord(f"path must lie in the folder, got {path[:100]!r}")
-    try:
-        body = decompress(file.read_bytes(), max_bytes=MAX_BYTES)
-    except (OSError, InvalidPage) as error:
-        raise BadRecord(f"{path}: cannot be read: {error}") from None
-    kind = mimetypes.guess_type(file.name)[0]  # only what is surely something else is not taken for HTML
-    known = kind and not kind.startswith("application/x-")
-    return ArchiveRecord(url, 200, {"Content-Type": kind if kind and known else "text/html"}, body)
 
 
 # WARC files: pieces that decompress each by itself, the blocks in them, the answers in those.

@@ -16,7 +16,6 @@ import click
 from linkscore_cli.errors import in_options, needing
 from linkscore_cli.output import figures_to, json_file_option, write_json
 
-ARCHIVE = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 OUT = click.Path(dir_okay=False, path_type=Path)
@@ -45,10 +44,9 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
 
 
 @click.command()
-@click.argument("archives", nargs=-1, type=ARCHIVE)
+@click.argument("archives", nargs=-1, type=FILE)
 @click.option("--suite", type=FILE, help="TOML file of sites, tasks and policies, instead of archives.")
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
-@click.option("--url-list", type=FILE, help="For a folder of HTML: table of path and url.")
 @click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
 @click.option(

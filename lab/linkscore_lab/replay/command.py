@@ -55,7 +55,7 @@ def suite_of(options: Mapping[str, Any]) -> Suite:
 
 
 def _one_site(options: Mapping[str, Any]) -> Suite:
-    source = SiteSource(list(options["archives"]), options["labels"], options["url_list"])
+    source = SiteSource(list(options["archives"]), options["labels"])
     ways = {
         "types": _split(options["relevant"]),
         "url": options["relevant_url"],

@@ -39,11 +39,10 @@ class _Parsed:
 
 @dataclass(frozen=True, slots=True)
 class SiteSource:
-    """Where a site comes from: archives read as one, labels of its pages, and for folders the URLs."""
+    """Where a site comes from: archives read as one, and labels of its pages."""
 
     archives: Sequence[Path]
     labels: Path | None = None
-    url_list: Path | None = None
 
 
 def prepare_site(
@@ -103,7 +102,7 @@ def _parsed(
 
 
 def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> StoredSite:
-    archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
+    archives = [open_archive(source.archives) for source in sources]
     answers = (record for archive in archives for record in archive.records())
     records, hashes, _ = _parsed(answers, blobs, reading)
     if not any(record.is_page for record in records):
@@ -130,14 +129,12 @@ def _types(sources: Iterable[SiteSource]) -> dict[str, str]:
 
 
 def digest_of(files: Iterable[Path]) -> str:
-    """Return the sha256 of some files one after the other, in hex; the files of a folder in name order."""
+    """Return the sha256 of some files one after the other, in hex."""
     digest = hashlib.sha256()
     for path in files:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                with file.open("rb") as stream:
-                    while block := stream.read(_DIGEST_BYTES):
-                        digest.update(block)
+        with path.open("rb") as stream:
+            while block := stream.read(_DIGEST_BYTES):
+                digest.update(block)
     return digest.hexdigest()
 
 

@@ -161,7 +161,6 @@ def run(
     relevance: Relevance | None = None,
     targets: Sequence[str] = (),
     labels: Path | None = None,
-    url_list: Path | None = None,
     modes: Sequence[str] = (NONE,),
     seeds: int = 1,
     starts: int = 1,
@@ -176,7 +175,7 @@ def run(
     Parameters
     ----------
     archives
-        WARC files or WACZ packages read as one site, or one folder of pages with `url_list`.
+        WARC files or WACZ packages read as one site.
     policies
         Each ``NAME`` or ``NAME:param=value,...``; ``oracle_greedy`` is a bound.
     relevance
@@ -187,8 +186,6 @@ def run(
         Page types that are a task each, with a budget of as many fetches as there are such pages.
     labels
         TSV of ``url`` and ``page_type``; needed by `ByType` and `targets`.
-    url_list
-        Which file of a folder has which URL.
     modes
         What crawls learn of labels: ``none``, ``examples``, ``feedback``, or several of them.
     seeds, starts
@@ -229,9 +226,7 @@ def run(
     >>> [(row.policy, row.fetched, row.curve[-1], row.metrics["valid_ratio"]) for row in rows]
     [('breadth_first', 20, 5, 0.25), ('oracle_greedy', 20, 15, 0.75)]
     """
-    site = SuiteSite(
-        SiteSource(list(archives), labels, url_list), relevance, tuple(targets), modes=tuple(modes)
-    )
+    site = SuiteSite(SiteSource(list(archives), labels), relevance, tuple(targets), modes=tuple(modes))
     suite = Suite(
         (site,),
         tuple(read_policy(text) for text in policies),

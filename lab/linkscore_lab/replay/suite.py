@@ -47,7 +47,7 @@ class Suite:
 
 
 _SITE_KEYS = {
-    "warc", "labels", "url_list", "relevant", "relevant_url", "structured_data", "feedback_file", "targets",
+    "warc", "labels", "relevant", "relevant_url", "structured_data", "feedback_file", "targets",
     "wanted_tag", "kinds", "tasks", "modes",
 }  # fmt: skip
 _SUITE_KEYS = {"site", "policies", "seeds", "starts", "tasks", "modes"}
@@ -147,7 +147,7 @@ def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) ->
     elif not site.get("targets"):
         raise InvalidInput("must name a page type where targets are the only task", field="targets")
     return SuiteSite(
-        SiteSource([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
+        SiteSource([folder / name for name in _names(site["warc"])], path("labels")),
         relevance,
         tuple(_names(site.get("targets", []))) if TARGET in tasks else (),
         site.get("kinds", {}),

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from linkscore_lab.commands import ARCHIVE, OUT, lab_errors
+from linkscore_lab.commands import OUT, lab_errors
 from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.parallel import cores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
@@ -82,7 +82,7 @@ def told_apart(examples: Sequence[Example], found: Sequence[str]) -> dict[str, t
 
 
 @click.command()
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=ARCHIVE)
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=OUT, help="Write the weights here.")
 @click.option("--report", is_flag=True, help="Classify pages of each site by the model without it.")
 @click.option(

@@ -14,7 +14,6 @@ from linkscore.messages import example_page
 from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _experience
 from linkscore_cli.logs import read_labels
-from linkscore_lab.archives import open_archive
 from linkscore_lab.datasets.labels import read_rewards
 from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
@@ -30,7 +29,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "browse log": log_file,
     "labels of news": read_labels,
     "rewards": read_rewards,
-    "list of URLs": lambda path: open_archive([path.parent], url_list=path),
     "suite": read_suite,
     "settings": lambda path: load({}, {}, path),
     "token file of a server": TokenFile,

@@ -15,7 +15,7 @@ from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import shop
 
 NO_OPTIONS: dict[str, Any] = {
-    "archives": (), "suite": None, "labels": None, "url_list": None, "relevant": "", "relevant_url": "",
+    "archives": (), "suite": None, "labels": None, "relevant": "", "relevant_url": "",
     "structured_data": "", "wanted_tag": "", "feedback_file": None, "targets": (), "policies": (),
     "budget": None, "seeds": None,
     "starts": None, "examples": None, "feedback": False, "delay": None, "share": None, "every": None,
