@@ -183,7 +183,7 @@ class Application:
 
     def _opened(self, actor: CrawlActor) -> None:
         actor.listeners.append(self.scoring.revisits.applied)
-        self.front.router.coordinator.opened(actor)
+        self.front.router.opened(actor)
         if self.browse_logs is not None:
             self.browse_logs.opened(actor)
 
@@ -276,16 +276,14 @@ class Application:
         s = self.settings
         self.door = self._door()
         services = self._services(clock)
-        self.front = Front(
-            self.registry, self.scoring, services, s, self.metrics, self._store, clock, self._share
-        )
+        self.front = Front(self.registry, services, s, self.metrics, clock, self._share)
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.door],
             options=_options(s, shares_port=self.front.shares_port),
             maximum_concurrent_rpcs=_CALLS,
         )
         self._services_named = [file.services_by_name[name].full_name for name, file in SERVICES.items()]
-        add_services(self.front.servicers, server)
+        add_services(self.front.router.servicers(), server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
         named = (*self._services_named, health.SERVICE_NAME, reflection)

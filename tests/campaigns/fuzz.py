@@ -31,6 +31,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
 )
 from support.server_process import PATIENCE_S, serving, stubs
+from support.small_site import HOST, url_of
 
 MOST_MB = 1_500
 """Memory of a server at most: three times what it takes for three crawls of a small site."""
@@ -52,6 +53,38 @@ METHODS = [
     for service in file.DESCRIPTOR.services_by_name.values()
     for method in service.methods
 ]
+URLS = tuple(map(url_of, range(60)))
+_LIKELY = {
+    "crawl": (*CRAWLS, *CRAWLS, "crawls/d", "crawls/A B"),
+    "Crawl.name": (*CRAWLS, "crawls/d", "crawls/e"),
+    "GetCrawlRequest.name": (*CRAWLS, "crawls/nothing"),
+    "DeleteCrawlRequest.name": ("crawls/d", "crawls/e", "crawls/f"),
+    "name": tuple(f"{crawl}/sites/{HOST}" for crawl in CRAWLS),
+    "site": (HOST, "h", "xn--fiq228c.test"),
+    "hosts": (HOST,),
+    **dict.fromkeys(
+        ("url", "final_url", "referrer", "NotifyChangedRequest.urls"), tuple(map(url_of, range(60)))
+    ),
+    "texts": ("visitor", *URLS[:5]),
+    "client_id": ("visitor", "x"),
+    **dict.fromkeys(("event_id", "batch_id"), tuple(f"e{n}" for n in range(300))),
+    "content_type": ("text/html", "", "text/html; charset=utf-16", "application/pdf", "TEXT/HTML;;="),
+    "content_encoding": ("", "", "gzip", "br"),
+    **dict.fromkeys(("tag_path", "tag_paths"), ("html/body/a", "html/body/div[nav]/a[home]", "///")),
+    "status_code": (0, 200, 200, 200, 200, 301, 404, 500),
+    "epoch_ms": tuple(1_700_000_000_000 + n * 10**7 for n in range(50)),
+    **dict.fromkeys(("clients", "urls", "referrers"), (0, 1, 2, 3)),
+    "paths": ("policy", "extra_policies", "examples", "observe_only", "seed", "x"),
+}
+_SAME = {
+    "ticket_values": "ticket",
+    "bucket_names": "bucket",
+    "buckets": "bucket",
+    "urls": "url",
+    "cluster": "template",
+    "next_page_token": "page_token",
+}
+_RARE = frozenset({"policy", "outlinks", "fetch_error", "final_url", "examples"})
 _OFTEN = {"IngestPages": 6.0, "ReportFeedback": 6.0, "ScoreLinks": 6.0, "MineSite": 0.02}
 
 
@@ -145,7 +178,7 @@ def _no_numbers(message: Message, place: str) -> Iterator[str]:
 def findings(process: Process, seed: int, calls: int) -> list[str]:
     """Create three crawls, make as many calls, and return what is wrong."""
     rng = random.Random(seed)
-    messages = Messages(rng, CRAWLS)
+    messages = Messages(rng, _LIKELY, _SAME, _RARE)
     with stubs(process.target) as server:
         for name in CRAWLS:
             learning = crawl_service_pb2.LearningConfig(sample_pages=12)

@@ -22,8 +22,9 @@ def test_random_calls_to_a_frontier_find_nothing(tmp_path: Path) -> None:
         assert fuzz_frontier.findings(process, seed=1, calls=200) == []
 
 
-@pytest.mark.slow
-def test_kills_lose_nothing() -> None:
-    done = kills.campaign(10, seed=2)
+@pytest.mark.long
+@pytest.mark.parametrize("n", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_lose_nothing(n: int) -> None:
+    done = kills.campaign(n, seed=2)
     assert done.problems == []
-    assert done.killed.total() == 10
+    assert done.killed.total() == n

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import grpc
@@ -117,15 +116,6 @@ def test_every_acknowledged_page_counts_after_kill_9_amid_several_clients(tmp_pa
             assert {result.status.code for result in again} == {DUPLICATE}
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[list[float]]:
-    with serving(tmp_path_factory.mktemp("whole")) as server, stubs(server.target) as connected:
-        create(connected)
-        for n in range(N_STEPS):
-            step(connected, n)
-        return scores(connected)
-
-
 def step(server: Stubs, n: int) -> None:
     """Take in page `n`, its feedback, and wait for a learning that it made due."""
     ingest(server, [n])
@@ -139,46 +129,6 @@ def step(server: Stubs, n: int) -> None:
 def scores(server: Stubs) -> list[list[float]]:
     asked = [pb.ScoreLinksRequest(crawl=CRAWL, links=LINKS, policy=spec(name)) for name in POLICIES]
     return [list(server.links.ScoreLinks(request).links.scores) for request in asked]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
-)
-def test_scores_after_kill_9_equal_those_of_an_uninterrupted_run(
-    tmp_path: Path, uninterrupted: list[list[float]], seed: int
-) -> None:
-    kills = sorted(random.Random(seed).sample(range(1, N_STEPS), 2))
-    for start, end in pairwise([0, *kills, N_STEPS]):
-        with serving(tmp_path) as process, stubs(process.target) as server:
-            if start:
-                step(server, start - 1)  # the client that missed the answer sends again
-            else:
-                create(server)
-            for n in range(start, end):
-                step(server, n)
-            if end < N_STEPS:
-                server.links.IngestPages.future(pb.IngestPagesRequest(crawl=CRAWL, pages=[page(end)]))
-                process.kill()
-            else:
-                assert scores(server) == uninterrupted
-                assert crawl_of(server).page_count == crawl_of(server).feedback_count == N_STEPS
-
-
-@pytest.mark.long
-def test_a_learning_cut_short_by_kill_9_gives_the_same_model(
-    tmp_path: Path, uninterrupted: list[list[float]]
-) -> None:
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
-        for n in range(39):
-            step(server, n)
-        ingest(server, [39])  # learning starts
-        process.kill()
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        for n in range(39, N_STEPS):
-            step(server, n)
-        assert scores(server) == uninterrupted
 
 
 @pytest.mark.long

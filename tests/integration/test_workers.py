@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 import urllib.request
-from functools import partial
 from pathlib import Path
 
 import grpc
@@ -20,7 +19,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from support.fleet import SITES, Fleet, Load, page_on, patiently
+from support.fleet import SITES, Fleet, Load, page_on
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
 
 pytestmark = pytest.mark.long
@@ -35,11 +34,11 @@ class Processes(Fleet):
 
 def create(server: Stubs, name: str, groups: int) -> str:
     crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups)
-    return patiently(partial(server.crawls.CreateCrawl, crawl_pb.CreateCrawlRequest(crawl=crawl))).crawl.name
+    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
 
 
 def pages_of(server: Stubs, crawl: str) -> int:
-    return patiently(partial(server.crawls.GetCrawl, crawl_pb.GetCrawlRequest(name=crawl))).crawl.page_count
+    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count
 
 
 def children_of(process: ServerProcess) -> list[int]:
@@ -75,6 +74,33 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
         load.end()
         load.check()
         assert process.terminate() == 0
+
+
+def test_a_call_waits_for_a_worker_that_starts_again(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2") as process:
+        with stubs(process.target) as server:
+            crawl = create(server, "waits", 4)
+        supervisor, killed = process.process.pid, workers_of(process)[1]
+        os.kill(supervisor, signal.SIGSTOP)  # which would start it again
+        try:
+            os.kill(killed, signal.SIGKILL)
+            wait_until(lambda: "\nState:\tZ" in Path(f"/proc/{killed}/status").read_text())
+            with stubs(process.target, use_local_subchannel_pool=1) as server:
+                rows = server.crawls.ListShards(crawl_pb.ListShardsRequest(crawl=crawl)).shards
+                assert [(row.owner, row.state) for row in rows if row.trouble] == [
+                    ("worker 1", crawl_pb.SHARD_STATE_SILENT)
+                ]
+                pages = [page_on(site, 0) for site in SITES]
+                for page in pages[::2]:
+                    page.event_id = ""  # nobody may send it twice
+                request = pb.IngestPagesRequest(crawl=crawl, pages=pages)
+                answer = server.links.IngestPages.future(request, timeout=PATIENCE_S)
+                assert not answer.done()
+                os.kill(supervisor, signal.SIGCONT)
+                codes = {result.status.code for result in answer.result().results}
+                assert codes == {common.ITEM_CODE_OK}
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
 
 
 def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path) -> None:
@@ -147,7 +173,7 @@ def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> N
                 crawl = create(server, name, groups)
                 assert pages_of(server, crawl) == expected
                 new = [page_on(site, expected) for site in SITES]
-                patiently(partial(server.links.IngestPages, pb.IngestPagesRequest(crawl=crawl, pages=new)))
+                server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=new))
             listed = [crawl.name for crawl in server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls]
             assert listed == ["crawls/parts", "crawls/whole"]
         expected += len(SITES)

@@ -72,7 +72,7 @@ class Life:
         following.mkdir()
         await asyncio.to_thread(self.store.engine.copy_to, following / "linkscore.db")
         for open_one in self.registry.actors():
-            await open_one.discard()
+            await open_one.close(save=False)
         await self.close()
         self.lives += 1
         self.acknowledged = acknowledged

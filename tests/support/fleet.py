@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import grpc
 
@@ -21,7 +19,6 @@ from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
-T = TypeVar("T")
 _CALL_S = 1.0
 
 
@@ -31,18 +28,6 @@ def page_on(site: str, n: int) -> common.Page:
     made.url = made.url.replace(HOST, site)
     made.body = made.body.replace(HOST.encode(), site.encode())
     return made
-
-
-def patiently(call: Callable[[], T]) -> T:
-    """Return what a call answers, made again while a server starts, as every client does."""
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return call()
-        except grpc.RpcError as exc:
-            if exc.code() not in _AWAY or time.monotonic() > until:
-                raise
-            time.sleep(0.05)
 
 
 class Fleet:
@@ -73,7 +58,7 @@ class Fleet:
         with stubs(self.targets[0]) as server:
             crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups)
             request = crawl_pb.CreateCrawlRequest(crawl=crawl)
-            return patiently(lambda: server.crawls.CreateCrawl(request)).crawl.name
+            return server.crawls.CreateCrawl(request).crawl.name
 
     def pages(self, crawl: str) -> list[int]:
         """Return the pages of a crawl as each server says."""
@@ -81,7 +66,7 @@ class Fleet:
         for target in self.targets:
             with stubs(target) as server:
                 request = crawl_pb.GetCrawlRequest(name=crawl)
-                got = patiently(partial(server.crawls.GetCrawl, request, timeout=PATIENCE_S))
+                got = server.crawls.GetCrawl(request, timeout=PATIENCE_S)
                 found.append(got.crawl.page_count)
         return found
 
@@ -176,6 +161,5 @@ class Load:
             for start in range(0, len(self.acknowledged), 100):
                 some = [page_on(*one) for one in self.acknowledged[start : start + 100]]
                 again = pb.IngestPagesRequest(crawl=self._crawl, pages=some)
-                answer = patiently(partial(server.links.IngestPages, again))
-                codes = {result.status.code for result in answer.results}
+                codes = {result.status.code for result in server.links.IngestPages(again).results}
                 assert codes == {common.ITEM_CODE_DUPLICATE}

@@ -31,16 +31,13 @@ from linkscore_scoring.errors import LinkscoreError, NotLearned
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
-from linkscore_server.crawls.holds import SiteHolds
-from linkscore_server.crawls.learning import CrawlClosed, Learnings
-from linkscore_server.crawls.learning_pool import LearningPool
-from linkscore_server.crawls.pace import Pace
+from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
 from linkscore_server.crawls.space import DiskFull, SpaceAlarm
-from linkscore_server.crawls.submissions import Outcomes, Submission, new_events
+from linkscore_server.crawls.submissions import Outcomes, Pace, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
-from linkscore_server.store import Core, StoreAway, StoredShard, failpoints
+from linkscore_server.store import Core, StoreAway, StoredShard
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -103,7 +100,7 @@ class CrawlActor:
             pool=learner,
             executor=background,
             metrics=metrics,
-            submit=lambda event, learned: self._submitted([event], learned=learned),
+            submit=lambda event, learned: self.submit_all([event], learned),
         )
         self._queue: deque[Submission] = deque()
         self._in_work: list[Submission] = []
@@ -194,26 +191,23 @@ class CrawlActor:
 
     async def submit(self, event: Event) -> Outcome:
         """Make an event durable, apply it and return its outcome."""
-        (outcome,) = await self._submitted([event])
+        (outcome,) = await self.submit_all([event])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def submit_all(self, events: Sequence[Event]) -> asyncio.Future[Outcomes]:
+    def submit_all(
+        self, events: Sequence[Event], learned: LearnedSite | None = None
+    ) -> asyncio.Future[Outcomes]:
         """Take in events as one group, in their order; returns what to wait for.
 
         The result has one outcome an event, an exception in place of one that could not be applied. Errors as
         of `submit`: all of the events are made durable, or none.
         """
-        return self._submitted(events)
-
-    def _submitted(
-        self, events: Sequence[Event], learned: LearnedSite | None = None
-    ) -> asyncio.Future[Outcomes]:
         if self._is_closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
         if self._has_failed:
-            raise self._opened_again()
+            raise CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again")
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)
@@ -263,13 +257,10 @@ class CrawlActor:
 
     async def _next_group(self) -> list[Submission]:
         """Return what one commit writes, without what nobody waits for any more; empty: it was the last."""
-        while True:
-            if group := self._at_hand():
-                return group
-            if self._is_ending and not self._queue:
-                return []
+        while not (group := self._at_hand()) and not (self._is_ending and not self._queue):
             self._news.clear()
             await self._news.wait()
+        return group
 
     def _at_hand(self) -> list[Submission]:
         """Return what waits and whose sites are at hand; those of the others are read back."""
@@ -322,7 +313,9 @@ class CrawlActor:
             config = group[0].config
             becomes = config is not None and self.model.is_wide != (not CrawlWide(config).is_empty)
             if becomes:  # no event before it is to be applied by policies after it
-                await self._all_in_memory()
+                async with self._turn:
+                    sites = list(self.model.sites)
+                    await tasks.in_thread(self._background, self.model.sites.bring_back, sites)
             if (first := await self._commit(group)) is None:
                 return
             async with self._turn:
@@ -368,10 +361,8 @@ class CrawlActor:
                         continue
                     outcomes.append(self._applied(seq, event, item.raw[at], item.learned))
                     seq += 1
-            failpoints.reached("event.applied")
             if not item.done.done():
                 item.done.set_result(outcomes)
-            failpoints.reached("event.answered")
             if len(group) > 1:
                 await asyncio.sleep(0)
 
@@ -402,15 +393,12 @@ class CrawlActor:
         except Exception as exc:
             return exc
 
-    def _opened_again(self) -> CrawlClosed:
-        return CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again")
-
     def _failed(self, error: BaseException) -> None:
         """Let nobody wait for a writer that ended: the next call opens the crawl again, from the store."""
         self._has_failed = True
         self._metrics.writer_failures.inc()
         for item in (*self._in_work, *self._queue):
-            item.fail(self._opened_again())
+            item.fail(CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again"))
         self._in_work = []
         self._queue.clear()
 
@@ -505,10 +493,6 @@ class CrawlActor:
         sites.wrote(row)
         self._metrics.state_seconds.observe(time.perf_counter() - started)
 
-    async def _all_in_memory(self) -> None:
-        async with self._turn:
-            await tasks.in_thread(self._background, self.model.sites.bring_back, list(self.model.sites))
-
     async def _write_all(self, names: Collection[str]) -> None:
         """Write sites and the core as of one event, and wait until the store has them."""
         started = time.perf_counter()
@@ -537,7 +521,7 @@ class CrawlActor:
                 await asyncio.wrap_future(self._shard.flush())
 
     async def close(self, *, save: bool = True) -> None:
-        """Finish what was submitted, write rows, release memory."""
+        """Finish what was submitted, write rows unless the crawl is deleted or lost, release memory."""
         self._is_closed = True
         self._learnings.cancel()
         try:
@@ -556,13 +540,4 @@ class CrawlActor:
             self._holds.tell()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             async with self._turn:
-                self.release()
-
-    async def discard(self) -> None:
-        """Stop without writing rows, for a crawl that is deleted or opened again."""
-        await self.close(save=False)
-
-    def release(self) -> None:
-        """Release the memory of an actor that was never started."""
-        self._is_released = True
-        self.model.sites.close()
+                self.model.sites.close()

@@ -1,19 +1,20 @@
-"""The learnings of a crawl: run beside its events, and activated as one of them."""
+"""Sites are learned beside their events, large ones in a process of its own, and activated as one of them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
 from linkscore_scoring.engine.events import Event, LearningFailed, ModelActivated
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import LinkscoreError
-from linkscore_scoring.site.learning import LearnedSite, LearningJob
+from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server import tasks
-from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.child_processes import child_processes
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.store import StoreAway
 
@@ -25,6 +26,61 @@ _AGAIN_S = 5.0
 
 class CrawlClosed(LinkscoreError):
     """The crawl was deleted, or the server stops: nothing more is taken in."""
+
+
+PAGES_HERE = 700
+"""Pages that are learned from in the server before a process is started for it: learnings of 200 and 400
+pages take .06 and .1 s of CPU (qa_q2a), starting a process .5 s, and its memory is some 50 MB."""
+
+
+class LearningPool:
+    """Runs learnings: the first, small ones in a thread, the others in processes, which come with them.
+
+    A process that dies, or cannot be started, costs nothing: its learning is run in the thread.
+    """
+
+    def __init__(self, processes: int = 1, *, pages_here: int = PAGES_HERE) -> None:
+        self._processes, self._pages_left = processes, pages_here
+        self._threads = ThreadPoolExecutor(max(1, processes), thread_name_prefix="linkscore-learn")
+        self._lock = threading.Lock()  # of what follows
+        self._pool: ProcessPoolExecutor | None = None
+        self._is_closed = False
+
+    async def learn(self, job: LearningJob) -> LearnedSite:
+        """Learn a site, when those before it are learned."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self.run, job)
+
+    def run(self, job: LearningJob) -> LearnedSite:
+        """Learn a site; blocks."""
+        pool = self._pool_for(len(job.pages))
+        if pool is None:
+            return run(job)
+        try:
+            return pool.submit(run, job).result()
+        except (OSError, RuntimeError) as exc:  # no more processes or memory, or the pool broke or is closed
+            self._let_go(pool)
+            _log.warning("%s is learned by the server itself: no process could learn it: %s", job.site, exc)
+            return run(job)
+
+    def close(self) -> None:
+        """Let threads and processes go; learnings that wait are cancelled."""
+        self._is_closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._let_go(self._pool)
+
+    def _pool_for(self, pages: int) -> ProcessPoolExecutor | None:
+        with self._lock:
+            self._pages_left -= pages
+            if self._pool is None and self._processes and self._pages_left < 0 and not self._is_closed:
+                self._pool = child_processes(self._processes)
+            return self._pool
+
+    def _let_go(self, pool: ProcessPoolExecutor | None) -> None:
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 Submit = Callable[[Event, LearnedSite | None], "asyncio.Future[list[Outcome | Exception]]"]
@@ -77,9 +133,8 @@ class Learnings:
         started = time.perf_counter()
         try:
             learned = await self._pool.learn(job)
-            event = await asyncio.get_running_loop().run_in_executor(
-                self._executor, _activation, job, learned
-            )
+            state = await asyncio.get_running_loop().run_in_executor(self._executor, learned.to_state)
+            event = ModelActivated(job.site, job.built_from_seq, state)
             self._metrics.learning_seconds.observe(time.perf_counter() - started)
             await self._take_in(event, learned)
         except (CrawlClosed, StoreAway) as exc:  # it starts again when the crawl is open again
@@ -102,8 +157,8 @@ class Learnings:
             await self._take_in(LearningFailed(job.site, job.built_from_seq))
         except OSError:
             return False
-        except (CrawlClosed, StoreAway):  # it starts again when the crawl is open again
-            return True
+        except (CrawlClosed, StoreAway) as exc:
+            _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
         return True
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
@@ -111,7 +166,3 @@ class Learnings:
         [outcome] = await self._submit(event, learned)
         if isinstance(outcome, Exception):
             raise outcome
-
-
-def _activation(job: LearningJob, learned: LearnedSite) -> ModelActivated:
-    return ModelActivated(job.site, job.built_from_seq, learned.to_state())

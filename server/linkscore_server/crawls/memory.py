@@ -11,9 +11,7 @@ import asyncio
 import logging
 import math
 import os
-import time
 from collections.abc import Callable, Iterable
-from functools import cache
 
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.sites import MemoryBudget
@@ -34,10 +32,6 @@ _LESS, _MORE = 0.95, 0.01
 windows of TCP do (additive increase, multiplicative decrease). Chosen, not measured."""
 _LEAST = 32 << 20
 """The bound is never lowered further: with no site in memory each event would bring one back."""
-_ASKED_EACH_S = 0.01
-"""Seconds for which the process is taken to be as large as the kernel said last: a server takes in some
-five pages meanwhile. Chosen, not measured."""
-_STATM_BYTES = 128  # of seven numbers (proc(5)), each of 20 digits at most, far more than they have
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _log = logging.getLogger(__name__)
 
@@ -59,11 +53,8 @@ class MemoryKeeper:
         *,
         used: Callable[[], int] | None = None,
     ) -> None:
-        self._most_sites = settings.site_memory_mb << 20
-        self._most = settings.memory_mb << 20
-        self._metrics = metrics
-        self._actors = actors
-        self._used = used or asked_at_most_each(_ASKED_EACH_S, resident_bytes)
+        self._most_sites, self._most = settings.site_memory_mb << 20, settings.memory_mb << 20
+        self._metrics, self._actors, self._used = metrics, actors, used or resident_bytes
         self._wanted = asyncio.Event()
         self._evicting = asyncio.Lock()  # of two at a time, one would find the coldest sites taken
         self.budget = MemoryBudget(self._most_sites)
@@ -117,29 +108,10 @@ class MemoryKeeper:
             )
 
 
-def asked_at_most_each(seconds: float, ask: Callable[[], int]) -> Callable[[], int]:
-    """Return what gives an answer of `ask` that is no older than so many seconds."""
-    asked_at, answer = -math.inf, 0
-
-    def latest() -> int:
-        nonlocal asked_at, answer
-        now = time.monotonic()
-        if now - asked_at >= seconds:
-            asked_at, answer = now, ask()
-        return answer
-
-    return latest
-
-
 def resident_bytes() -> int:
     """Return what this process takes as the kernel counts it; 0 where there is no /proc."""
     try:
-        return int(os.pread(_statm(), _STATM_BYTES, 0).split()[1]) * _PAGE_BYTES
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE_BYTES
     except OSError:
         return 0
-
-
-@cache
-def _statm() -> int:
-    """Open the file once: every call that brings something asks, and opening takes ten times as long."""
-    return os.open("/proc/self/statm", os.O_RDONLY)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
-from functools import partial
-from typing import Any, Self, TypeVar
+from dataclasses import replace
+from functools import partial, wraps
+from typing import Any, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -33,26 +33,26 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
-from linkscore_server.crawls.learning import CrawlClosed
-from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.learning import CrawlClosed, LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import config_of, opened
-from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.crawls.space import SpaceAlarm
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard
+from linkscore_server.store import Fenced, NewEvent, Store, StoreAway
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Coroutine[Any, Any, Any]])
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _LOOK_S = 60.0
 """Longest time between looks for idle crawls; chosen, not measured."""
-_LONGEST_WAIT_S = 20.0
-"""Seconds that a caller without a deadline waits for a crawl to be opened. Chosen, not measured."""
+_LONGEST_WAIT_S = 300.0
+"""Seconds that a caller without a deadline waits for a crawl to be opened. A bound: one of 100,000 events
+whose states are lost takes about as long."""
 _SHARE = 0.75
 """Share of the time a caller has left that it waits: the answer shall reach it. Chosen, not measured."""
 _THREADS = 4
@@ -91,18 +91,14 @@ def wait_s() -> float:
     return _wait_s.get()
 
 
-class Locks:
-    """A lock a name, forgotten when nobody holds it or waits for it."""
+def _whole(change: _F) -> _F:
+    """Let a change go on when its caller gives up: it must not stop half-way."""
 
-    def __init__(self) -> None:
-        self._known: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    @wraps(change)
+    async def kept(self: CrawlRegistry, *args: Any, **fields: Any) -> Any:
+        return await tasks.kept(change(self, *args, **fields), "a change of a crawl", self._tasks)
 
-    def __getitem__(self, name: str) -> asyncio.Lock:
-        """Return the lock of a name."""
-        lock = self._known.get(name)
-        if lock is None:
-            lock = self._known[name] = asyncio.Lock()
-        return lock
+    return cast(_F, kept)
 
 
 class CrawlRegistry:
@@ -151,7 +147,8 @@ class CrawlRegistry:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkscore-open")
         self._sites = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-sites")
         self._questions = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-ask")
-        self._locks, self._change_locks, self._creating = Locks(), Locks(), asyncio.Lock()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._creating = asyncio.Lock()
         self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beside: set[asyncio.Task[Any]] = set()
@@ -217,11 +214,9 @@ class CrawlRegistry:
         actor.use()
         return actor
 
-    @asynccontextmanager
-    async def at_rest(self, name: str) -> AsyncIterator[None]:
-        """Let nobody open, close or delete a crawl meanwhile."""
-        async with self._locks[name]:
-            yield
+    def at_rest(self, name: str, what: str = "") -> asyncio.Lock:
+        """Return what keeps others from opening, closing or deleting a crawl, or from something else."""
+        return self._locks.setdefault(f"{what} {name}", asyncio.Lock())
 
     async def _opened(self, name: str) -> CrawlActor:
         while (actor := self._actors.get(name)) is None or actor.is_lost:
@@ -241,35 +236,31 @@ class CrawlRegistry:
         return task
 
     async def _open_now(self, name: str) -> CrawlActor:
-        async with self._locks[name]:
+        async with self.at_rest(name):
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
             if name in self._given:
                 raise StoreAway(f"crawl {name!r}: another server has these sites, try again")
             if name not in self._names and not self._owns(Shard.of(name)):
                 raise CrawlNotFound.named(name)
-            actor = self._actors.get(name)
-            if actor is not None and actor.is_lost:
-                del self._actors[name]
-                await actor.discard()
-                actor = None
-            return actor or await self._load(name)
-
-    async def _load(self, name: str) -> CrawlActor:
-        started = time.perf_counter()
-        try:
-            actor = await self._in_thread(self._read, name)
-        except Exception as exc:
-            if isinstance(exc, MemoryError | OSError | CrawlOpening | StoreAway | CrawlNotFound):
+            if (lost := self._actors.pop(name, None)) is not None:
+                await lost.close(save=False)
+            started = time.perf_counter()
+            try:
+                actor = await self._in_thread(self._read, name)
+            except (MemoryError, OSError, CrawlOpening, StoreAway, CrawlNotFound):
                 raise  # they say nothing of what is in the store
-            self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError) else repr(exc)
-            unexpected = None if isinstance(exc, LinkscoreError) else exc
-            _log.error("crawl %s stays closed: %s", name, exc, exc_info=unexpected)
-            raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
-        self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
-        actor.start()
-        self._serve(name, actor)
-        return actor
+            except Exception as exc:
+                self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError) else repr(exc)
+                unexpected = None if isinstance(exc, LinkscoreError) else exc
+                _log.error("crawl %s stays closed: %s", name, exc, exc_info=unexpected)
+                raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
+            self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
+            actor.start()
+            self._names.add(name)
+            self._actors[name] = actor
+            self.on_open(actor)
+            return actor
 
     def _read(self, name: str) -> CrawlActor:
         self.confirm(name)
@@ -291,13 +282,6 @@ class CrawlRegistry:
         for heard in self.before_serving:
             heard(name, model)
         _log.info("crawl %s: %d events", name, model.seq)
-        return self._actor(model, shard)
-
-    def _go_on(self, name: str, seq: int) -> None:
-        if self._is_closing:
-            raise CrawlOpening(f"crawl {name!r}: the server stops")
-
-    def _actor(self, model: StoredCrawl, shard: StoredShard) -> CrawlActor:
         return CrawlActor(
             model,
             shard,
@@ -310,15 +294,14 @@ class CrawlRegistry:
             space=self.space,
         )
 
+    def _go_on(self, name: str, seq: int) -> None:
+        if self._is_closing:
+            raise CrawlOpening(f"crawl {name!r}: the server stops")
+
     def _load_libraries(self, config: CrawlConfig) -> None:
         load_libraries(config)
         if Words.EXCERPT in config.words and config.wanted is not None:
             self.embeddings.load(config.wanted.embedding)
-
-    def _serve(self, name: str, actor: CrawlActor) -> None:
-        self._names.add(name)
-        self._actors[name] = actor
-        self.on_open(actor)
 
     async def _open_all(self, names: Sequence[str]) -> None:
         for name in names:
@@ -338,7 +321,7 @@ class CrawlRegistry:
 
     async def evict(self, name: str) -> bool:
         """Close a crawl that nobody uses; says whether it was one."""
-        async with self._locks[name]:
+        async with self.at_rest(name):
             actor = self._actors.get(name)
             if actor is None or actor.is_in_use:
                 return False
@@ -349,6 +332,7 @@ class CrawlRegistry:
 
     # -- changes -------------------------------------------------------------------------------------------
 
+    @_whole
     async def create(
         self, config: CrawlConfig, check_count: Callable[[Collection[str]], None] = lambda others: None
     ) -> None:
@@ -356,59 +340,13 @@ class CrawlRegistry:
 
         `check_count` is told the other crawls, and may refuse one more.
         """
-        await self.check(config)
-        self.space.check()
-        await self._keep(self._create(dataclasses.replace(config, bounds=self._bounds()), check_count))
-
-    async def check(self, config: CrawlConfig) -> None:
-        """Refuse a crawl that cannot be created."""
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         await self._in_thread(self._check, config)  # which may have to load what knows languages
-
-    async def change(
-        self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
-    ) -> CrawlActor:
-        """Change fields of a crawl's configuration and add examples; changes at the same time all count."""
         self.space.check()
-        return await self._keep(self._change(name, changes, more_examples))
-
-    async def configure(self, name: str, config: CrawlConfig) -> CrawlActor:
-        """Give a shard the configuration that its crawl has by now; one it has already changes nothing."""
-        return await self._keep(self._configure(name, config))
-
-    async def erase(self, crawl: str) -> None:
-        """Take all groups of a crawl from the store: who has one open can write nothing to it any more."""
-        await self._in_thread(self._erase, crawl)
-
-    async def drop(self, crawl: str) -> None:
-        """Forget what is here of a crawl that the store has no more."""
-        here = {*self._names, *self._actors, *self._openings}
-        await self.forget_erased([key for key in here if Shard.of(key).crawl == crawl])
-
-    async def forget_erased(self, keys: Collection[str]) -> None:
-        """Forget those of some shards that the store has no more; one of that name made since is another."""
-        await self._keep(self._forget_erased(keys))
-
-    def take(self, name: str) -> None:
-        """Have a shard that the store has by now; it is opened when somebody asks for it."""
-        self._names.add(name)
-        self.damaged.pop(name, None)
-        self._given.discard(name)
-
-    async def let_go(self, name: str) -> None:
-        """Have a shard no more that another process gets: finish what was taken in, write its states."""
-        async with self._locks[name]:
-            self._names.discard(name)
-            self._given.add(name)
-            if (actor := self._actors.pop(name, None)) is not None:
-                await actor.close()
-
-    def open_soon(self, names: Sequence[str]) -> None:
-        """Open crawls beside the calls, one after the other, so that few have to wait."""
-        tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
-
-    async def _create(self, config: CrawlConfig, check_count: Callable[[Collection[str]], None]) -> None:
+        s = self._settings
+        bounds = SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
+        config = replace(config, bounds=bounds)
         async with self._creating:
             others = await self.crawls()
             if config.name not in others:
@@ -425,6 +363,75 @@ class CrawlRegistry:
                         raise
                     return
             await self._in_thread(self._compare, config)
+
+    @_whole
+    async def change(
+        self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
+    ) -> CrawlActor:
+        """Change fields of a crawl's configuration and add examples; changes at the same time all count."""
+        self.space.check()
+        async with self.at_rest(name, "change"):
+            actor = await self.open(name)
+            if "limits" in changes:  # None lifts one
+                limits = {**actor.model.config.limits, **changes["limits"]}
+                changes["limits"] = {field: value for field, value in limits.items() if value is not None}
+            config = replace(actor.model.config, **changes).with_examples(more_examples)
+            if config.groups > 1:
+                config = replace(config, revision=config.revision + 1)
+            await self._in_thread(self._check, config)
+            await self._reconfigure(actor, config)
+            return actor
+
+    @_whole
+    async def configure(self, name: str, config: CrawlConfig) -> None:
+        """Give a shard the configuration that its crawl has by now; one it has already changes nothing."""
+        async with self.at_rest(name, "change"):
+            actor = await self.open(name)
+            if actor.model.config.revision < config.revision:
+                await self._reconfigure(actor, config)
+
+    async def erase(self, crawl: str) -> None:
+        """Take all groups of a crawl from the store: who has one open can write nothing to it any more."""
+        keys = [key for key in await self._in_thread(self.store.shards) if Shard.of(key).crawl == crawl]
+        await self._in_thread(self.store.delete, *keys)
+
+    async def drop(self, crawl: str) -> None:
+        """Forget what is here of a crawl that the store has no more."""
+        here = {*self._names, *self._actors, *self._openings}
+        await self.forget_erased([key for key in here if Shard.of(key).crawl == crawl])
+
+    @_whole
+    async def forget_erased(self, names: Collection[str]) -> None:
+        """Forget those of some shards that the store has no more; one of that name made since is another."""
+        for name in names:
+            async with self.at_rest(name):
+                number, actor = await self._in_thread(self.store.number_of, name), self._actors.get(name)
+                if number is not None and (actor is None or actor.number == number):
+                    continue
+                if actor is not None:
+                    del self._actors[name]
+                    await actor.close(save=False)
+                await self._in_thread(self.folder.erase_beside, name)
+                self._names.discard(name)
+                self.damaged.pop(name, None)
+
+    def take(self, name: str) -> None:
+        """Have a shard that the store has by now; it is opened when somebody asks for it."""
+        self._names.add(name)
+        self.damaged.pop(name, None)
+        self._given.discard(name)
+
+    async def let_go(self, name: str) -> None:
+        """Have a shard no more that another process gets: finish what was taken in, write its states."""
+        async with self.at_rest(name):
+            self._names.discard(name)
+            self._given.add(name)
+            if (actor := self._actors.pop(name, None)) is not None:
+                await actor.close()
+
+    def open_soon(self, names: Sequence[str]) -> None:
+        """Open crawls beside the calls, one after the other, so that few have to wait."""
+        tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
 
     def _check_one_more(
         self, others: Collection[str], check_count: Callable[[Collection[str]], None]
@@ -449,7 +456,7 @@ class CrawlRegistry:
             found = config_of(self.store.open(key))
         except KeyError:
             raise CrawlClosed(f"crawl {config.name!r} is being deleted, try again") from None
-        same = dataclasses.replace(
+        same = replace(
             found,
             create_time_s=config.create_time_s,
             bounds=config.bounds,
@@ -461,50 +468,9 @@ class CrawlRegistry:
                 f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name"
             )
 
-    async def _change(
-        self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
-    ) -> CrawlActor:
-        async with self._change_locks[name]:
-            actor = await self.open(name)
-            if "limits" in changes:  # None lifts one
-                limits = {**actor.model.config.limits, **changes["limits"]}
-                changes["limits"] = {field: value for field, value in limits.items() if value is not None}
-            config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
-            if config.groups > 1:
-                config = dataclasses.replace(config, revision=config.revision + 1)
-            await self._in_thread(self._check, config)
-            return await self._reconfigured(actor, config)
-
-    async def _configure(self, name: str, config: CrawlConfig) -> CrawlActor:
-        async with self._change_locks[name]:
-            actor = await self.open(name)
-            is_news = actor.model.config.revision < config.revision
-            return await self._reconfigured(actor, config) if is_news else actor
-
-    async def _reconfigured(self, actor: CrawlActor, config: CrawlConfig) -> CrawlActor:
+    async def _reconfigure(self, actor: CrawlActor, config: CrawlConfig) -> None:
         await self._in_thread(self._load_libraries, config)
         await actor.submit(ConfigChanged(config.to_state()))
-        return actor
-
-    async def _forget_erased(self, names: Collection[str]) -> None:
-        for name in names:
-            async with self._locks[name]:
-                number, actor = await self._in_thread(self.store.number_of, name), self._actors.get(name)
-                if number is not None and (actor is None or actor.number == number):
-                    continue
-                if actor is not None:
-                    del self._actors[name]
-                    await actor.discard()
-                await self._in_thread(self.folder.erase_beside, name)
-                self._names.discard(name)
-                self.damaged.pop(name, None)
-
-    def _erase(self, crawl: str) -> None:
-        self.store.delete(*(key for key in self.store.shards() if Shard.of(key).crawl == crawl))
-
-    def _bounds(self) -> SiteBounds:
-        s = self._settings
-        return SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
 
     def _check(self, config: CrawlConfig) -> None:
         try:
@@ -512,10 +478,6 @@ class CrawlRegistry:
             self.embeddings.check(config.wanted)
         except InvalidInput as exc:
             raise exc.under("crawl") from exc
-
-    async def _keep(self, change: Coroutine[Any, Any, _T]) -> _T:
-        """Await a change that must not stop half-way when the caller gives up."""
-        return await tasks.kept(change, "a change of a crawl", self._tasks)
 
     async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call, *args)
@@ -528,7 +490,7 @@ class CrawlRegistry:
         await asyncio.gather(*self._beside, return_exceptions=True)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for name in sorted(self._names):
-            async with self._locks[name]:
+            async with self.at_rest(name):
                 if (actor := self._actors.pop(name, None)) is not None:
                     await actor.close()
         for executor in (self._threads, self._sites, self._questions):

@@ -1,10 +1,13 @@
-"""What calls bring a crawl: events that are made durable together, and who waits for what comes of them."""
+"""What waits in a crawl: events of calls that are made durable together, and threads that want its sites."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Sequence, Set
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -16,6 +19,10 @@ from linkscore_server.store import NewEvent
 
 Outcomes = list[Outcome | Exception]
 """What came of the events of one call, an exception in place of one that could not be applied."""
+
+
+_FADES_S = 60.0
+"""Seconds in which what came fades to a third: long enough to see a crawl beside its bursts. Chosen."""
 
 
 @dataclass(slots=True)
@@ -65,3 +72,90 @@ def new_events(group: Sequence[Submission], model: CrawlModel) -> list[NewEvent]
             new.append(NewEvent(about, event_id, item.raw[at]))
         item.repeats = frozenset(repeats)
     return new
+
+
+class SiteHolds:
+    """The sites that a thread reads or writes, or the writer has events for; never both.
+
+    `changed` is called when threads are done with some.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.by_threads: set[str] = set()
+        self.by_writer: frozenset[str] = frozenset()
+        self.writer_wants_all = False  # for a configuration
+        self._wanted: Counter[str] = Counter()  # by threads, as soon as the writer is done
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def is_free(self, site: str) -> bool:
+        """Say whether a thread may have a site."""
+        return not (self.writer_wants_all or site in self.by_threads or site in self.by_writer)
+
+    def may_be_written(self, sites: Set[str]) -> bool:
+        """Say whether the writer may have sites: none is held or waited for."""
+        return self.by_threads.isdisjoint(sites) and self._wanted.keys().isdisjoint(sites)
+
+    @asynccontextmanager
+    async def holding(self, names: Collection[str], check: Callable[[], None]) -> AsyncIterator[None]:
+        """Keep events from sites, as soon as nobody has any of them; `check` may refuse that then."""
+        self._wanted.update(names)
+        try:
+            while not all(map(self.is_free, names)):
+                told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(told)
+                await told
+            check()
+        finally:
+            self._wanted = +(self._wanted - Counter(names))
+        self.by_threads.update(names)
+        try:
+            yield
+        finally:
+            self.give_back(names)
+
+    def give_back(self, names: Collection[str]) -> None:
+        """Be done with sites."""
+        self.by_threads.difference_update(names)
+        self.tell()
+        self._changed()
+
+    def tell(self) -> None:
+        """Let threads that wait look again."""
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            if not told.done():
+                told.set_result(None)
+
+
+class Pace:
+    """What a shard takes in a second: means over the last minute; what came earlier counts less."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._at = clock, clock()
+        self._events = self._bytes = self._calls = self._waited_s = 0.0
+
+    def add(self, *, events: int = 0, size: int = 0, calls: int = 0, waited_s: float = 0.0) -> None:
+        """Count events of some calls, which waited so long together."""
+        now = self._clock()
+        left = math.exp((self._at - now) / _FADES_S)
+        self._at = now
+        self._events, self._bytes = self._events * left + events, self._bytes * left + size
+        self._calls, self._waited_s = self._calls * left + calls, self._waited_s * left + waited_s
+
+    @property
+    def events_per_s(self) -> float:
+        """Events that became durable in a second; in the first minute as if it had been one."""
+        self.add()
+        return self._events / _FADES_S
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Their bytes, likewise."""
+        self.add()
+        return self._bytes / _FADES_S
+
+    @property
+    def delay_s(self) -> float:
+        """What a call waited until its events were durable; 0 before the first."""
+        return self._waited_s / self._calls if self._calls else 0.0

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
-from linkscore_server.crawls.registry import CrawlRegistry, wait_s
-from linkscore_server.front.owners import Owner, Owners, T
-from linkscore_server.services.errors import NotServing, is_unavailable
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.front.owners import Owner, Owners
+from linkscore_server.services.errors import NotServing
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
 _log = logging.getLogger(__name__)
 
-_FOLLOWS_S = 6.0
-"""Longest time for which a call follows its shard: longer than a stopped server is missed. Chosen."""
-
 
 class ClusterOwners(Owners):
-    """All live servers, see `Owners`."""
+    """All live servers, see `Owners`: a call follows its shard for longer than a stopped one is missed."""
+
+    is_alone = False
+    follows_s = 6.0
 
     def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
-        super().__init__([local])
-        self._connect = connect
+        self._local, self._connect = local, connect
         self._peers: dict[int, tuple[str, Owner]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._standing = Standing({}, {})
-        self._news = asyncio.Event()
         self.number, self.address = 0, ""
 
     def hear(self, standing: Standing, number: int) -> None:
@@ -43,12 +40,10 @@ class ClusterOwners(Owners):
         for new in standing.servers.keys() - self._peers.keys() - {number}:
             address = standing.servers[new]
             self._peers[new] = (address, self._connect(address))
-        self._news.set()
-        self._news = asyncio.Event()
 
     def named(self) -> list[tuple[str, Owner]]:
         """See `Owners.named`: by address."""
-        return [(self.address, self.local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
+        return [(self.address, self._local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
 
     def of(self, shard: Shard) -> Owner:
         """See `Owners.of`: of what is not there who would have it; NotServing if nobody has it now."""
@@ -56,7 +51,7 @@ class ClusterOwners(Owners):
         if number not in self._standing.servers:
             number = self.best(shard.key)
         if number == self.number:
-            return self.local
+            return self._local
         if number not in self._peers:
             raise NotServing("no server has these sites yet, try again")
         return self._peers[number][1]
@@ -64,22 +59,6 @@ class ClusterOwners(Owners):
     def best(self, key: str) -> int:
         """Return the number of the server that is to have a shard."""
         return Ownership.best(key, self._standing.servers)
-
-    async def reach(
-        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
-    ) -> T:
-        """See `Owners.reach`: one that may be repeated goes where the shard goes, as its caller would."""
-        loop = asyncio.get_running_loop()
-        until_s = loop.time() + min(wait_s(), _FOLLOWS_S)
-        while True:
-            news = self._news
-            try:
-                return await call(self.of(shard))
-            except Exception as exc:
-                if not may_repeat or not is_unavailable(exc) or loop.time() >= until_s:
-                    raise
-            with suppress(TimeoutError):
-                await asyncio.wait_for(news.wait(), min(TICK_S, max(0.0, until_s - loop.time())))
 
     async def close(self) -> None:
         """See `Owners.close`."""
@@ -90,27 +69,22 @@ class ClusterOwners(Owners):
 class Cluster:
     """Keeps this server among its like: looks every half second, opens what it has, hands over the rest."""
 
-    def __init__(
-        self,
-        ownership: Ownership,
-        owners: ClusterOwners,
-        registry: CrawlRegistry,
-    ) -> None:
+    def __init__(self, ownership: Ownership, owners: ClusterOwners, registry: CrawlRegistry) -> None:
         self._ownership, self._owners, self._registry = ownership, owners, registry
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._looking: asyncio.Task[None] | None = None
+        self._has_looked = asyncio.Event()
+        self._looking: asyncio.Task[Any] | None = None
 
     async def start(self) -> None:
         """Have a share of the shards; returns when it is known who has the others."""
-        await self._look()
         self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=TICK_S)
+        await self._has_looked.wait()
 
     async def leave(self) -> None:
         """Hand everything over; calls are still answered, by asking the others."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        mine = list(self._registry.keys())
+        mine = self._registry.keys()
         for key in mine:
             await self._registry.let_go(key)
         await asyncio.to_thread(self._ownership.leave, mine)
@@ -124,6 +98,7 @@ class Cluster:
             _log.warning("the database does not say who has which crawl: %s", exc)
             return
         await self.hear(standing)
+        self._has_looked.set()
 
     async def hear(self, standing: Standing) -> None:
         """Take in who has what, which may be some moments old."""

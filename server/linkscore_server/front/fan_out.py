@@ -1,10 +1,16 @@
-"""Calls about a crawl as a whole, or about one site of it: sent to every group, or to that of the site."""
+"""Calls about a crawl in groups: each row, site or question goes to its groups, the answers become one.
+
+What is about rows, pages or links or reports, is taken apart and put together in order (`ROWS`); each of the
+other calls has a function (`CALLS`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -13,6 +19,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
@@ -20,24 +27,167 @@ from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.staging import check
-from linkscore_server.front.parts import Groups, RoutedCrawl, gathered
-from linkscore_server.front.scatter_gather import events_in, without
+from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event, without
 from linkscore_server.services import results, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
-from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
+from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
 
+Part = tuple[list[int], Any]
+"""Rows of the whole question, and what their group answered."""
+_ROW = re.compile(r"^(links|urls)\[(\d+)\]")
 _START = re.compile(r"[0-9]{1,7}")
 
 
-Answer = Callable[[Groups, Any], Awaitable[Any]]
+async def answer(groups: Groups, method: str, request: Any) -> Any:
+    """Answer a call about a crawl in groups; one group that fails fails it when all have answered."""
+    if method in ROWS:
+        return await ROWS[method].answer(groups, request)
+    return await CALLS[method](groups, request)
 
 
-async def of_site(groups: Groups, request: Any) -> Any:
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ByRows:
+    """A call whose rows are of different groups."""
+
+    rows: str  # field of the request
+    group_of: Callable[[RoutedCrawl, Any], int]  # gives the group of a row
+    merged: Callable[[int, Sequence[Part]], Any]  # makes the answer: of the number of rows, and the parts
+    most: str | int  # bound of the rows: a number, or the setting that says it
+
+    async def answer(self, groups: Groups, request: Any) -> Any:
+        """Ask each group about its rows."""
+        rows = getattr(request, self.rows)
+        limit = getattr(groups.settings, self.most) if isinstance(self.most, str) else self.most
+        if not rows or len(rows) > limit:
+            return await groups.send(0, request)  # which says what is wrong
+        by_group = _rows_by_group(rows, partial(self.group_of, groups.crawl))
+        if len(by_group) == 1:
+            return await groups.send(next(iter(by_group)), request)
+
+        async def asked(group: int, at: list[int]) -> Part:
+            part = without(request, self.rows)
+            getattr(part, self.rows).extend(rows[row] for row in at)
+            return at, await groups.send(group, part)
+
+        return self.merged(len(rows), await gathered(asked(*one) for one in by_group.items()))
+
+
+def events_in(counts: Iterable[int]) -> int:
+    """Return how many events groups have seen; the creation, with which each log begins, counts once.
+
+    So a crawl whose sites are all in one group counts as one of one group does.
+
+    Examples
+    --------
+    >>> events_in([40, 1, 1])
+    40
+    """
+    found = list(counts)
+    return sum(found) - len(found[1:])
+
+
+def _named_page(crawl: RoutedCrawl, page: common_pb2.Page) -> int:
+    """Return the group of a page that is to be taken in."""
+    name_event(page)
+    return crawl.group_of_page(page)
+
+
+def _placed(n: int, parts: Sequence[Part], column: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """Return a column of all rows: that of each part, in its places."""
+    whole: list[Any] = [None] * n
+    for at, got in parts:
+        for row, value in zip(at, column(got), strict=True):
+            whole[row] = value
+    return whole
+
+
+def _joined(column: str, n: int, parts: Sequence[Part]) -> Any:
+    """Return an answer that is a column of messages, and perhaps the name of a policy."""
+    found = parts[0][1]
+    for at, got in parts:
+        for item in getattr(got, column):
+            if isinstance(item, pb.NoticeStatus):
+                _name_rows(item, at)
+    items = _placed(n, parts, lambda got: getattr(got, column))
+    policy = {"policy": found.policy} if "policy" in found.DESCRIPTOR.fields_by_name else {}
+    return type(found)(**{column: items}, **policy)
+
+
+def _name_rows(status: common_pb2.ItemStatus | pb.NoticeStatus, rows: Sequence[int]) -> None:
+    """Let a status name rows of the whole question."""
+    for problem in status.problems:
+        problem.field = _ROW.sub(lambda found: f"{found[1]}[{rows[int(found[2])]}]", problem.field)
+
+
+def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
+    """Put columns together; buckets are named in the order of their first link, as by one process."""
+    links = common_pb2.LinkScores(scores=_placed(n, parts, lambda got: got.links.scores))
+    values: dict[str, float] = {}
+    for at, got in parts:
+        values.update(zip(got.links.bucket_names, got.links.bucket_values, strict=True))
+        for row, status in got.links.statuses.items():
+            _name_rows(status, at)
+            links.statuses[at[row]].CopyFrom(status)
+        for entry in got.explanations:
+            _name_rows(entry.status, at)
+    names = _placed(n, parts, lambda got: [got.links.bucket_names[i] for i in got.links.buckets])
+    places: dict[str, int] = {}
+    for name in filter(None, names):
+        places.setdefault(name, len(places))
+    if links.statuses:  # links that cannot be used are of no bucket, the last
+        places[""] = len(places)
+    links.buckets.extend([places[name] for name in names])
+    links.bucket_names.extend(places)
+    links.bucket_values.extend([values[name] for name in places])
+    for column in ("encoded_priorities", "verdicts", "url_types"):
+        if any(len(getattr(got.links, column)) for _, got in parts):
+            getattr(links, column).extend(_placed(n, parts, partial(_column, column)))
+    stages = [got.stage for _, got in parts if got.stage]
+    return pb.ScoreLinksResponse(
+        links=links,
+        explanations=_placed(n, parts, lambda got: got.explanations) if parts[0][1].explanations else [],
+        policy=parts[0][1].policy,
+        stage=min(stages, default=common_pb2.SITE_STAGE_UNSPECIFIED),
+        event_seq=events_in(got.event_seq for _, got in parts),
+    )
+
+
+def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
+    """Return a column of an answer, which is empty if none of its links has a value."""
+    return getattr(got.links, name) or [0] * len(got.links.scores)
+
+
+ROWS: dict[str, ByRows] = {
+    "LinkScoringService/IngestPages": ByRows(
+        "pages", _named_page, partial(_joined, "results"), "max_pages_per_call"
+    ),
+    "LinkScoringService/ClassifyPages": ByRows(
+        "pages", RoutedCrawl.group_of_page, partial(_joined, "classifications"), "max_pages_per_call"
+    ),
+    "LinkScoringService/ScoreLinks": ByRows(
+        "links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"
+    ),
+    "LinkScoringService/ReportFeedback": ByRows(
+        "feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), "max_feedback_per_call"
+    ),
+    "LinkScoringService/NotifyChanged": ByRows(
+        "urls", RoutedCrawl.group_of_url, partial(_joined, "statuses"), MAX_NOTICES
+    ),
+}
+"""Calls about rows, by service and method."""
+
+# -- others --------------------------------------------------------------------------------------------------
+
+
+async def _of_site(groups: Groups, request: Any) -> Any:
     """Ask the group of the site that `name` names."""
     group = groups.crawl.group_of_name(request.name)
     _, _, site = request.name.partition("/sites/")
     request.name = f"{groups.crawl.resource(group)}/sites/{site}"
-    return await groups.send(group, request)
+    return await groups.send(group, request, "")
 
 
 async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) -> Any:
@@ -47,7 +197,7 @@ async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) ->
         request.max_results = sites.MAX_SEEDS  # what is second in each group may be first of all
         return merged_seeds(await groups.send_all(request), n)
     site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
-    return await groups.to(groups.crawl.group_of_site(site), request)
+    return await groups.send(groups.crawl.group_of_site(site), request)
 
 
 def merged_seeds(answers: Sequence[site_pb.SuggestSeedsResponse], n: int) -> site_pb.SuggestSeedsResponse:
@@ -151,7 +301,7 @@ async def import_browse_records(
     parts[0].left_out.update(request.left_out)
     for record in request.records:
         parts[crawl.group_of_url(record.url)].records.append(record)
-    found = await gathered([groups.to(group, part) for group, part in enumerate(parts)])
+    found = await gathered(groups.send(group, part) for group, part in enumerate(parts))
     return browse_pb.ImportBrowseRecordsResponse(
         duplicate=all(got.duplicate for got in found),
         record_count=sum(got.record_count for got in found),
@@ -165,7 +315,7 @@ async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -
     crawl = groups.crawl
     n, site = results.example_query(request, crawl.name)
     if site:
-        return await groups.to(crawl.group_of_site(site), request)
+        return await groups.send(crawl.group_of_site(site), request)
     asked = await gathered([groups.ask(group, "examples", without(request)) for group in range(crawl.groups)])
     answers = [pb.SuggestExamplesResponse.FromString(got["answer"]) for got in asked]
     worth = [
@@ -185,7 +335,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     """Ask each group what its sites are worth; no policy of such a crawl draws hosts over all sites."""
     crawl, most = groups.crawl, groups.settings.max_sites_per_call
     if not request.sites or len(request.sites) > most:
-        return await groups.to(0, request)
+        return await groups.send(0, request)
     names, waiting, n = results.site_ranking_query(request, crawl.name)
     by_group = _rows_by_group(names, crawl.group_of_site)
 
@@ -193,7 +343,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
         part = pb.RankSitesRequest(n=0, sites=[request.sites[row] for row in rows])
         if request.HasField("policy"):
             part.policy.CopyFrom(request.policy)
-        return rows, await groups.to(group, part)
+        return rows, await groups.send(group, part)
 
     found = await gathered([values_of(group, rows) for group, rows in by_group.items()])
     values = np.zeros(len(names))
@@ -211,7 +361,7 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     """Let each group offer fetches, and hand places out by the offers."""
     crawl, most = groups.crawl, groups.settings.max_buckets_per_call
     if not request.buckets or len(request.buckets) > most:
-        return await groups.to(0, request)
+        return await groups.send(0, request)
     results.fetches_in_flight(request)
     by_group = _rows_by_group(request.buckets, crawl.group_of_bucket)
     asked = await gathered(
@@ -237,15 +387,15 @@ async def rank_revisits(groups: Groups, request: pb.RankRevisitsRequest) -> Any:
     crawl = groups.crawl
     if request.site:
         site = site_of(request.site, crawl.name, "site")
-        return await groups.to(crawl.group_of_site(site), request)
+        return await groups.send(crawl.group_of_site(site), request)
     if request.page_size > MAX_DUE_PAGES:
-        return await groups.to(0, request)  # which says what is wrong
+        return await groups.send(0, request)  # which says what is wrong
     starts = _starts(request.page_token, crawl.groups)
 
     async def due_from(group: int, start: int) -> pb.RankRevisitsResponse:
         part = without(request)
         part.page_token = str(start)
-        got: pb.RankRevisitsResponse = await groups.to(group, part)
+        got: pb.RankRevisitsResponse = await groups.send(group, part)
         return got
 
     found = await gathered([due_from(group, start) for group, start in enumerate(starts)])
@@ -324,7 +474,7 @@ def _mean(values: Iterable[tuple[float, int]]) -> float:
     return sum(value * count for value, count in known) / counted if counted else 0.0
 
 
-FAN_OUT: dict[str, Answer] = {
+CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,
@@ -345,7 +495,7 @@ FAN_OUT: dict[str, Answer] = {
             "InspectionService/ListBuckets",
             "InspectionService/GetHarvest",
         ),
-        of_site,
+        _of_site,
     ),
 }
 """Calls about a crawl or a site, by service and method."""

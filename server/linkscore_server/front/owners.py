@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import grpc
 import msgpack
 from google.protobuf import message_factory
-from google.rpc import status_pb2
+from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics.exposition import generate_latest
 
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
-from linkscore_server.front.questions import Questions
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry, set_wait, wait_s
+from linkscore_server.services import results
 from linkscore_server.services.contract import SERVICES
+from linkscore_server.services.crawls import shard_row
 from linkscore_server.services.errors import REQUEST_ID as KEY
-from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, request_id
+from linkscore_server.services.errors import (
+    CallerGone,
+    Forwarded,
+    NotServing,
+    begin_request,
+    is_unavailable,
+    request_id,
+    status_of,
+)
 
 T = TypeVar("T")
 Values = dict[str, Any]
 """What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
 _PACKAGE = "linkscore.v1"
-OWNER, ASK = "linkscore.internal.Owner", "Ask"
-"""Service and method by which a server asks what is beside the contract."""
+_ASK = "/linkscore.internal.Owner/Ask"
+"""Method by which a server asks what is beside the contract."""
 _SLACK_BYTES = 1 << 20
 """What a part of a message may be larger than the whole: longer names, columns that are repeated. Chosen."""
 _RECONNECT = [
@@ -34,7 +48,7 @@ _RECONNECT = [
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
 """A process that was killed is there again within seconds. Chosen, not measured."""
-_LOOK_S = 0.05  # between two looks whether another process answers; chosen, not measured
+_LOOK_S = 0.05  # between two looks whether an owner answers; chosen, not measured
 _ASK_S = 30.0
 """Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
 _AWAY = "the server that has these sites starts again or has handed them over, try again"
@@ -52,37 +66,95 @@ _CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
 class Owner(Protocol):
     """Answers for the shards that are its own. Errors are those that the call shall end with."""
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be asked now."""
+
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of the contract, ``Service/Method``."""
 
     async def ask(self, question: str, **values: Any) -> Values:
-        """Answer a question of `questions`."""
+        """Answer a question: `LocalOwner` has a method of its name."""
 
     async def close(self) -> None:
         """Let go of what connects to it."""
 
 
 class LocalOwner:
-    """The services of this process, by name, see `grpc.contract.complete`, and what answers questions."""
+    """The services of this process, by name, and the answers to what others ask beside the contract."""
 
-    def __init__(self, services: Mapping[str, Any], questions: Questions) -> None:
-        self._services = services
-        self._questions = questions
+    is_there = True
 
-    def _method(self, method: str) -> Any:
-        service, _, name = method.partition("/")
-        return getattr(self._services[service], name)
+    def __init__(
+        self, services: Mapping[str, Any], registry: CrawlRegistry, metrics: CollectorRegistry
+    ) -> None:
+        self._services, self._registry, self._counted = services, registry, metrics
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        return await self._method(method)(request, context)
+        service, _, name = method.partition("/")
+        return await getattr(self._services[service], name)(request, context)
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
-        return await self._questions.answer(question, values)
+        found: Values = await getattr(self, f"answer_{question}")(**values)
+        return found
 
     async def close(self) -> None:
         """See `Owner.close`: there is nothing between."""
+
+    async def answer_probe(self) -> Values:
+        """Answer."""
+        return {}
+
+    async def answer_shards(self, crawls: list[str], after: str, size: int) -> Values:
+        """Return what the first shards of some crawls take that are here, after one, damaged or not."""
+        last = Shard.of(after) if after else None
+        here = sorted(shard for shard in map(Shard.of, self._registry.keys()) if shard.crawl in set(crawls))
+        keys = [shard.key for shard in here if last is None or shard > last]
+        rows = [await shard_row(self._registry, key) for key in keys[: size + 1]]
+        return {"rows": [row.SerializeToString() for row in rows]}
+
+    async def answer_metrics(self) -> Values:
+        """Return the metrics of this process in the text format of OpenMetrics."""
+        return {"text": (await asyncio.to_thread(generate_latest, self._counted)).decode()}
+
+    async def answer_configure(self, shard: str, config: Values) -> Values:
+        """Give a shard the configuration that its crawl has by now."""
+        await self._registry.configure(shard, CrawlConfig.from_state(config))
+        return {}
+
+    async def answer_drop(self, crawl: str) -> Values:
+        """Forget a crawl that the store has no more."""
+        await self._registry.drop(crawl)
+        return {}
+
+    async def answer_bids(self, request: bytes) -> Values:
+        """Return the values of buckets, and the fetches that the group offers, see `fetch_plan`."""
+        asked = pb.RankBucketsRequest.FromString(request)
+        actor, choice, _ = await self._services["LinkScoringService"].resolve(asked)
+        values, offered = await actor.ask(
+            lambda: actor.queries.offer_fetches(
+                asked.buckets,
+                asked.n,
+                waiting=asked.waiting,
+                in_flight=results.fetches_in_flight(asked),
+                fill=asked.fill,
+                choice=choice,
+            )
+        )
+        return {
+            "values": values.tolist(),
+            "bids": [list(offer) for offer in offered],
+            "policy": (choice or actor.model.config.policy).name,
+            "event_seq": actor.model.seq,
+        }
+
+    async def answer_examples(self, request: bytes) -> Values:
+        """Return the answer to SuggestExamples with what each example would teach."""
+        asked = pb.SuggestExamplesRequest.FromString(request)
+        worth, answer = await self._services["LinkScoringService"].examples(asked)
+        return {"worth": worth, "answer": answer.SerializeToString()}
 
 
 class Peer:
@@ -91,86 +163,143 @@ class Peer:
     def __init__(
         self, address: str, max_message_bytes: int, credentials: grpc.ChannelCredentials | None = None
     ) -> None:
-        options = options_of(max_message_bytes)
-        self.channel = (
+        options = _options(max_message_bytes)
+        self._channel = (
             grpc.aio.secure_channel(address, credentials, options)
             if credentials is not None
             else grpc.aio.insecure_channel(address, options)
         )
-        self._ask: Any = self.channel.unary_unary(f"/{OWNER}/{ASK}")
-        self._calls: dict[str, Any] = {}
+
+    @property
+    def is_there(self) -> bool:
+        """See `Owner.is_there`; one that is not is being connected to."""
+        return self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        remaining_s = context.time_remaining() if context is not None else None
-        begin = partial(self._method(method), timeout=remaining_s, metadata=_metadata())
-        return await answer_of(lambda: begin(request))
+        raw = await self._answer(
+            f"/{_PACKAGE}.{method}", request.SerializeToString(), context.time_remaining()
+        )
+        return _messages_of(method)[1].FromString(raw)
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
-        packed = msgpack.packb([question, values])
-        raw = await answer_of(lambda: self._ask(packed, timeout=_ASK_S, metadata=_metadata()))
-        answer: Values = msgpack.unpackb(raw)
+        answer: Values = msgpack.unpackb(await self._answer(_ASK, msgpack.packb([question, values]), _ASK_S))
         return answer
 
     async def close(self) -> None:
-        """Let go of the connection."""
-        await self.channel.close()
+        """See `Owner.close`."""
+        await self._channel.close()
 
-    def _method(self, method: str) -> Any:
-        if method not in self._calls:
-            self._calls[method] = _stub(self.channel, method)
-        return self._calls[method]
+    async def _answer(self, path: str, raw: bytes, within_s: float | None) -> bytes:
+        try:
+            call: Any = self._channel.unary_unary(path)
+            found: bytes = await call(raw, timeout=within_s, metadata=((KEY, request_id()),))
+        except grpc.aio.AioRpcError as exc:
+            raise error_of(exc) from None
+        except _CLOSED:  # others have its shards
+            raise NotServing(_AWAY) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
+        return found
 
 
 class Owners:
-    """All owners of a server of fixed shares, and which of them has a shard: the same in every process."""
+    """All owners of a server of fixed shares, and which of them has a shard: the same in every process.
 
-    def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
+    `follows_s`: longest time for which a call waits for its owner; here longer than one takes to start.
+    """
+
+    follows_s = 30.0
+
+    def __init__(self, owners: Sequence[Owner]) -> None:
         self._owners = list(owners)
-        self._own = own
 
     @property
-    def local(self) -> Owner:
-        """That of this process."""
-        return self._owners[self._own]
+    def is_alone(self) -> bool:
+        """Whether no other process is part of the server."""
+        return len(self._owners) == 1
 
     def named(self) -> list[tuple[str, Owner]]:
         """Return each owner once, with what people call it."""
         return [(f"worker {number}", owner) for number, owner in enumerate(self._owners)]
-
-    @property
-    def all(self) -> list[Owner]:
-        """Each owner once."""
-        return [owner for _, owner in self.named()]
 
     def of(self, shard: Shard) -> Owner:
         """Return who owns a shard."""
         return self._owners[place_of(shard, len(self._owners))]
 
     async def reach(
-        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
+        self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
     ) -> T:
-        """Return the answer of who owns a shard to a call.
+        """Return the answer of who owns a shard to a call, which waits while that one starts or changes.
 
         `may_repeat`: whether it may be made again where nobody knows whether it was answered.
         """
-        return await call(self.of(shard))
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + min(wait_s(), self.follows_s)
+        while True:
+            is_sent = False
+            try:
+                owner = self.of(shard)
+                if not owner.is_there:
+                    raise NotServing(_AWAY)
+                is_sent = True
+                return await call(owner)
+            except Exception as exc:
+                may_go_on = (may_repeat or not is_sent) and is_unavailable(exc)
+                if not may_go_on or loop.time() >= until_s:
+                    raise
+            await asyncio.sleep(_LOOK_S)
 
     async def all_there(self) -> None:
-        """Wait until every other process answers."""
-        for owner in self.all:
-            while owner is not self.local:
-                try:
-                    await owner.ask("probe")
-                    break
-                except NotServing:
-                    await asyncio.sleep(_LOOK_S)
+        """Wait until every other process can be asked."""
+        while not all(owner.is_there for _, owner in self.named()):
+            await asyncio.sleep(_LOOK_S)
 
     async def close(self) -> None:
         """Let go of the connections to others."""
-        for owner in self.all:
+        for _, owner in self.named():
             await owner.close()
+
+
+class PeerServer(grpc.GenericRpcHandler):
+    """Answers other servers: calls of the contract by `call`, questions by `local`."""
+
+    def __init__(
+        self,
+        address: str,
+        local: LocalOwner,
+        call: Callable[[str, Any, Any], Awaitable[Any]],
+        max_message_bytes: int,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
+        self._local, self._call = local, call
+        self.server = grpc.aio.server(options=_options(max_message_bytes))
+        self.server.add_generic_rpc_handlers((self,))
+        if credentials is None:
+            self.port = self.server.add_insecure_port(address)
+        else:
+            self.port = self.server.add_secure_port(address, credentials)
+
+    def service(self, details: Any) -> Any:
+        """Return what answers a call, as gRPC asks it."""
+        return grpc.unary_unary_rpc_method_handler(partial(self._answered, details.method))
+
+    async def _answered(self, path: str, raw: bytes, context: Any) -> Any:
+        set_wait(context.time_remaining())
+        begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))
+        try:
+            if path == _ASK:
+                question, values = msgpack.unpackb(raw)
+                return msgpack.packb(await self._local.ask(question, **values))
+            method = path.removeprefix(f"/{_PACKAGE}.")
+            answer = await self._call(method, _messages_of(method)[0].FromString(raw), context)
+            return answer.SerializeToString()
+        except Exception as exc:
+            return await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
 
 def place_of(shard: Shard, n: int) -> int:
@@ -182,16 +311,6 @@ def place_of(shard: Shard, n: int) -> int:
     [0, 1, 0, 1]
     """
     return (hash64(shard.crawl) + shard.group) % n
-
-
-def options_of(max_message_bytes: int) -> list[tuple[str, int]]:
-    """Return the options of a channel between servers, and of who listens."""
-    most = max_message_bytes + _SLACK_BYTES
-    return [
-        ("grpc.max_receive_message_length", most),
-        ("grpc.max_send_message_length", most),
-        *_RECONNECT,
-    ]
 
 
 def error_of(error: grpc.aio.AioRpcError) -> Exception:
@@ -208,33 +327,29 @@ def error_of(error: grpc.aio.AioRpcError) -> Exception:
     return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))
 
 
-async def answer_of(call: Callable[[], Any]) -> Any:
-    """Return the answer of another process, or raise what the call here shall end with."""
-    try:
-        return await call()
-    except grpc.aio.AioRpcError as exc:
-        raise error_of(exc) from None
-    except _CLOSED:  # others have its shards
-        raise NotServing(_AWAY) from None
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
+def reason_of(error: Exception) -> str:
+    """Return the reason of an error that says that a crawl is gone, or that another process gave."""
+    if isinstance(error, CrawlNotFound):
+        return "CRAWL_NOT_FOUND"
+    info = error_details_pb2.ErrorInfo()
+    for detail in error.status.details if isinstance(error, Forwarded) else ():
+        if detail.Unpack(info):
+            return str(info.reason)
+    return ""
 
 
-def _metadata() -> tuple[tuple[str, str], ...]:
-    return ((KEY, request_id()),)
+def _options(max_message_bytes: int) -> list[tuple[str, int]]:
+    most = max_message_bytes + _SLACK_BYTES
+    return [
+        ("grpc.max_receive_message_length", most),
+        ("grpc.max_send_message_length", most),
+        *_RECONNECT,
+    ]
 
 
-def _stub(channel: grpc.aio.Channel, name: str) -> Any:
+def _messages_of(name: str) -> tuple[Any, Any]:
+    """Return the types of request and answer of a call."""
     service, _, method = name.partition("/")
     described = SERVICES[service].services_by_name[service].methods_by_name[method]
-    request, response = (
-        message_factory.GetMessageClass(kind) for kind in (described.input_type, described.output_type)
-    )
-    return channel.unary_unary(
-        f"/{_PACKAGE}.{name}",
-        request_serializer=request.SerializeToString,
-        response_deserializer=response.FromString,
-    )
+    request, answer = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
+    return request, answer

@@ -1,15 +1,16 @@
-"""A crawl in groups as whoever routes calls knows it: which one has what a call is about, and who has it."""
+"""A crawl as whoever routes calls knows it: which of its groups has what a call is about, and who has it."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from linkscore.v1 import common_pb2
-from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash, shards_of
+from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
@@ -27,14 +28,13 @@ class RoutedCrawl:
     domain_of: Callable[[str], str] | None  # gives the site of a host; None if that is the host itself
     book: TicketBook  # reads the tickets of the crawl
 
-    @property
-    def shards(self) -> list[Shard]:
-        """Its groups, in order."""
-        return shards_of(self.name, self.groups)
+    def shard(self, group: int) -> Shard:
+        """Return one of its groups."""
+        return Shard(self.name, group, self.groups)
 
     def resource(self, group: int) -> str:
         """Return the resource name by which the owner of a group is asked."""
-        return crawl_name(Shard(self.name, group, self.groups).key)
+        return crawl_name(self.shard(group).key)
 
     def site_of(self, url: str) -> str:
         """Return the site of a URL, as `CrawlModel.site_of`."""
@@ -73,57 +73,60 @@ class RoutedCrawl:
 
 
 class Groups:
-    """The groups of one crawl for one call."""
+    """The groups of one crawl for one kind of call."""
 
     def __init__(
         self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
     ) -> None:
-        self.crawl = crawl
-        self.settings = settings
-        self._owners = owners
-        self._method = method
-        self._context = context
+        self.crawl, self.settings = crawl, settings
+        self._owners, self._method, self._context = owners, method, context
 
-    async def send(self, group: int, request: Any) -> Any:
-        """Send a request that names the shard to the owner of a group."""
+    async def send(self, group: int, request: Any, field: str = "crawl") -> Any:
+        """Send a request to the owner of a group; its field is changed to name the shard, if one is given."""
+        if field:
+            setattr(request, field, self.crawl.resource(group))
         return await self._owners.reach(
-            self.crawl.shards[group],
+            self.crawl.shard(group),
             lambda owner: owner.call(self._method, request, self._context),
             may_repeat=may_repeat(request),
         )
 
-    async def to(self, group: int, request: Any) -> Any:
-        """Send a request about the crawl to the owner of a group; the request is changed."""
-        request.crawl = self.crawl.resource(group)
-        return await self.send(group, request)
-
     async def send_all(self, request: Any, field: str = "crawl") -> list[Any]:
         """Send a request about the crawl to every group; returns the answers in their order."""
-
-        async def sent(group: int) -> Any:
-            own = type(request)()
-            own.CopyFrom(request)
-            setattr(own, field, self.crawl.resource(group))
-            return await self.send(group, own)
-
-        return await gathered([sent(group) for group in range(self.crawl.groups)])
+        groups = range(self.crawl.groups)
+        return await gathered(self.send(group, deepcopy(request), field) for group in groups)
 
     async def ask(self, group: int, question: str, request: Any) -> dict[str, Any]:
         """Ask the owner of a group a question about a request, which is changed to name the shard."""
         request.crawl = self.crawl.resource(group)
         packed = request.SerializeToString()
         return await self._owners.reach(
-            self.crawl.shards[group], lambda owner: owner.ask(question, request=packed)
+            self.crawl.shard(group), lambda owner: owner.ask(question, request=packed)
         )
 
 
-async def gathered(calls: Sequence[Awaitable[Any]]) -> list[Any]:
+async def gathered(calls: Iterable[Awaitable[Any]]) -> list[Any]:
     """Wait for all calls, and raise the first error if there is one: no call is left half-way."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     for got in found:
         if isinstance(got, BaseException):
             raise got
     return found
+
+
+def without(request: Any, *left_out: str) -> Any:
+    """Return a copy of a request without some of its fields, which are not copied."""
+    made = type(request)()
+    for field, value in request.ListFields():
+        if field.name in left_out:
+            continue
+        if field.is_repeated:
+            getattr(made, field.name).extend(value)
+        elif field.message_type is not None:
+            getattr(made, field.name).CopyFrom(value)
+        else:
+            setattr(made, field.name, value)
+    return made
 
 
 def may_repeat(request: Any) -> bool:

@@ -1,161 +1,271 @@
-"""Finds who owns what a call is about: services of this process, of another one, or several of them."""
+"""Answers every call of the contract, whoever has what it is about: this process, another one, or several.
+
+A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
+itself. One about a crawl of several is taken apart by `fan_out`. A crawl is made and erased in one
+transaction, by any server. A change is a fact when the first group has it, with a number; whoever has
+that one gives the others its configuration, until they have it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-from google.rpc import error_details_pb2
-
-from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore_scoring.engine.groups import Shard, is_crawl_name
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore_scoring.engine.events import ConfigChanged, Event
+from linkscore_scoring.engine.groups import Shard, is_crawl_name, shards_of
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_scoring.engine.results import Outcome
+from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
+from linkscore_server import tasks
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
-from linkscore_server.front.coordinator import CrawlCoordinator
-from linkscore_server.front.fan_out import FAN_OUT
-from linkscore_server.front.owners import Owner, Owners
+from linkscore_server.front import fan_out
+from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
-from linkscore_server.front.scatter_gather import SCATTER_GATHER
-from linkscore_server.front.shards import list_shards
-from linkscore_server.services.contract import caller, crawl_in
+from linkscore_server.services.contract import SERVICES, caller, check_count, crawl_in
 from linkscore_server.services.crawls import VERSION
-from linkscore_server.services.errors import Forwarded, logged
-from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
+from linkscore_server.services.crawls import config_of as config_in
+from linkscore_server.services.errors import Forwarded, NotServing, is_unavailable, logged
+from linkscore_server.services.messages import (
+    DEFAULT_PAGE_SIZE,
+    MAX_PAGE_SIZE,
+    check_most,
+    crawl_name,
+    page_of,
+    parse_crawl,
+)
 from linkscore_server.settings import Settings
-from linkscore_server.store import Store
 
-UPDATE = "CrawlService/UpdateCrawl"
-CHANGES = {"CrawlService/CreateCrawl", UPDATE, "CrawlService/DeleteCrawl"}
-_OF_ALL = {*CHANGES, "CrawlService/ListShards"}
-"""Calls that more than the one who has the crawl takes part in."""
+_log = logging.getLogger(__name__)
+_AGAIN_S = 1.0
+"""Seconds after which a change that did not reach every group is sent again. Chosen, not measured."""
+_UPDATE = "CrawlService/UpdateCrawl"
 _DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
 
 
 class Router:
-    """Answers the calls of the contract by those who own what they are about.
-
-    A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
-    itself. One about a crawl of several is taken apart by `scatter_gather` and `fan_out`.
-    """
+    """Finds who has what a call is about, see the module."""
 
     def __init__(
         self,
         owners: Owners,
+        local: LocalOwner,
         registry: CrawlRegistry,
         settings: Settings,
-        store: Store,
-        *,
-        domain_of: Callable[[str], str],
         clock: Callable[[], float],
     ) -> None:
-        self._owners = owners
-        self._registry = registry
-        self._settings = settings
-        self._store = store
-        self._domain_of = domain_of
+        self._owners, self._local, self._registry = owners, local, registry
+        self._settings, self._clock = settings, clock
         self._known: dict[str, RoutedCrawl] = {}
-        self.coordinator = CrawlCoordinator(registry, owners, clock, self._read)
+        self._aligning: set[asyncio.Task[None]] = set()
+        self._of_all: dict[str, Callable[[Any, Any], Any]] = {
+            "CrawlService/CreateCrawl": self._create,
+            _UPDATE: self._update,
+            "CrawlService/DeleteCrawl": self._delete,
+            "CrawlService/GetServerInfo": self._server_info,
+            "CrawlService/ListCrawls": self._list,
+            "CrawlService/ListShards": self._list_shards,
+        }  # in which more than the one who has the crawl take part
+
+    def servicers(self) -> dict[str, Any]:
+        """Return the services as gRPC takes them, by name."""
+        return {
+            name: SimpleNamespace(
+                **{
+                    method.name: partial(self.call, f"{name}/{method.name}")
+                    for method in file.services_by_name[name].methods
+                }
+            )
+            for name, file in SERVICES.items()
+        }
+
+    async def close(self) -> None:
+        """Stop."""
+        for task in self._aligning:
+            task.cancel()
+        await asyncio.gather(*self._aligning, return_exceptions=True)
+
+    # -- calls ---------------------------------------------------------------------------------------------
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call."""
         name = crawl_in(method, request)
-        if self._registry.has(name) and is_crawl_name(name) and method not in _OF_ALL:
-            return await self._whole(name, method, request, context)
-        _check_name(name)
-        if method == "CrawlService/ListCrawls":
-            return await self._list(request, context)
-        if method == "CrawlService/GetServerInfo":
-            return crawl_pb.GetServerInfoResponse(version=VERSION, settings=self._settings.shown())
-        if method == "CrawlService/ListShards":
-            return await list_shards(self._owners, request, caller().may_touch)
-        if method in CHANGES:
-            return await self._change(method, name, request, context)
-        return await self._routed(name, partial(self._answer, method, request, context))
+        if method in self._of_all:
+            _check_name(name)
+            return await self._of_all[method](request, context)
+        if self._is_whole_here(name):
+            try:
+                return await self._local.call(method, request, context)
+            except Exception as exc:
+                if self._owners.is_alone or not is_unavailable(exc) or not may_repeat(request):
+                    raise
+        return await self._routed(name, method, request, context)
 
-    async def _routed(self, name: str, do: Callable[[str], Any]) -> Any:
-        """Do something with a crawl; if it is gone, and another one of its name is there, with that."""
-        _check_name(name)
+    async def call_of_peer(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call of another server: about shards that are here, or the change of a crawl."""
+        if method == _UPDATE and is_crawl_name(crawl_in(method, request)):
+            return await self._update(request, context)
+        return await self._local.call(method, request, context)
+
+    async def _routed(self, name: str, method: str, request: Any, context: Any) -> Any:
+        """Answer by who has a crawl; if it is gone, and another one of its name is there, by that."""
+        was_known = name in self._known
         try:
-            return await do(name)
+            return await self._answer(await self._found(name), method, request, context)
         except (CrawlNotFound, Forwarded) as exc:
-            if name not in self._known or not _is_gone(exc):
+            if not was_known or reason_of(exc) != "CRAWL_NOT_FOUND":
                 raise
-            del self._known[name]
-        return await do(name)
+            self._known.pop(name, None)
+        return await self._answer(await self._found(name), method, request, context)
 
-    async def _answer(self, method: str, request: Any, context: Any, name: str) -> Any:
-        crawl, owner = await self._found(name)
+    async def _answer(self, crawl: RoutedCrawl | None, method: str, request: Any, context: Any) -> Any:
         if crawl is None:
-            return await owner.call(method, request, context)
-        if crawl.groups == 1:
-            return await self._whole(name, method, request, context)
+            return await self._local.call(method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
-        if method in SCATTER_GATHER:
-            return await SCATTER_GATHER[method].answer(groups, request)
-        return await FAN_OUT[method](groups, request)
+        if crawl.groups == 1:
+            return await groups.send(0, request, "")
+        return await fan_out.answer(groups, method, request)
 
-    async def _whole(self, name: str, method: str, request: Any, context: Any) -> Any:
-        """Answer a call about a crawl of one group as who has it does."""
-        return await self._owners.reach(
-            Shard(name), lambda owner: owner.call(method, request, context), may_repeat=may_repeat(request)
-        )
+    def _is_whole_here(self, name: str) -> bool:
+        return self._registry.has(name) and is_crawl_name(name)
 
-    async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
-        """Return a crawl that this process does not own alone, else None; and who owns its first group.
-
-        What is no name at all, or that of no crawl, is for the services to say.
-        """
-        if not name or self._registry.has(name):
-            return None, self._owners.local
+    async def _found(self, name: str) -> RoutedCrawl | None:
+        """Return a crawl; None of what is no name at all, or that of no crawl: for the services to say."""
+        _check_name(name)
         if name not in self._known:
             groups = (await self._registry.crawls()).get(name)
             if groups is None:
-                return None, self._owners.local
+                return None
             self._known[name] = await self._described(Shard(name, 0, groups))
-        return self._known[name], self._owners.of(self._known[name].shards[0])
+        return self._known[name]
 
     async def _described(self, first: Shard) -> RoutedCrawl:
-        config = await asyncio.to_thread(lambda: config_of(self._store.open(first.key)))
+        store = self._registry.store
+        config = await asyncio.to_thread(lambda: config_of(store.open(first.key)))
         by_domain = config.scope == "domain"
         if by_domain:
-            await asyncio.to_thread(self._domain_of, _DOMAIN)
-        book = TicketBook(await asyncio.to_thread(self._store.secret), config.ticket_scope)
-        return RoutedCrawl(first.crawl, first.groups, self._domain_of if by_domain else None, book)
+            await asyncio.to_thread(registrable_domain, _DOMAIN)
+        book = TicketBook(await asyncio.to_thread(store.secret), config.ticket_scope)
+        return RoutedCrawl(first.crawl, first.groups, registrable_domain if by_domain else None, book)
 
-    async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
+    # -- crawls --------------------------------------------------------------------------------------------
+
+    async def _create(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
+        """Create a crawl; of as many groups as one that is there has, if the caller leaves that open."""
+        name = request.crawl.name.removeprefix(crawl_name(""))
         self._known.pop(name, None)
-        if method == "CrawlService/CreateCrawl":
-            return await self.coordinator.create(request, context)
-        if method == "CrawlService/DeleteCrawl":
-            return await self.coordinator.delete(request)
+        there = {} if request.crawl.groups else await self._registry.crawls()
+        request.crawl.groups = request.crawl.groups or there.get(name, 1)
+        config = await asyncio.to_thread(config_in, request.crawl, now_s=self._clock())
+        await self._registry.create(config, check_count)
+        return pb.CreateCrawlResponse(crawl=await self._read(config.name, context))
 
-        async def update(home: Owner) -> Any:
-            if home is not self._owners.local:
-                return await home.call(method, request, context)
-            return await self.coordinator.update(request, context)
+    async def _update(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
+        """Change a crawl where its first group is, and then the others."""
+        first = await self._first(parse_crawl(request.crawl.name, "crawl.name"))
+        return await self._owners.reach(
+            first, lambda home: self._update_at(home, first, request, context), may_repeat=False
+        )
 
-        parse_crawl(request.crawl.name, "crawl.name")
-        return await self._owners.reach(await self.coordinator.first(name), update)
+    async def _update_at(
+        self, home: Owner, first: Shard, request: pb.UpdateCrawlRequest, context: Any
+    ) -> pb.UpdateCrawlResponse:
+        if home is not self._local:
+            answer: pb.UpdateCrawlResponse = await home.call(_UPDATE, request, context)
+            return answer
+        changed = pb.UpdateCrawlRequest()
+        changed.CopyFrom(request)
+        changed.crawl.name = crawl_name(first.key)
+        await home.call(_UPDATE, changed, context)
+        try:
+            await self._align(first)
+        except (LinkscoreError, OSError) as exc:
+            raise NotServing(
+                f"crawl {first.crawl!r} was changed, and some of its groups hear of it when they serve again"
+            ) from exc
+        return pb.UpdateCrawlResponse(crawl=await self._read(first.crawl, context))
 
-    async def _list(self, request: crawl_pb.ListCrawlsRequest, context: Any) -> crawl_pb.ListCrawlsResponse:
-        there = await self._registry.crawls()
-        mine = [name for name in there if caller().may_touch(name)]
+    async def _delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
+        """Delete a crawl: from the store, then from the memory of whoever has some of it."""
+        name = parse_crawl(request.name, "name")
+        self._known.pop(name, None)
+        await self._first(name)
+        await self._registry.erase(name)
+        for _, owner in self._owners.named():
+            try:
+                await owner.ask("drop", crawl=name)
+            except LinkscoreError as exc:  # it can write nothing of it any more
+                _log.warning("crawl %s is deleted, and a server has not heard of it: %s", name, exc)
+        return pb.DeleteCrawlResponse()
+
+    async def _first(self, name: str) -> Shard:
+        """Return the first group of a crawl, wherever it is; CrawlNotFound if there is no such crawl."""
+        groups = (await self._registry.crawls()).get(name)
+        if groups is None:
+            raise CrawlNotFound.named(name)
+        return Shard(name, 0, groups)
+
+    def opened(self, actor: CrawlActor) -> None:
+        """Give the other groups of a crawl whose first one was opened its configuration, now and later."""
+        first = Shard.of(actor.key)
+        if first.groups == 1 or first.group:
+            return
+
+        def align() -> None:
+            tasks.beside(self._align_until_done(actor, first), "alignment of groups", self._aligning)
+
+        def heard(event: Event, outcome: Outcome) -> None:
+            if isinstance(event, ConfigChanged):
+                align()
+
+        actor.listeners.append(heard)
+        align()
+
+    async def _align_until_done(self, actor: CrawlActor, first: Shard) -> None:
+        while self._registry.opened_now(first.key) is actor:
+            try:
+                await self._align(first)
+                break
+            except (LinkscoreError, OSError) as exc:
+                _log.info("crawl %s: a change did not reach every group: %s", first.crawl, exc)
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _align(self, first: Shard) -> None:
+        config = (await self._registry.open(first.key)).model.config
+        state = config.to_state()
+        for shard in shards_of(config.name, config.groups)[1:]:
+
+            async def told(owner: Owner, key: str = shard.key) -> None:
+                await owner.ask("configure", shard=key, config=state)
+
+            await self._owners.reach(shard, told)
+
+    async def _server_info(self, request: pb.GetServerInfoRequest, context: Any) -> pb.GetServerInfoResponse:
+        return pb.GetServerInfoResponse(version=VERSION, settings=self._settings.shown())
+
+    # -- lists ---------------------------------------------------------------------------------------------
+
+    async def _list(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
+        mine = [name for name in await self._registry.crawls() if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
         found = [await self._listed(name, context) for name in names]
-        return crawl_pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
+        return pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
 
-    async def _listed(self, name: str, context: Any) -> crawl_pb.Crawl | None:
+    async def _listed(self, name: str, context: Any) -> pb.Crawl | None:
         """Return a crawl, None if it is gone, damaged or cannot be shown: the others are."""
         try:
             return await self._read(name, context)
         except (CrawlNotFound, CorruptState, OSError):
             return None
         except Forwarded as exc:
-            if _reason(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE", "INTERNAL"):
+            if reason_of(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE", "INTERNAL"):
                 return None
             raise
         except LinkscoreError:
@@ -164,25 +274,49 @@ class Router:
             logged(exc)
             return None
 
-    async def _read(self, name: str, context: Any) -> crawl_pb.Crawl:
-        request = crawl_pb.GetCrawlRequest(name=crawl_name(name))
-        answer: crawl_pb.GetCrawlResponse = await self.call("CrawlService/GetCrawl", request, context)
+    async def _read(self, name: str, context: Any) -> pb.Crawl:
+        request = pb.GetCrawlRequest(name=crawl_name(name))
+        answer: pb.GetCrawlResponse = await self.call("CrawlService/GetCrawl", request, context)
         return answer.crawl
+
+    async def _list_shards(self, request: pb.ListShardsRequest, context: Any) -> pb.ListShardsResponse:
+        """List shards by crawl and group; before them, on the first page, each process that is silent."""
+        check_most("page_size", request.page_size, MAX_PAGE_SIZE)
+        size, after = request.page_size or DEFAULT_PAGE_SIZE, request.page_token
+        try:
+            Shard.of(after)
+        except ValueError:
+            raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None
+        crawl = parse_crawl(request.crawl) if request.crawl else ""
+        there = [name for name in await self._registry.crawls() if caller().may_touch(name)]
+        mine = [name for name in there if crawl in ("", name)]
+        asked = [shards_at(*one, mine, after, size) for one in self._owners.named()]
+        rows = sorted(
+            (row for found in await asyncio.gather(*asked) for row in found),
+            key=lambda row: (row.state != pb.SHARD_STATE_SILENT, row.crawl, row.group),
+        )
+        silent = sum(row.state == pb.SHARD_STATE_SILENT for row in rows)
+        page = rows[silent if after else 0 : silent + size]
+        is_more = len(rows) > silent + size
+        return pb.ListShardsResponse(shards=page, next_page_token=_key_of(page[-1]) if is_more else "")
+
+
+async def shards_at(name: str, owner: Owner, crawls: list[str], after: str, size: int) -> list[pb.Shard]:
+    """Return the first shards of some crawls that a process has, or the row that says that it is silent."""
+    try:
+        said = await owner.ask("shards", crawls=crawls, after=after, size=size)
+    except LinkscoreError as exc:
+        return [pb.Shard(owner=name, state=pb.SHARD_STATE_SILENT, trouble=str(exc))]
+    rows = [pb.Shard.FromString(row) for row in said["rows"]]
+    for row in rows:
+        row.owner = name
+    return rows
+
+
+def _key_of(row: pb.Shard) -> str:
+    return Shard(row.crawl.removeprefix(crawl_name("")), row.group, row.group_count).key
 
 
 def _check_name(name: str) -> None:
     if name and not is_crawl_name(name):
         raise CrawlNotFound.named(name)
-
-
-def _is_gone(error: Exception) -> bool:
-    return isinstance(error, CrawlNotFound) or _reason(error) == "CRAWL_NOT_FOUND"
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason that another process gave for an error, empty if it gave none."""
-    info = error_details_pb2.ErrorInfo()
-    for detail in error.status.details if isinstance(error, Forwarded) else ():
-        if detail.Unpack(info):
-            return str(info.reason)
-    return ""

@@ -76,6 +76,9 @@ class Session(Protocol):
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
 
+    def interrupt(self) -> None:
+        """End what the thread waits for, from another one."""
+
     def close(self) -> None:
         """Let go of the connection, and of the locks that it holds."""
 

@@ -9,27 +9,37 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+import shutil
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgpack
 import zstandard
 
-from linkscore_scoring.engine.groups import MAX_GROUPS, Shard
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import (
+    BrowseBatchImported,
+    ConfigChanged,
+    LearningFailed,
+    ModelActivated,
+    decode,
+    encode,
+)
+from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, group_of
 from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LinkscoreError, NotFound
+from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
 from linkscore_server.store.base import Core, NewEvent, SiteRow
-from linkscore_server.store.dividing import divided
 from linkscore_server.store.schema import HIDDEN
-from linkscore_server.store.sqlite import PRIVATE, PRIVATE_FOLDER, SqliteEngine
+from linkscore_server.store.sqlite import SqliteEngine
 from linkscore_server.store.store import FILE, Store, StoredShard
 from linkscore_server.store.writer import MAX_GROUP
 
 _MAGIC, _FORMAT = "linkscore crawl", 1
-_IN_FLIGHT = 8
-"""Commits that wait at a time while many events are written: one is made while the next gather. Chosen."""
 _OBJECT_BYTES = 1 << 30
 """A bound: the largest thing in a file, the state of one site, of which the largest seen had 40 MB."""
 
@@ -105,21 +115,18 @@ def restore(file: Path, folder: Path) -> None:
     target = folder / FILE
     if target.exists():
         raise AlreadyExists(f"{target}: exists; name another folder, or move it away")
-    folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    ensure_folder(folder)
     draft = folder / f"{FILE}.{secrets.token_hex(4)}.tmp"
     try:
         with _new(draft) as out, file.open("rb") as given:
-            while piece := given.read(1 << 20):
-                out.write(piece)
-            out.flush()
-            os.fsync(out.fileno())
-        engine = SqliteEngine(draft)
-        problems = engine.problems()
-        engine.close()
+            shutil.copyfileobj(given, out)
+        with closing(SqliteEngine(draft)) as engine:
+            problems = engine.problems()
         if problems:
             raise CorruptState(f"{file}: {problems[0]}")
+        sync(draft)
         draft.rename(target)
-        _sync(folder)
+        sync(folder)
     finally:
         for rest in folder.glob(f"{draft.name}*"):
             rest.unlink()
@@ -131,29 +138,24 @@ def export_crawl(store: Store, crawl: str, file: Path) -> int:
     Raises NotFound if there is no such crawl; AlreadyExists if the file exists; CorruptState if the crawl is
     damaged, naming the place.
     """
-    keys, events = shards_of(store, crawl), 0
+    shards = [store.open(key) for key in shards_of(store, crawl)]
     if file.exists():
         raise AlreadyExists(f"{file}: exists; name another file or delete it")
     draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}.tmp")
+    compressor, pack = zstandard.ZstdCompressor(write_checksum=True), msgpack.Packer().pack
     try:
-        packer = msgpack.Packer()
-        compressor = zstandard.ZstdCompressor(write_checksum=True)
-        with _new(draft) as out:
-            with compressor.stream_writer(out, closefd=False) as packed:
-                packed.write(packer.pack([_MAGIC, _FORMAT, crawl]))
-                for key in keys:
-                    shard = store.open(key)
-                    for record in _records(shard):
-                        packed.write(packer.pack(record))
-                    events += shard.last_seq
-                packed.write(packer.pack(["end", events]))
-            out.flush()
-            os.fsync(out.fileno())
+        with _new(draft) as out, compressor.stream_writer(out) as packed:
+            packed.write(pack([_MAGIC, _FORMAT, crawl]))
+            for shard in shards:
+                for record in _records(shard):
+                    packed.write(pack(record))
+            packed.write(pack(["end", sum(shard.last_seq for shard in shards)]))
+        sync(draft)
         draft.rename(file)
-        _sync(file.parent)
+        sync(file.parent)
     finally:
         draft.unlink(missing_ok=True)
-    return events
+    return sum(shard.last_seq for shard in shards)
 
 
 def _records(shard: StoredShard) -> Iterator[list[Any]]:
@@ -199,28 +201,26 @@ def import_crawl(store: Store, file: Path, parts: int = 0) -> tuple[str, int]:
 
 
 def _take_in(store: Store, records: Iterator[list[Any]], shards: dict[str, StoredShard], file: Path) -> int:
-    events = count = 0
-    writing: _Writing | None = None
-    for kind, *values in records:
-        if kind == "shard":
-            events += writing.finish() if writing else 0
-            key = HIDDEN + values[0]
-            store.delete(key)  # a rest of an import that was cut short
-            shards[key] = store.create(key)
-            writing = _Writing(shards[key])
-        elif kind == "end":
-            count = values[0]
-        elif writing is None:
-            raise CorruptState(f"{file}: begins with no shard")
-        elif kind == "event":
-            writing.add(NewEvent(*values))
-        elif kind == "core":
-            writing.finish()
-            writing.shard.put(core=Core(*values))
-        else:
-            writing.finish()
-            writing.shard.put([SiteRow(*values)])
-    events += writing.finish() if writing else 0
+    """Write all records into shards of hidden names; returns their events."""
+    writing: _Appending | None = None
+    count = 0
+    for kind, alike in groupby(records, key=lambda record: record[0]):
+        for _, *values in alike:
+            if kind == "shard":
+                writing = _Appending(_hidden(store, values[0], shards))
+            elif kind == "end":
+                count = values[0]
+            elif writing is None:
+                raise CorruptState(f"{file}: begins with no shard")
+            elif kind == "event":
+                writing.add(NewEvent(*values))
+            elif kind == "core":
+                writing.shard.put(core=Core(*values))
+            else:
+                writing.shard.put([SiteRow(*values)])
+        if writing is not None:
+            writing.end()
+    events = sum(shard.last_seq for shard in shards.values())
     if events != count or not events:
         raise CorruptState(f"{file}: has {events:,} events, and says that it has {count:,}")
     for shard in shards.values():
@@ -228,46 +228,40 @@ def _take_in(store: Store, records: Iterator[list[Any]], shards: dict[str, Store
     return events
 
 
+def _hidden(store: Store, key: str, shards: dict[str, StoredShard]) -> StoredShard:
+    """Add a shard that nobody sees before it is renamed; what an import that was cut short left is erased."""
+    store.delete(HIDDEN + key)
+    shards[HIDDEN + key] = store.create(HIDDEN + key)
+    return shards[HIDDEN + key]
+
+
 def _divide(store: Store, crawl: str, shards: dict[str, StoredShard], parts: int) -> None:
     """Add shards of so many parts with what is in the others."""
-    old, writing = list(shards.values()), []
-    for part in range(parts):
-        key = HIDDEN + Shard(crawl, part, parts).key
-        store.delete(key)
-        shards[key] = store.create(key)
-        writing.append(_Writing(shards[key]))
-    for part, event in divided(old, parts):
+    old = list(shards.values())
+    writing = [_Appending(_hidden(store, Shard(crawl, part, parts).key, shards)) for part in range(parts)]
+    for part, event in _divided(old, parts):
         writing[part].add(event)
     for one in writing:
-        one.finish()
+        one.end()
 
 
-class _Writing:
+class _Appending:
     """Appends many events to a shard."""
 
     def __init__(self, shard: StoredShard) -> None:
         self.shard = shard
         self._gathered: list[NewEvent] = []
-        self._waiting: deque[Future[int]] = deque()
 
     def add(self, event: NewEvent) -> None:
         self._gathered.append(event)
         if len(self._gathered) == MAX_GROUP:
-            self._commit()
+            self.end()
 
-    def finish(self) -> int:
-        """Return when all is durable: how many events the shard has."""
-        self._commit()
-        while self._waiting:
-            self._waiting.popleft().result()
-        return self.shard.last_seq
-
-    def _commit(self) -> None:
+    def end(self) -> None:
+        """Return when all is durable."""
         if self._gathered:
-            self._waiting.append(self.shard.commit(self._gathered))
+            self.shard.commit(self._gathered).result()
             self._gathered = []
-        if len(self._waiting) > _IN_FLIGHT:
-            self._waiting.popleft().result()
 
 
 def _read(file: Path, given: BinaryIO) -> Iterator[list[Any]]:
@@ -290,9 +284,75 @@ def _new(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
 
 
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+class _Source(NamedTuple):
+    """A part that there was, and the numbers that its events have now."""
+
+    shard: StoredShard
+    numbers: array[int]
+
+
+def _divided(shards: Sequence[StoredShard], parts: int) -> Iterator[tuple[int, NewEvent]]:
+    """Yield part and event of each that there is to be: the same shards give the same parts.
+
+    An event of a site goes to the part of the site. All parts are told of each configuration, once every
+    part there was has come to it. What was learned of a site names the event it was learned from by its
+    number in the part. Costs 8 bytes of memory an event.
+
+    Raises InvalidInput if the crawl cannot have so many: for its policy or another field, or for browse logs;
+    CorruptState if an event is damaged.
+    """
+    ends, changes = [0] * parts, 0
+    came = [_Source(shard, array("Q", [0])) for shard in shards]
+    waiting: list[tuple[CrawlConfig, _Source]] = []
+    while True:
+        for source in came:
+            for part, event in _until_change(source, ends, waiting):
+                yield part, event
+        if not waiting:
+            return
+        told = min((config for config, _ in waiting), key=lambda config: config.revision)
+        said = _told(told, parts, changes)
+        changes += 1
+        for part in range(parts):
+            ends[part] += 1
+            yield part, said
+        came = [source for config, source in waiting if config.revision == told.revision]
+        waiting = [(config, source) for config, source in waiting if config.revision != told.revision]
+
+
+def _until_change(
+    source: _Source, ends: list[int], waiting: list[tuple[CrawlConfig, _Source]]
+) -> Iterator[tuple[int, NewEvent]]:
+    """Divide the events before the next change of a part, which waits for the other parts then."""
+    for stored in source.shard.events(after=len(source.numbers) - 1):
+        event = decode(stored.body)
+        if isinstance(event, BrowseBatchImported):
+            rule = "must stay: the crawl has browse logs, which are not divided"
+            raise InvalidInput(rule, field="parts")
+        if isinstance(event, ConfigChanged):
+            source.numbers.append(0)
+            waiting.append((CrawlConfig.from_state(event.config), source))
+            return
+        part = group_of(stored.site, len(ends))
+        ends[part] += 1
+        source.numbers.append(ends[part])
+        yield part, NewEvent(stored.site, stored.id, _numbered_anew(event, stored.body, source.numbers))
+
+
+def _told(config: CrawlConfig, parts: int, changes: int) -> NewEvent:
+    """Return a configuration with so many parts, as many changes as there were, and the tickets it had."""
+    kept = config.was_one_group or config.groups == 1
+    config = replace(config, groups=parts, revision=changes, was_one_group=kept)
+    config.check()
+    return NewEvent("", "", encode(ConfigChanged(config.to_state())))
+
+
+def _numbered_anew(event: object, body: bytes, numbers: array[int]) -> bytes:
+    """Return an event as its part has it: few say something of their own place."""
+    if isinstance(event, LearningFailed):
+        return encode(replace(event, built_from_seq=numbers[event.built_from_seq]))
+    if isinstance(event, ModelActivated):
+        built_from = numbers[event.built_from_seq]
+        learned: dict[str, Any] = {**event.learned, "built_from_seq": built_from}
+        return encode(ModelActivated(event.site, built_from, learned))
+    return body

@@ -93,5 +93,8 @@ PUT_DICTIONARY = """
 INSERT INTO dictionary VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?) ON CONFLICT DO NOTHING
 """
 
+ORDER = (NEW_SITE, PUT_DICTIONARY, PUT_EVENT, PUT_SITE, PUT_CORE)
+"""In which a commit writes."""
+
 KEY_OF = "SELECT body FROM secret WHERE name = ?"
 PUT_KEY = "INSERT INTO secret VALUES (?, ?) ON CONFLICT DO NOTHING"

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.data_folder import PRIVATE, PRIVATE_FOLDER
 from linkscore_server.store.base import Fenced, Statements
-
-PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
-"""Modes of file and folder: only their owner may read secrets, and what is known of people and sites."""
 
 _PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
 _WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
@@ -197,6 +195,10 @@ class _SqliteSession:
         """See `Session`."""
         with self._shared or contextlib.nullcontext(), translated(self._place):
             return self._con.execute(sql, values).fetchall()
+
+    def interrupt(self) -> None:
+        """See `Session`."""
+        self._con.interrupt()
 
     def close(self) -> None:
         """See `Session`."""

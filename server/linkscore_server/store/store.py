@@ -51,7 +51,6 @@ class Batch(NamedTuple):
     numbers: dict[str, int]
     last_seq: int
     owed: dict[str, tuple[Any, ...]]
-    core: tuple[Any, ...] | None
 
 
 def open_store(where: str) -> Store:
@@ -118,10 +117,9 @@ class Store:
 
         Raises KeyError if there is none; CorruptState if its events do not count 1, 2, ...
         """
-        found = self.engine.rows(schema.SHARD_OF, (key,))
-        if not found:
+        if (number := self.number_of(key)) is None:
             raise KeyError(key)
-        return StoredShard(self, found[0][0], key)
+        return StoredShard(self, number, key)
 
     def delete(self, *keys: str) -> None:
         """Erase shards, all or none; on return nobody can open them or write to them.
@@ -152,10 +150,9 @@ class Store:
             self._write([(schema.PUT_KEY, [made])])
             found = self.engine.rows(schema.KEY_OF, (name,))
         try:
-            secret = checked(name.encode(), found[0][0])
+            return checked(name.encode(), found[0][0])
         except CorruptState as exc:
             raise CorruptState(f"{self.engine.place}: the secret {name!r} is damaged") from exc
-        return secret
 
     def space(self) -> tuple[int, int] | None:
         """Return free and all bytes of the disk; None: events go to none here."""
@@ -163,10 +160,8 @@ class Store:
 
     def disk_bytes(self, key: str) -> int:
         """Return about what a shard takes: its events and states, without indexes; reads all of them."""
-        found = self.engine.rows(schema.SHARD_OF, (key,))
-        if not found:
-            return 0
-        return sum(int(size) for (size,) in self.engine.rows(schema.SHARD_BYTES, (found[0][0],) * 2))
+        number = self.number_of(key)
+        return sum(int(size) for (size,) in self.engine.rows(schema.SHARD_BYTES, (number, number)))
 
     def close(self) -> None:
         """Write what is owed, and let go of the database."""
@@ -227,8 +222,7 @@ class StoredShard:
         self._numbers: dict[str, int] = {name: site for site, name in rows(schema.SITE_NAMES, (number,))}
         self._names = {site: name for name, site in self._numbers.items()} | {0: ""}
         self._codec = Codec((n, bytes(body)) for n, body in rows(schema.DICTIONARIES, (number,)))
-        self._owed: dict[str, tuple[Any, ...]] = {}
-        self._owed_core: tuple[Any, ...] | None = None
+        self._owed: dict[str, tuple[Any, ...]] = {}  # by site; that of no site is the core
         self._lock = threading.Lock()
 
     # -- writing -----------------------------------------------------------------------------------------
@@ -249,13 +243,13 @@ class StoredShard:
 
         What was put and is not written yet is given up when the shard is away: its events say the same.
         """
-        packed = {row.site: self._packed(row) for row in rows}
-        packed_core = (core.seq, pack_state(b"core %d" % core.seq, core.state)) if core else None
+        packed = {row.site: _packed(row) for row in rows}
+        if core is not None:
+            packed[""] = (core.seq, pack_state(_core_key(core.seq), core.state))
         with self._lock:
             if self.is_away:
                 return
             self._owed |= packed
-            self._owed_core = packed_core or self._owed_core
         self._store.writer.owes(self)
 
     def flush(self) -> Future[None]:
@@ -264,42 +258,38 @@ class StoredShard:
 
     def batch(self, events: Sequence[NewEvent]) -> Batch:
         """Return what a commit writes: events and what is owed. For the writer's thread."""
-        rows = dict[str, list[tuple[Any, ...]]](
-            {sql: [] for sql in (schema.NEW_SITE, schema.PUT_DICTIONARY, schema.PUT_EVENT)}
-        )
+        rows: dict[str, list[tuple[Any, ...]]] = {sql: [] for sql in schema.ORDER}
         numbers: dict[str, int] = {"": 0}
         for seq, event in enumerate(events, self.last_seq + 1):
             site, id = self._number_of(event.site, numbers), event.id.replace("\0", "\ufffd")
             body = self._codec.pack(_event_key(seq, event.site, id), event.body)
             rows[schema.PUT_EVENT].append((self.number, seq, site, id, body))
-        rows[schema.NEW_SITE] = [
+        rows[schema.NEW_SITE] += [
             (self.number, site, name, b"", b"") for name, site in numbers.items() if site
         ]
         with self._lock:
-            owed, core = dict(self._owed), self._owed_core
-        rows[schema.PUT_SITE] = [
-            (self.number, self._number_of(name, numbers), name, *row) for name, row in owed.items()
-        ]
-        rows[schema.PUT_CORE] = [(self.number, *core)] if core else []
+            owed = dict(self._owed)
+        for name, row in owed.items():
+            if name:
+                rows[schema.PUT_SITE].append((self.number, self._number_of(name, numbers), name, *row))
+            else:
+                rows[schema.PUT_CORE].append((self.number, *row))
         if trained := self._codec.take_trained():
-            rows[schema.PUT_DICTIONARY] = [(self.number, *trained)]
-        return Batch(self, rows, numbers, self.last_seq + len(events), owed, core)
+            rows[schema.PUT_DICTIONARY].append((self.number, *trained))
+        return Batch(self, rows, numbers, self.last_seq + len(events), owed)
 
     def written(self, batch: Batch) -> bool:
         """Take note of a commit; says whether nothing is owed any more. For the writer's thread."""
         self.last_seq = batch.last_seq
-        for name, number in batch.numbers.items():
-            if number:
-                self._numbers[name], self._names[number] = number, name
+        self._numbers |= {name: number for name, number in batch.numbers.items() if number}
+        self._names |= {number: name for name, number in batch.numbers.items()}
         if batch.rows[schema.PUT_DICTIONARY]:
             self._codec.use_trained()
         with self._lock:
             for name, row in batch.owed.items():
                 if self._owed.get(name) is row:
                     del self._owed[name]
-            if self._owed_core is batch.core:
-                self._owed_core = None
-            return not self._owed and self._owed_core is None
+            return not self._owed
 
     def _number_of(self, name: str, new: dict[str, int]) -> int:
         number = self._numbers.get(name) or new.get(name)
@@ -307,19 +297,13 @@ class StoredShard:
             number = new[name] = len(self._numbers) + len(new)
         return number
 
-    @staticmethod
-    def _packed(row: SiteRow) -> tuple[Any, ...]:
-        key = _row_key(row.site, row.seq)
-        state = pack_state(key, row.state)
-        return row.seq, seal(key, row.facts), len(state), state
-
     # -- reading -----------------------------------------------------------------------------------------
 
     def core(self) -> Core | None:
         """Return what the shard knows beside its sites, None if it was never kept; errors as of `site`."""
         for seq, packed in self._engine.rows(schema.CORE, (self.number,)):
             with self._naming("core"):
-                return Core(seq, unpack_state(b"core %d" % seq, packed))
+                return Core(seq, unpack_state(_core_key(seq), packed))
         return None
 
     def sites(self) -> Iterator[SiteFacts]:
@@ -359,7 +343,7 @@ class StoredShard:
         """
         last, end = after, _END if until is None else until
         number = None if site is None else self._numbers.get(site, -1)
-        while page := self._page(number, last, end):
+        while page := self._engine.rows(*self._page(number, last, end)):
             for seq, about, id, packed in page:
                 if number is None and seq != last + 1:
                     raise CorruptState(f"{self._place}: event {last + 1} is missing")
@@ -374,10 +358,10 @@ class StoredShard:
         found = self._engine.rows(schema.IDS, (self.number, limit))
         return [id for (id,) in reversed(found)]
 
-    def _page(self, site: int | None, last: int, end: int) -> list[tuple[Any, ...]]:
+    def _page(self, site: int | None, last: int, end: int) -> tuple[str, tuple[int, ...]]:
         if site is None:
-            return self._engine.rows(schema.EVENTS, (self.number, last, end, _PAGE))
-        return self._engine.rows(schema.EVENTS_OF_SITE, (self.number, site, last, end, _PAGE))
+            return schema.EVENTS, (self.number, last, end, _PAGE)
+        return schema.EVENTS_OF_SITE, (self.number, site, last, end, _PAGE)
 
     def _name_of(self, number: int) -> str:
         if number not in self._names:  # another process has appended since
@@ -396,6 +380,16 @@ class StoredShard:
             yield
         except CorruptState as exc:
             raise CorruptState(f"{self._place}: {what}: {exc}") from exc
+
+
+def _packed(row: SiteRow) -> tuple[Any, ...]:
+    key = _row_key(row.site, row.seq)
+    state = pack_state(key, row.state)
+    return row.seq, seal(key, row.facts), len(state), state
+
+
+def _core_key(seq: int) -> bytes:
+    return b"core %d" % seq
 
 
 def _event_key(seq: int, site: str, id: str) -> bytes:

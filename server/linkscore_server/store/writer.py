@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from linkscore_server.store import failpoints, schema
+from linkscore_server.store import schema
 from linkscore_server.store.base import Engine, Fenced, NewEvent, Session, Statements, StoreAway
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _MAX_GROUP_BYTES = 64 << 20
 """Likewise, in bytes: what the largest call of the defaults brings."""
 _AGAIN_S = 1.0
 """After how long states that could not be written are tried again, if no event comes. Chosen."""
-_ORDER = (schema.NEW_SITE, schema.PUT_DICTIONARY, schema.PUT_EVENT, schema.PUT_SITE, schema.PUT_CORE)
 
 
 class _Append(NamedTuple):
@@ -67,15 +66,11 @@ class Writer:
 
     def append(self, shard: StoredShard, events: Sequence[NewEvent]) -> Future[int]:
         """Have events made durable together; the result is the number of the first."""
-        done: Future[int] = Future()
-        self._submit(_Append(shard, events, done))
-        return done
+        return self._submitted(_Append(shard, events, Future()))
 
     def call(self, call: Callable[[Session], _T]) -> Future[_T]:
         """Have something done by the connection that writes, between commits."""
-        done: Future[_T] = Future()
-        self._submit(_Call(call, done))
-        return done
+        return self._submitted(_Call(call, Future()))
 
     def try_call(self, call: Callable[[Session], object]) -> None:
         """Have something done that nobody waits for, unless the store is closed meanwhile."""
@@ -88,19 +83,12 @@ class Writer:
 
     def flush(self, shard: StoredShard) -> Future[None]:
         """Have the states of a shard written now."""
-        done: Future[None] = Future()
-        self._submit(_Call(lambda _: self._commit([], [shard]), done))
-        return done
-
-    def lose(self, shard: StoredShard) -> None:
-        """Write no more states of a shard; what it was given is in its events too."""
-        self._owing.discard(shard)
+        return self.call(lambda _: self._commit([], [shard]))
 
     def interrupt(self) -> None:
         """End a call of the connection that takes too long, from any thread; it is away then."""
-        session = self._session
-        if session is not None and (end := getattr(session, "interrupt", None)) is not None:
-            end()
+        if (session := self._session) is not None:
+            session.interrupt()
 
     def close(self) -> None:
         """Write what was submitted and is owed, and end."""
@@ -109,10 +97,11 @@ class Writer:
             self._queue.put(None)
             self._thread.join()
 
-    def _submit(self, item: _Append | _Call) -> None:
+    def _submitted(self, item: _Append | _Call) -> Future[Any]:
         if self._is_closed:
             raise StoreAway("the store is closed")
         self._queue.put(item)
+        return item.done
 
     def _run(self) -> None:
         ending = False
@@ -168,7 +157,7 @@ class Writer:
     def _fail(self, appends: Sequence[_Append], error: Exception, away: Sequence[StoredShard]) -> None:
         for shard in away:
             shard.is_away = True
-            self.lose(shard)
+            self._owing.discard(shard)  # what it was given is in its events too
         for item in appends:
             item.done.set_exception(error)
 
@@ -191,7 +180,7 @@ class Writer:
             events += item.events
         batches = [shard.batch(events) for shard, events in by_shard.items()]
         statements = [
-            (sql, rows) for sql in _ORDER if (rows := [row for one in batches for row in one.rows[sql]])
+            (sql, rows) for sql in schema.ORDER if (rows := [row for one in batches for row in one.rows[sql]])
         ]
         if statements:
             self._execute(statements)
@@ -207,16 +196,12 @@ class Writer:
             item.done.set_result(number)
 
     def _execute(self, statements: Statements) -> None:
-        session = self._connected()
-        failpoints.reached("commit.begun")
         try:
-            session.commit(statements)
-        except Fenced:
+            self._connected().commit(statements)
+        except StoreAway as exc:
+            if not isinstance(exc, Fenced):
+                self._disconnect()
             raise
-        except StoreAway:
-            self._disconnect()
-            raise
-        failpoints.reached("commit.made")
 
     def _connected(self) -> Session:
         if self._session is None:

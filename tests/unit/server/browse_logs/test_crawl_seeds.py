@@ -62,7 +62,7 @@ class Server:
     async def seeds(self, **params: float) -> site_pb.SuggestSeedsResponse:
         spec = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams(**params)) if params else None
         request = site_pb.SuggestSeedsRequest(crawl="crawls/c", policy=spec)
-        return await self.app.front.servicers["SiteModelService"].SuggestSeeds(request, None)
+        return await self.app.front.router.servicers()["SiteModelService"].SuggestSeeds(request, None)
 
 
 @pytest.fixture

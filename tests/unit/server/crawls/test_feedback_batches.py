@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.learning import LearningPool
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.store import NewEvent, StoredShard, open_store

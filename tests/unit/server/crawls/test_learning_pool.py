@@ -18,7 +18,7 @@ from linkscore_scoring.site import learning
 from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import trie_of
-from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.learning import LearningPool
 
 WAIT_S = 60.0
 

@@ -10,17 +10,15 @@ import pytest
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.front.fan_out import FAN_OUT, Groups, merged_seeds, rank_revisits
-from linkscore_server.front.router import CHANGES
-from linkscore_server.front.scatter_gather import SCATTER_GATHER
+from linkscore_server.front.fan_out import CALLS, ROWS, Groups, merged_seeds, rank_revisits
 from linkscore_server.services.contract import RPCS
 
-OF_NO_GROUP = {"CrawlService/ListShards"}
+OF_NO_GROUP = {f"CrawlService/{name}" for name in ("CreateCrawl", "UpdateCrawl", "DeleteCrawl", "ListShards")}
 
 
 def test_calls_about_a_crawl_are_taken_apart_somewhere() -> None:
     about_a_crawl = {name for name, rpc in RPCS.items() if rpc.crawl}
-    routed = {*FAN_OUT, *SCATTER_GATHER, *CHANGES, *OF_NO_GROUP}
+    routed = {*CALLS, *ROWS, *OF_NO_GROUP}
     assert about_a_crawl - routed == set()
     assert routed - about_a_crawl == set()
 
@@ -48,7 +46,7 @@ class Ranked:
         self.worths = worths
         self.crawl = SimpleNamespace(groups=len(worths), resource=str)
 
-    async def to(self, group: int, request: scoring_pb.RankRevisitsRequest) -> Any:
+    async def send(self, group: int, request: scoring_pb.RankRevisitsRequest) -> Any:
         start, worths = int(request.page_token), self.worths[group]
         end = start + request.page_size
         pages = [

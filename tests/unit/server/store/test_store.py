@@ -16,8 +16,8 @@ from linkscore_server.store import (
     SiteRow,
     Store,
     StoreAway,
-    failpoints,
 )
+from linkscore_server.store.base import Statements
 from linkscore_server.store.writer import MAX_GROUP
 from support.store_events import event
 
@@ -257,11 +257,12 @@ def test_of_a_commit_that_failed_nothing_is_in_and_states_are_owed_again(
     shard = store.create("books")
     shard.commit([event(1)]).result()
 
-    def fail(place: str) -> None:
+    def fail(statements: Statements) -> None:
         raise error
 
+    session = store.writer.call(lambda session: session).result()
     with monkeypatch.context() as patch:
-        patch.setattr(failpoints, "reached", fail)
+        patch.setattr(session, "commit", fail)
         for _ in range(3):
             shard.put([SiteRow("a.example", 1, b"", b"state")])
             with pytest.raises(type(error)):
