@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.data_folder import PRIVATE, PRIVATE_FOLDER
+from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
 from linkscore_server.store.base import Fenced, Statements
 
 _PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
@@ -59,9 +59,10 @@ class SqliteEngine:
         if path is None:
             self._only = self._connected()
             return
-        path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        ensure_folder(path.parent)
         if not path.exists():
             os.close(os.open(path, os.O_CREAT, PRIVATE))
+            sync(path.parent)
         self._open_first(path.with_name("reserve"))
 
     def session(self) -> _SqliteSession:
