@@ -33,7 +33,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
-from linkscore_server.crawls.space import DiskFull, SpaceAlarm
+from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.crawls.submissions import Outcomes, Pace, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
@@ -82,7 +82,6 @@ class CrawlActor:
         metrics: Metrics,
         tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
-        space: SpaceAlarm | None = None,
     ) -> None:
         self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
         model.watch = tracing.watch
@@ -93,7 +92,7 @@ class CrawlActor:
         self.last_used_s = time.monotonic()
         self._background, self._reader = background, reader
         self._metrics, self._tracing = metrics, tracing
-        self._make_room, self._space = make_room, space or SpaceAlarm()
+        self._make_room = make_room
         self._turn = asyncio.Lock()  # held while events are applied, and by who must not see that
         self._learnings = Learnings(
             model.config.name,
@@ -333,15 +332,14 @@ class CrawlActor:
         try:
             first = await asyncio.wrap_future(self._shard.commit(events)) if events else self._shard.last_seq
         except Exception as found:
-            exc = self._space.failed(found)
+            exc = as_disk_full(found)
             self._metrics.commit_failures.inc()
-            if not isinstance(exc, DiskFull):  # which the alarm has logged, once
+            if not isinstance(exc, DiskFull):  # which the store has logged, once
                 _log.error("crawl %s: %s", self.key, exc)
             for item in group:
                 item.fail(exc)
             return None
         if events:
-            self._space.written()
             now = time.perf_counter()
             size, waited_s = sum(len(event.body) for event in events), sum(now - item.came for item in group)
             self._metrics.commit_seconds.observe(now - started)

@@ -291,7 +291,6 @@ class CrawlRegistry:
             metrics=self._metrics,
             tracing=self._tracing,
             make_room=self.memory.make_room,
-            space=self.space,
         )
 
     def _go_on(self, name: str, seq: int) -> None:

@@ -15,9 +15,8 @@ from collections.abc import Callable
 
 _log = logging.getLogger(__name__)
 
-RETRY_S = 5.0
-"""Seconds after which a refused caller should ask again, and after which a write is tried on a disk whose
-free space does not say why it is full. Chosen, not measured: a refused page costs microseconds."""
+_RETRY_S = 5.0
+"""Seconds after which a refused caller should ask again. Chosen: a refused page costs microseconds."""
 _RELEASE = 1.5
 """Times the bound that must be free for writes to be taken in again: else each would end and begin the alarm.
 Chosen, not measured."""
@@ -31,7 +30,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class DiskFull(OSError):
     """The disk has no room for more events; nothing was applied, and questions are answered still."""
 
-    retry_s = RETRY_S
+    retry_s = _RETRY_S
 
     def __init__(self, why: object = "") -> None:
         super().__init__(errno.ENOSPC, f"the server's disk is full{f': {why}' if why else ''}")
@@ -51,9 +50,7 @@ def as_disk_full(error: Exception) -> Exception:
 class SpaceAlarm:
     """Says whether there is room for what callers bring. On one event loop.
 
-    Free space under the bound raises it, and half as much again ends that. A write that found no room though
-    space is free (a quota, no inodes) does too: then one caller is let in every few seconds, until one
-    writes.
+    Free space under the bound raises it, and half as much again ends that.
     """
 
     def __init__(
@@ -65,38 +62,15 @@ class SpaceAlarm:
     ) -> None:
         self._least, self._space, self._clock = least, space, clock
         self._looked_s = -math.inf
-        self._probe_s: float | None = None  # when a caller is let in next, after a write that failed
         self.free = math.nan
-        self._is_low = False
-
-    @property
-    def is_on(self) -> bool:
-        """Whether writes are refused."""
-        return self._is_low or self._probe_s is not None
+        self.is_on = False
 
     def check(self) -> None:
         """Let a caller in, or not."""
-        now = self._clock()
-        if now - self._looked_s >= _LOOK_S:
+        if self._clock() - self._looked_s >= _LOOK_S:
             self.look()
-        if self._is_low or (self._probe_s is not None and now < self._probe_s):
+        if self.is_on:
             raise DiskFull(self._why())
-        if self._probe_s is not None:
-            self._probe_s = now + RETRY_S
-
-    def failed(self, error: Exception) -> Exception:
-        """Note a write that failed; returns the error to answer with."""
-        error = as_disk_full(error)
-        if isinstance(error, DiskFull):
-            self.look()
-            if not self._is_low:
-                self._set(self._is_low, self._clock() + RETRY_S)
-        return error
-
-    def written(self) -> None:
-        """Note a write that found room."""
-        if self._probe_s is not None:
-            self._set(self._is_low, None)
 
     def look(self) -> None:
         """Look how much is free now."""
@@ -106,14 +80,11 @@ class SpaceAlarm:
         except OSError as exc:
             _log.debug("free space of the disk is not known: %s", exc)
             return
-        if found is not None:
-            self.free, whole = found
-            least = min(self._least, whole // _MOST_OF_DISK)
-            self._set(self.free < least * (_RELEASE if self._is_low else 1.0), self._probe_s)
-
-    def _set(self, is_low: bool, probe_s: float | None) -> None:
-        was_on = self.is_on
-        self._is_low, self._probe_s = is_low, probe_s
+        if found is None:
+            return
+        self.free, whole = found
+        least = min(self._least, whole // _MOST_OF_DISK)
+        was_on, self.is_on = self.is_on, self.free < least * (_RELEASE if self.is_on else 1.0)
         if self.is_on and not was_on:
             _log.error(
                 "the disk of the data folder is full: pages and feedback are refused, "
@@ -124,6 +95,4 @@ class SpaceAlarm:
             _log.info("the disk of the data folder has room again: pages and feedback are taken in")
 
     def _why(self) -> str:
-        if self._is_low:
-            return f"{self.free / 2**20:,.0f} MiB are free, fewer than min_free_mb wants"
-        return "a write found no room (a quota, or no inodes)"
+        return f"{self.free / 2**20:,.0f} MiB are free, fewer than min_free_mb wants"

@@ -7,10 +7,9 @@ import logging
 
 import pytest
 
-from linkscore_server.crawls.space import RETRY_S, DiskFull, SpaceAlarm, as_disk_full
+from linkscore_server.crawls.space import DiskFull, SpaceAlarm, as_disk_full
 
 MIB = 1 << 20
-NO_ROOM = OSError(errno.EDQUOT, "Disk quota exceeded")
 
 
 class Disk:
@@ -58,48 +57,18 @@ def test_a_small_disk_keeps_a_twentieth_free_and_no_more(free_mib: int, refused:
     assert disk.is_refused(disk.alarm()) is refused
 
 
-def test_a_write_that_finds_no_room_on_a_full_disk_ends_with_the_free_space() -> None:
-    disk = Disk(0)
-    alarm = disk.alarm()
-    assert isinstance(alarm.failed(OSError(errno.ENOSPC, "No space left on device")), DiskFull)
-    assert disk.is_refused(alarm, 60)
-    disk.free_mib = 1_000
-    assert not disk.is_refused(alarm)
-
-
-def test_of_a_quota_one_caller_is_let_in_now_and_then_until_one_writes() -> None:
-    disk = Disk(1_000)
-    alarm = disk.alarm()
-    alarm.failed(NO_ROOM)
-    refused = [disk.is_refused(alarm) for _ in range(11)]
-    assert refused.count(False) == 2, "one each RETRY_S"
-    assert not disk.is_refused(alarm, RETRY_S)
-    alarm.failed(NO_ROOM)
-    assert disk.is_refused(alarm, 0)
-    assert not disk.is_refused(alarm, RETRY_S)
-    alarm.written()
-    assert [disk.is_refused(alarm, 0) for _ in range(3)] == [False] * 3
-
-
-def test_the_log_has_one_line_at_each_end_however_many_writes_fail(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_one_line_at_each_end_however_many_come(caplog: pytest.LogCaptureFixture) -> None:
     disk = Disk(100)
     alarm = disk.alarm()
     with caplog.at_level(logging.INFO):
-        for _ in range(20):
-            disk.is_refused(alarm)
-            alarm.failed(OSError(errno.ENOSPC, "No space left on device"))
-        disk.free_mib = 1_000
-        for _ in range(20):
-            disk.is_refused(alarm)
-            alarm.written()
+        for disk.free_mib in (100, 1_000):
+            for _ in range(20):
+                disk.is_refused(alarm)
     assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
     assert "min_free_mb" in caplog.text
 
 
-def test_other_errors_are_no_full_disk() -> None:
-    alarm = Disk(1_000).alarm()
+def test_only_errors_of_a_disk_without_room_are_a_full_disk() -> None:
     failing = OSError(errno.EIO, "Input/output error")
-    assert alarm.failed(failing) is failing
-    assert not alarm.is_on
-    alarm.check()
     assert as_disk_full(failing) is failing
+    assert isinstance(as_disk_full(OSError(errno.EDQUOT, "Disk quota exceeded")), DiskFull)
