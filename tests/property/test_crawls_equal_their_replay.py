@@ -145,7 +145,7 @@ class Life:
             )
         elif what < 0.82:
             crawl = await self.actor()
-            await crawl.evict_sites(draw.randrange(6))
+            await asyncio.gather(self.send(), crawl.evict_sites(draw.randrange(6)), self.send())
         elif what < 0.86:
             crawl = await self.actor()
             seq, answers = await crawl.ask(lambda: (crawl.model.seq, asked(crawl.queries)))

@@ -320,7 +320,7 @@ class CrawlActor:
             async with self._turn:
                 await self._apply_group(group, first)
             if becomes:
-                await self._write_all(self.model.sites)
+                await self._write_all(every=True)
         finally:
             self._holds.by_writer, self._holds.writer_wants_all = frozenset(), False
             self._holds.tell()
@@ -437,7 +437,7 @@ class CrawlActor:
         sites, is_wide = self.model.sites, self.model.is_wide
         names = sites.oldest(most, self._holds.is_free, is_clean=is_wide)
         if not names and is_wide and sites.changed_bytes() and not self._holds.by_writer:
-            await self._write_all(sites.changed_bytes())
+            await self._write_all()
             names = sites.oldest(most, self._holds.is_free, is_clean=True)
         for name in names:
             sites.forget(name)
@@ -452,7 +452,7 @@ class CrawlActor:
                 paid, changed = new * _WIDE_BYTES_AN_EVENT, sites.changed_bytes()
                 self._look_seq = 2 * new if sum(changed.values()) > paid else 0
                 if not self._look_seq:
-                    await self._write_all(changed)
+                    await self._write_all()
             return
         if any(map(sites.is_due, sites.touched)) and (self._rows is None or self._rows.done()):
             self._rows = tasks.beside(self._write_rows(), f"rows of crawl {self.key}")
@@ -491,11 +491,12 @@ class CrawlActor:
         sites.wrote(row)
         self._metrics.state_seconds.observe(time.perf_counter() - started)
 
-    async def _write_all(self, names: Collection[str]) -> None:
-        """Write sites and the core as of one event, and wait until the store has them."""
-        started = time.perf_counter()
+    async def _write_all(self, *, every: bool = False) -> None:
+        """Write sites, those that changed, and the core as of one event; wait until the store has them."""
+        started, sites = time.perf_counter(), self.model.sites
         async with self._turn, self._putting:
             try:
+                names = list(sites if every else sites.changed_bytes())
                 await tasks.in_thread(self._background, self.model.write_all, names)
             except Exception:
                 self._metrics.state_failures.inc()
@@ -509,7 +510,7 @@ class CrawlActor:
     async def save(self) -> None:
         """Write rows, so that whoever opens the crawl next is quick; returns when the store has them."""
         if self.model.is_wide:
-            await self._write_all(self.model.sites.changed_bytes())
+            await self._write_all()
             return
         self.model.sites.touched.update(self.model.sites.changed_bytes())
         await self._write_rows(least=1, within_s=_END_S)
