@@ -30,7 +30,7 @@ _LIKELY = {
 def findings(process: FrontierProcess, seed: int, calls: int) -> list[str]:
     """Return what is wrong after so many calls."""
     rng = random.Random(seed)
-    messages = Messages(rng, _LIKELY)
+    messages = Messages(rng, _LIKELY, broken=0.0)
 
     def requests(method: MethodDescriptor) -> list[bytes]:
         if method.name == "SetActive":  # else nothing is given any more

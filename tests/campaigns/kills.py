@@ -64,14 +64,16 @@ class Step:
             return server.links.ReportFeedback.future(request, timeout=_TIMEOUT_S)
         if self.kind == "notice":
             return server.links.NotifyChanged.future(notices([self]), timeout=_TIMEOUT_S)
-        return server.browse.ImportBrowseRecords.future(iter([batch_of(self.number)]), timeout=_TIMEOUT_S)
+        return server.browse.ImportBrowseRecords.future(batch_of(self.number), timeout=_TIMEOUT_S)
 
     def outcomes(self, answer: Any) -> list[str]:
         """Return what became of each item: new, known, or what went wrong."""
         if self.kind == "notice":
             names = {pb.NOTICE_OUTCOME_NOTED: "new", pb.NOTICE_OUTCOME_REPEATED: "known"}
             return [names.get(each.outcome, str(each)) for each in answer.statuses]
-        results = {"page": "results", "feedback": "statuses", "batch": "batches"}[self.kind]
+        if self.kind == "batch":
+            return ["known" if answer.duplicate else "new"]
+        results = {"page": "results", "feedback": "statuses"}[self.kind]
         items = [getattr(item, "status", item) for item in getattr(answer, results)]
         codes = {common.ITEM_CODE_OK: "new", common.ITEM_CODE_DUPLICATE: "known"}
         return [codes.get(status.code, str(status)) for status in items]

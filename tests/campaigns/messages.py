@@ -68,7 +68,7 @@ class Messages:
     """Makes requests; knows values of earlier answers, so that requests ask for what is there.
 
     `likely`: values by the name of a field, or by message and field; `same`: other names of fields whose
-    answers they come from; `rare`: fields that most requests leave out.
+    answers they come from; `rare`: fields that most requests leave out; `broken`: share that is no message.
     """
 
     def __init__(
@@ -77,8 +77,10 @@ class Messages:
         likely: Mapping[str, Sequence[Any]],
         same: Mapping[str, str] | None = None,
         rare: frozenset[str] = frozenset(),
+        broken: float = 0.12,
     ) -> None:
         self._rng, self._likely, self._same, self._rare = rng, likely, same or {}, rare
+        self._share = broken
         self._seen: defaultdict[str, list[Any]] = defaultdict(list)
 
     def learn(self, answer: Message) -> None:
@@ -95,10 +97,10 @@ class Messages:
                     del kept[:-50]
 
     def requests(self, method: MethodDescriptor) -> list[bytes]:
-        """Return the requests of a call: one, or those of a stream; one in eight is not even a message."""
+        """Return the requests of a call: one, or those of a stream."""
         n = self._rng.choice((0, 1, 2, 5)) if method.client_streaming else 1
         made = [self._filled(method.input_type, 0).SerializeToString() for _ in range(n)]
-        return [self._broken(raw) if self._rng.random() < 0.12 else raw for raw in made]
+        return [self._broken(raw) if self._rng.random() < self._share else raw for raw in made]
 
     def _filled(self, descriptor: Descriptor, depth: int) -> Any:
         message, rng = GetMessageClass(descriptor)(), self._rng
