@@ -51,6 +51,7 @@ MAX_BODY_BYTES, MAX_ANSWER_S, _DEVIATE = 4 << 20, 30.0, 1.96
 _SHOWN = ("valid_ratio", "text_share", "duplicates")
 
 
+MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _FORBIDDEN = "User-agent: *\nDisallow: /"
 
 
@@ -104,7 +105,10 @@ class Web:
 
     def _rules(self, robots: str) -> Protego:
         if robots not in self._robots:
-            reply = self.get(robots)
+            url = robots
+            for _ in range(MAX_ROBOTS_REDIRECTS):
+                url = self._redirect(url) or url
+            reply = self.get(url)
             text = reply.body.decode(errors="replace") if reply.status == 200 else ""
             self._robots[robots] = Protego.parse(_FORBIDDEN if reply.status >= 500 else text)
             self._delay_s = max(self._delay_s, self._robots[robots].crawl_delay(ROBOT) or 0.0)

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
+from linkscore_lab.datasets.site import Reply
+from linkscore_lab.trial import Web
+from linkscore_scoring.errors import InvalidInput
 from support.command_line import run
 from support.replay_sites import page
 
@@ -104,6 +108,34 @@ def test_what_cannot_be_tried_says_why(shop: ThreadingHTTPServer, path: str, say
     assert done.exit_code == 1
     assert says in done.output
     assert "must be an absolute http" in run("try", "no-such.warc.gz").output
+
+
+@pytest.mark.parametrize(
+    ("robots", "says"),
+    [
+        ({"/robots.txt": Reply(503, {}, b"")}, "forbids it, or cannot be read"),
+        (
+            {
+                "/robots.txt": Reply(301, {"Location": "/r"}, b""),
+                "/r": Reply(200, {}, b"User-agent: *\nDisallow: /"),
+            },
+            "forbids it",
+        ),
+        ({}, ""),
+    ],
+    ids=["a server's fault", "redirected", "none"],
+)
+def test_a_site_is_asked_only_as_its_robots_txt_allows(robots: dict[str, Reply], says: str) -> None:
+    answers = {"/": Reply(200, {}, b"<p>home"), **robots}
+
+    def asks(url: str) -> Reply:
+        return answers.get(urlsplit(url).path, Reply(404, {}, b""))
+
+    if not says:
+        assert Web("http://a.test/", asks).get("http://a.test/").status == 200
+        return
+    with pytest.raises(InvalidInput, match=says):
+        Web("http://a.test/", asks)
 
 
 def test_without_a_site_the_demonstration_site_is_tried() -> None:
