@@ -46,6 +46,10 @@ def crawls() -> None:
     """The crawls of a server: list, create, show, update, delete, shards."""
 
 
+def _many(flag: str, name: str, metavar: str, said: str) -> Callable[[_Command], _Command]:
+    return click.option(flag, name, multiple=True, metavar=metavar, help=f"{said}; repeatable.")
+
+
 _policy = click.option("--policy", type=PolicyType(), help="Policy that scores links.")
 _extra_policies = click.option(
     "--extra-policy",
@@ -54,43 +58,18 @@ _extra_policies = click.option(
     multiple=True,
     help="Policy that learns beside it; repeatable.",
 )
-_examples = click.option(
-    "--example",
-    "examples",
-    multiple=True,
-    metavar="URL|URL=FILE|FILE",
-    help="Example of a target page: its URL, its URL and a file of its HTML, or the file; repeatable.",
-)
-_wanted = click.option(
-    "--wanted",
-    "queries",
-    multiple=True,
-    metavar="QUERY",
-    help="What the crawl is for, a query in words; repeatable. Without --policy, topic scores.",
-)
-_languages = click.option(
-    "--language",
-    "languages",
-    multiple=True,
-    metavar="CODE",
-    help="Language of target pages: en; repeatable.",
-)
+_example = "Example of a target page: its URL, its URL and a file of its HTML, or the file"
+_examples = _many("--example", "examples", "URL|URL=FILE|FILE", _example)
+_query = "What the crawl is for, a query in words, for which topic scores unless --policy says otherwise"
+_wanted = _many("--wanted", "queries", "QUERY", _query)
+_languages = _many("--language", "languages", "CODE", "Language of target pages: en")
 _embedding = click.option(
     "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the queries by meaning."
 )
-_budget = click.option(
-    "--budget",
-    "bounds",
-    multiple=True,
-    metavar="NAME=NUMBER",
-    help="Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95; repeatable.",
-)
-_respect = click.option(
-    "--respect",
-    multiple=True,
-    metavar="USE",
-    help="Use that sites may reserve: ai-train, ai-input, search, tdm; repeatable.",
-)
+_bound = "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"
+_budget = _many("--budget", "bounds", "NAME=NUMBER", _bound)
+_use = "Use that sites may reserve: ai-train, ai-input, search, tdm"
+_respect = _many("--respect", "respect", "USE", _use)
 
 
 @crawls.command("list")
@@ -310,11 +289,7 @@ def _wanted_of(
     queries: tuple[str, ...], languages: tuple[str, ...], embedding: str
 ) -> Mapping[str, Any] | None:
     """Return what a crawl is for in words; None if nothing is said."""
-    said = {
-        "queries": queries,
-        "languages": languages,
-        "embedding": embedding,
-    }
+    said = {"queries": queries, "languages": languages, "embedding": embedding}
     return said if any(said.values()) else None
 
 
