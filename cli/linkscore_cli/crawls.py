@@ -68,8 +68,7 @@ _embedding = click.option(
 )
 _bound = "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"
 _budget = _many("--budget", "bounds", "NAME=NUMBER", _bound)
-_use = "Use that sites may reserve: ai-train, ai-input, search, tdm"
-_respect = _many("--respect", "respect", "USE", _use)
+_respect = _many("--respect", "respect", "USE", "Use that sites may reserve: ai-train, ai-input, search, tdm")
 
 
 @crawls.command("list")
