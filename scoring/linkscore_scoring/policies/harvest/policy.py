@@ -33,6 +33,7 @@ from linkscore_scoring.policies.harvest.tables import (
     Tables,
     Worked,
     down,
+    shrunk,
 )
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.policies.harvest.warnings import warnings
@@ -145,7 +146,6 @@ class Harvest(Stateful, Policy):
         if page.refetch and not page.redirects:
             return
         tables = self.tables
-        worth = tables.worth()
         self._leave(page, site)
         followed = _followed(page.pattern, page.contexts, site)
         if page.redirects:  # where it leads waits in its place; it is no pull
@@ -158,6 +158,8 @@ class Harvest(Stateful, Policy):
             page.key,
             page.url,
             followed,
+            chars=page.long_chars,
+            novel=page.novel_chars,
             own=page.own_chars,
             pattern=page.pattern,
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
@@ -165,7 +167,7 @@ class Harvest(Stateful, Policy):
             label=label,
         )
         if not page.failed:
-            self._add_links(page, worth, site)
+            self._add_links(page, site)
         tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
         self._changed()
 
@@ -188,14 +190,14 @@ class Harvest(Stateful, Policy):
         for key, chars in page.lost.items():
             self.tables.lose(key, chars)
 
-    def _add_links(self, page: PageObservation, worth: list[float], site: SiteModel) -> None:
-        """Enter the links of the page just entered; `worth`: of the nodes known before."""
+    def _add_links(self, page: PageObservation, site: SiteModel) -> None:
+        """Enter the links of the page just entered."""
         tables = self.tables
         arms = _arms_of(page.links, site)
         known = {arm: tables.row(arm) for arm in dict.fromkeys(arms)}
         rows = [known[arm] for arm in arms]
         shown, fresh = (Counter(compress(rows, which)) for which in (page.first_here, page.fresh))
-        worth += [0.0] * (tables.nodes.rows - len(worth))
+        worth = dict(zip(known.values(), tables.worth(tables.rows_of(list(known))), strict=True))
         best: dict[int, int] = {}
         for key, row, is_fresh in zip(page.links.keys, rows, page.fresh, strict=True):
             if is_fresh or (key in best and worth[row] > worth[best[key]]):
@@ -405,6 +407,12 @@ class Harvest(Stateful, Policy):
         credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
         if tables.share:
             credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
+        # What an arm paid, by itself and by what it links to, without the site's mean to lean on: one that paid
+        # nothing many times is trusted no more, and goes behind a kind that nobody opened.
+        paid = shrunk(nodes["reward"], n, rows, t.prior, k) + credit
+        is_flat = tables.flat
+        is_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
+        trust = trust * np.where(is_maze, np.minimum(1.0, paid / t.prior), 1.0)
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
@@ -502,8 +510,7 @@ class PullsInFlight:
 
     def begin(self, bucket: str, n: int = 1) -> None:
         """Count fetches of links of a bucket."""
-        rows = self._rows(bucket)
-        score = float(self._policy._parts(rows).score)
+        rows, [score] = self._rows(bucket), self._policy._scores([_arm(bucket)]).tolist()
         self._fetches += n
         self._worth += n * score / (1.0 - score) * (rows[2] != EXAMPLE)
         for row in rows:

@@ -132,9 +132,11 @@ class Tables(Stateful):
         self.ways = Table(page=whole, node=whole)
         # Of a node: rows of its link path and pattern; links that wait, of an arm those shown, fresh ones and
         # the first pull that showed one; of a link path those followed, text they took, pages with them
-        # between texts; what settled pulls brought; and what was worked out, see `Worked`.
+        # between texts; what settled pulls brought; lengths of the texts of its pulls (`_compare_texts`); and
+        # what was worked out, see `Worked`.
         self.nodes = Table(
             **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside"), whole),
+            **dict.fromkeys((*LENGTHS, "least", "most", "shortest", "longest", "novel"), whole),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", *WORKED), real),
         )
         self.nodes.add(n=[0.0, 0.0, 0.0])
@@ -192,13 +194,19 @@ class Tables(Stateful):
         path, pattern, own = np.array(found, dtype=np.int64).reshape(-1, 3).T
         return path, pattern, own
 
-    def add_page(self, key: int, url: str, arms: Sequence[Node], **columns: Any) -> int:
-        """Enter a pull through some arms of one URL pattern; return its row."""
+    def add_page(
+        self, key: int, url: str, arms: Sequence[Node], *, chars: int = 0, novel: int = 0, **columns: Any
+    ) -> int:
+        """Enter a pull through some arms of one URL pattern; return its row.
+
+        chars, novel: characters in long blocks of its text, and of these in blocks that are new on the site.
+        """
         rows = [self.row(arm) for arm in arms]
         above = [self.nodes[column][row] for row in rows for column in ("path", "pattern")]
         nodes = list(dict.fromkeys([SITE, *above, *rows]))
         page = self.pages.add(**{name: [value] for name, value in columns.items()})
         self.ways.add(page=[page] * len(nodes), node=nodes)
+        self._compare_texts(nodes, chars, len(url), novel)
         if key in self.page_of:
             self.keys[self.page_of[key]] = 0
         self.keys.append(key)
@@ -206,6 +214,37 @@ class Tables(Stateful):
         self.page_of[key] = page
         self.follow(rows)
         return page
+
+    def _compare_texts(self, rows: Sequence[int], chars: int, address: int, novel: int) -> None:
+        """Note whether a page has as much text as the others of its nodes, or but for its address, said once
+        or twice: what a server says of pages that are not there."""
+        nodes = self.nodes
+        nodes["novel"][rows] += novel
+        for said, column in enumerate(LENGTHS):
+            before, length = nodes[column][rows], chars - said * address if chars else MIXED
+            nodes[column][rows] = np.where((before == 0) | (before == length), length, MIXED)
+        for least, most, length in (("least", "most", chars + 1), ("shortest", "longest", address)):
+            before = nodes[least][rows]
+            nodes[least][rows] = np.where(before == 0, length, np.minimum(before, length))
+            nodes[most][rows] = np.maximum(nodes[most][rows], length)
+
+    @property
+    def repeated(self) -> NDArray[np.bool_]:
+        """Say of each node whether all its pages are one page under many addresses."""
+        nodes = self.nodes
+        same, once, twice = (nodes[column] != MIXED for column in LENGTHS)
+        echoes = (once | twice) & (nodes["longest"] > nodes["shortest"])
+        found: NDArray[np.bool_] = (same | echoes) & (nodes["novel"] > 0) & (nodes["own_n"] >= self.t.repeated)
+        return found
+
+    @property
+    def flat(self) -> NDArray[np.bool_]:
+        """Say of each node whether all its pages have about as much text."""
+        nodes = self.nodes
+        found: NDArray[np.bool_] = (nodes["most"] <= self.t.flat * nodes["least"]) & (
+            nodes["own_n"] >= self.t.repeated
+        )
+        return found
 
     def follow(self, rows: Iterable[int]) -> None:
         """Note that a link of each of some arms waits no more."""
@@ -258,17 +297,12 @@ class Tables(Stateful):
 
     def wait_no_more(self, gone: Iterable[tuple[int, int]]) -> None:
         """Note links by (source page, link path) that are not waited for on that page any more."""
-        by_page: dict[int, Counter[int]] = {}
+        page_of, node_of, pages = self.page_of, self.node_of, self.links["page"]
         for source, path in gone:
-            if (page := self.page_of.get(source)) is not None:
-                by_page.setdefault(page, Counter())[self.node_of.get((ANY, path), NOBODY)] += 1
-        for page, paths in by_page.items():
-            own = slice(*np.searchsorted(self.links["page"], (page, page + 1)))
-            waits, of_path = self.links["waits"][own], self.links["path"][own]
-            for i in np.flatnonzero(waits).tolist():
-                if less := min(int(waits[i]), paths[int(of_path[i])]):
-                    waits[i] -= less
-                    paths[int(of_path[i])] -= less
+            if (page := page_of.get(source)) is not None and (row := node_of.get((ANY, path))) is not None:
+                own = slice(*pages.searchsorted((page, page + 1)).tolist())
+                waits = self.links["waits"][own]
+                waits[np.flatnonzero((self.links["path"][own] == row) & (waits > 0))[:1]] -= 1
 
     def lose(self, key: int, chars: int) -> None:
         """Note characters that a page had and that belong to another one by now."""
@@ -290,10 +324,9 @@ class Tables(Stateful):
         gain = down(self.nodes["gain"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
         return np.maximum(mean, (mean + gain) / (1.0 + self.fresh_links(rows)))
 
-    def worth(self) -> list[float]:
-        """Return the worth per fetch of every arm."""
-        n, reward, rows = self.nodes["n"], self.nodes["reward"], self.all_rows
-        mean = down(reward, n, rows, self.t.prior, self.t.prior_weight)
+    def worth(self, rows: Rows) -> list[float]:
+        """Return the worth per fetch of arms."""
+        mean = down(self.nodes["reward"], self.nodes["n"], rows, self.t.prior, self.t.prior_weight)
         found: list[float] = (self.per_fetch(rows, mean) if self.share else mean).tolist()
         return found
 
@@ -340,6 +373,9 @@ class Tables(Stateful):
             table[column][:] = place[table[column]]
 
 
+LENGTHS, MIXED = ("length", "length_without", "length_without_two"), -(1 << 62)
+"""Columns of nodes: characters in long blocks of the text of each page, the address left out no time, once,
+twice; `MIXED` if they differ."""
 WORKED = (
     *("own_n", "own_reward", "n", "reward", "hub"),  # pulls and rewards summed, and with what they start with
     *("menu", "curious"),  # of an arm, how far it is a menu; of a link path, how far its links are untried
@@ -392,6 +428,9 @@ class Worked:
         cost = nodes["taken"] / (nodes["tested"] + k)
         x = own - _totals(links["page"], links["waits"] * cost[links["path"]], n)
         x = np.maximum(0.0, x)
+        page, node = tables.ways["page"], tables.ways["node"]
+        own = own * (np.bincount(page, tables.repeated[node], n) == 0)
+        x *= own > 0.0
         self.text = x / (x + self._half_chars(own))
         between = np.flatnonzero(links["between"])
         path, doubt = links["path"][between], np.zeros(n)
@@ -480,8 +519,13 @@ def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> 
 
     An arm nobody pulled starts from what its parts are worth: hundreds of them would have to be tried.
     """
+    return shrunk(total, n, (SITE, *rows), prior, prior_n)
+
+
+def shrunk(total: Floats, n: Floats, chain: Sequence[Any], prior: float, prior_n: float) -> Any:
+    """Return means shrunk down a chain of nodes, each of them towards the one before."""
     mean: Any = prior
-    for at in (SITE, *rows):
+    for at in chain:
         mean = (total[at] + prior_n * mean) / (n[at] + prior_n)  # `sums.shrunk`
     return mean
 

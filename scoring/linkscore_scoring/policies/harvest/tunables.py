@@ -24,6 +24,10 @@ class Tunables:
     # Cases that make a rule of what may be chance: links of a link path followed, or standing between texts,
     # and pages that show them; pages that show an arm, or a class token; tries of a URL pattern. Four sites.
     few: int = 3
+    # Pages, all with the same text, that are one page under many addresses. Chosen.
+    repeated: int = 8
+    # Times as much text as the page with least of a kind has, up to which all have about as much. Chosen.
+    flat: float = 1.2
     # Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach. Six
     # sites.
     half_saturation: float = 5.0
