@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import count
+from random import Random
 from typing import ClassVar
 
 from linkscore_scoring.features.types import PageFeatures
@@ -15,10 +16,16 @@ _FOOTER = ("footer", 60)
 
 
 class TrapSite(ABC):
-    """Sixty articles on six lists, and a part that `trap` draws; every page has the same footer."""
+    """Sixty articles on six lists, and a part that `trap` draws; every page has the same footer.
+
+    `chained`: home shows the first list alone, and each list the next one.
+    """
 
     home = f"{ROOT}/"
     example = f"{ROOT}/article/0"
+
+    def __init__(self, *, chained: bool = False) -> None:
+        self.chained = chained
 
     def is_wanted(self, url: str) -> bool:
         return "/article/" in url
@@ -27,11 +34,12 @@ class TrapSite(ABC):
         path = url.removeprefix(ROOT)
         if path == "/":
             lists = [(f"{ROOT}/list/{n}", "html/body/ul/li/a[list]") for n in range(6)]
-            return self._page(url, [*lists, *self.entries()], [])
+            return self._page(url, [*lists[: 1 if self.chained else 6], *self.entries()], [])
         if path.startswith("/list/"):
             n = int(path.rpartition("/")[2])
             articles = [(self._article(n * 10 + i), "html/body/ol/li/a[title]") for i in range(10)]
-            return self._page(url, [*articles, *self.entries()], [])
+            more = [(f"{ROOT}/list/{n + 1}", "html/body/a[next]")] if self.chained and n < 5 else []
+            return self._page(url, [*articles, *more, *self.entries()], [])
         if path.startswith("/article/"):
             n = int(path.rpartition("/")[2])
             near = [(self._article((n + 7) % _ARTICLES), "html/body/aside/a[related]")]
@@ -102,7 +110,8 @@ class FacetSite(TrapSite):
 class SessionSite(TrapSite):
     """Every page gives its links to ten pages of help a new session id."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, chained: bool = False) -> None:
+        super().__init__(chained=chained)
         self._sessions = count(1)
 
     def entries(self) -> list[Link]:
@@ -112,3 +121,38 @@ class SessionSite(TrapSite):
     def trap(self, url: str) -> PageFeatures | None:
         topic = url.partition("?")[0]
         return self._page(url, self.entries(), [(f"help {topic}", 700)])
+
+
+class SoftNotFoundSite(TrapSite):
+    """Pages that are not there are answered with 200 and a sentence, and suggest others that are not there.
+
+    `echoes`: how often the sentence says the address.
+    """
+
+    ways = 5
+
+    def __init__(self, *, chained: bool = False, echoes: int = 0) -> None:
+        super().__init__(chained=chained)
+        self.echoes = echoes
+
+    def entries(self) -> list[Link]:
+        return [(f"{ROOT}/missing/{n}", "html/body/nav/a[old]") for n in range(2)]
+
+    def trap(self, url: str) -> PageFeatures | None:
+        drawn = Random(url)
+        found = [(f"{ROOT}/missing/{drawn.randrange(9_999)}", "html/body/p/a") for _ in range(self.ways)]
+        said = f"{url} was not found" if self.echoes else "was not found"
+        return self._page(url, found, [(said, 60 + self.echoes * len(url))])
+
+
+class LoginSite(TrapSite):
+    """Forms to log in and to register, with an address for each page one comes from."""
+
+    doors = "login", "register"
+
+    def trap(self, url: str) -> PageFeatures | None:
+        doors = [(f"{ROOT}/{door}?return={n}", "html/body/form/a") for n in range(40) for door in self.doors]
+        return self._page(url, doors, [(f"please say who you are: {url.partition('?')[0]}", 80)])
+
+    def entries(self) -> list[Link]:
+        return [(f"{ROOT}/login?return={n}", "html/body/nav/a[login]") for n in range(40)]

@@ -220,12 +220,15 @@ class SiteShard:
             verdicts=scored.verdicts,
             url_types=scored.url_types,
             stage=self.model.stage,
+            skip_reasons=scored.skip_reasons,
         )
         if self.limits.is_set:
-            found.skip_reasons = self.limits.judge(links, self.model, spent=spent, page=page)
             found.duplicates = self.limits.duplicates(links, self.model)
-            if found.skip_reasons is not None:
-                found.verdicts = with_skips(scored.verdicts, found.skip_reasons)
+            if (why := self.limits.judge(links, self.model, spent=spent, page=page)) is not None:
+                own = scored.skip_reasons or [0] * len(why)
+                found.skip_reasons = [a or b for a, b in zip(why, own, strict=True)]
+        if found.skip_reasons is not None:
+            found.verdicts = with_skips(scored.verdicts, found.skip_reasons)
         return found
 
     def score_page(

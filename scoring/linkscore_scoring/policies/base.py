@@ -64,12 +64,15 @@ class Scored:
         `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
     url_types
         Type of each link's URL, see `types.INDEX`, or None if the policy tells none.
+    skip_reasons
+        Why each link is to skip, a `SkipReason` of the wire contract, 0 for one that is not; None if none is.
     """
 
     scores: Scores
     buckets: Sequence[str]
     verdicts: list[int] | None = None
     url_types: list[int] | None = None
+    skip_reasons: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

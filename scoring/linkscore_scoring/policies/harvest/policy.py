@@ -73,6 +73,9 @@ class HarvestParams(Params):
         yield from outside("curiosity", self.curiosity, 0.0, 10.0)
 
 
+_COPY = 5  # of the wire contract: SKIP_REASON_COPY
+
+
 class Parts(NamedTuple):
     """What the value of arms is made of, (n_arms,) each or a number each."""
 
@@ -211,18 +214,16 @@ class Harvest(Stateful, Policy):
 
         Of a fetched page that is not remembered, such as a redirect, it teaches nothing.
         """
-        tables, told = self.tables, {"source": Source.FEEDBACK, "label": event.reward}
-        page = tables.page_of.get(event.key)
+        tables, page = self.tables, self.tables.page_of.get(event.key)
         if page is not None:
             tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
-            for column, value in told.items():
-                tables.pages[column][page] = value
+            tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
             if event.reward < self.tunables.wanted:
                 self._refuse(event.key, site)
         elif not site.memory.is_fetched(event.key):
             tables.reported += 1
             followed = _followed(event.pattern, event.contexts, site)
-            tables.add_page(event.key, event.url, followed, **told)
+            tables.add_page(event.key, event.url, followed, source=Source.FEEDBACK, label=event.reward)
         else:
             return
         self._changed()
@@ -323,7 +324,17 @@ class Harvest(Stateful, Policy):
         """Score by arm; all links of an arm are equal."""
         arms = self._arms_of(links, site)
         values = self._scores(arms.distinct)
-        return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
+        buckets = Repeated(list(map(_bucket, arms.distinct)), arms.places)
+        return Scored(values[arms.places], buckets, skip_reasons=self._skip_reasons(arms))
+
+    def _skip_reasons(self, arms: Repeated[Node]) -> list[int] | None:
+        """Say of links to one page under many addresses that they lead to copies."""
+        is_repeated = self.tables.repeated
+        if not is_repeated.any():
+            return None
+        _, *rows = self.tables.rows_of(arms.distinct)
+        is_copy = np.any([is_repeated[at] for at in rows], axis=0)[arms.places]
+        return (_COPY * is_copy).tolist() if is_copy.any() else None
 
     def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
         """Return the arm of each link; one that leads to an example is of an arm of its own."""
@@ -407,12 +418,11 @@ class Harvest(Stateful, Policy):
         credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
         if tables.share:
             credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
-        # What an arm paid, by itself and by what it links to, without the site's mean to lean on: one that paid
-        # nothing many times is trusted no more, and goes behind a kind that nobody opened.
-        paid = shrunk(nodes["reward"], n, rows, t.prior, k) + credit
-        is_flat = tables.flat
-        is_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
-        trust = trust * np.where(is_maze, np.minimum(1.0, paid / t.prior), 1.0)
+        # Pages that all have about as much text may be a maze, and are trusted by what they paid, without the
+        # site's mean to lean on: nothing, many times, goes behind a kind that nobody opened.
+        paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, tables.flat
+        may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
+        trust = trust * np.where(may_be_maze, np.minimum(1.0, paid / t.prior), 1.0)
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,

@@ -8,7 +8,6 @@ them all anew, so that whatever becomes known of a page counts as if it had been
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
@@ -136,7 +135,7 @@ class Tables(Stateful):
         # what was worked out, see `Worked`.
         self.nodes = Table(
             **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside"), whole),
-            **dict.fromkeys((*LENGTHS, "least", "most", "shortest", "longest", "novel"), whole),
+            **dict.fromkeys((*ECHOES, "least", "most", "shortest", "longest", "novel"), whole),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", *WORKED), real),
         )
         self.nodes.add(n=[0.0, 0.0, 0.0])
@@ -216,11 +215,10 @@ class Tables(Stateful):
         return page
 
     def _compare_texts(self, rows: Sequence[int], chars: int, address: int, novel: int) -> None:
-        """Note whether a page has as much text as the others of its nodes, or but for its address, said once
-        or twice: what a server says of pages that are not there."""
+        """Note whether a page has as much text as the others of its nodes, or but for its address."""
         nodes = self.nodes
         nodes["novel"][rows] += novel
-        for said, column in enumerate(LENGTHS):
+        for said, column in enumerate(ECHOES, 1):
             before, length = nodes[column][rows], chars - said * address if chars else MIXED
             nodes[column][rows] = np.where((before == 0) | (before == length), length, MIXED)
         for least, most, length in (("least", "most", chars + 1), ("shortest", "longest", address)):
@@ -229,21 +227,26 @@ class Tables(Stateful):
             nodes[most][rows] = np.maximum(nodes[most][rows], length)
 
     @property
-    def repeated(self) -> NDArray[np.bool_]:
-        """Say of each node whether all its pages are one page under many addresses."""
-        nodes = self.nodes
-        same, once, twice = (nodes[column] != MIXED for column in LENGTHS)
-        echoes = (once | twice) & (nodes["longest"] > nodes["shortest"])
-        found: NDArray[np.bool_] = (same | echoes) & (nodes["novel"] > 0) & (nodes["own_n"] >= self.t.repeated)
-        return found
+    def echoing(self) -> NDArray[np.bool_]:
+        """Say of each node whether the texts of its pages differ by their address alone."""
+        nodes, (once, twice) = self.nodes, (self.nodes[column] != MIXED for column in ECHOES)
+        found: NDArray[np.bool_] = (once | twice) & (nodes["longest"] > nodes["shortest"])
+        return found & (nodes["own_n"] >= self.t.repeated)
 
     @property
     def flat(self) -> NDArray[np.bool_]:
         """Say of each node whether all its pages have about as much text."""
+        nodes, enough = self.nodes, self.nodes["own_n"] >= self.t.repeated
+        found: NDArray[np.bool_] = enough & (nodes["most"] <= self.t.flat * nodes["least"])
+        return found
+
+    @property
+    def repeated(self) -> NDArray[np.bool_]:
+        """Say of each node whether its pages are one page under many addresses, that pays nothing."""
         nodes = self.nodes
-        found: NDArray[np.bool_] = (nodes["most"] <= self.t.flat * nodes["least"]) & (
-            nodes["own_n"] >= self.t.repeated
-        )
+        is_one = self.flat & (nodes["most"] == nodes["least"]) & (nodes["novel"] > 0) | self.echoing
+        pays = nodes["own_reward"] + nodes["hub"] > self.t.least_left * nodes["own_n"]
+        found: NDArray[np.bool_] = is_one & ~pays
         return found
 
     def follow(self, rows: Iterable[int]) -> None:
@@ -373,9 +376,9 @@ class Tables(Stateful):
             table[column][:] = place[table[column]]
 
 
-LENGTHS, MIXED = ("length", "length_without", "length_without_two"), -(1 << 62)
-"""Columns of nodes: characters in long blocks of the text of each page, the address left out no time, once,
-twice; `MIXED` if they differ."""
+ECHOES, MIXED = ("once", "twice"), -(1 << 62)
+"""Columns of nodes: characters in long blocks of each page less its address, once or twice; `MIXED` if they
+differ."""
 WORKED = (
     *("own_n", "own_reward", "n", "reward", "hub"),  # pulls and rewards summed, and with what they start with
     *("menu", "curious"),  # of an arm, how far it is a menu; of a link path, how far its links are untried
@@ -429,7 +432,7 @@ class Worked:
         x = own - _totals(links["page"], links["waits"] * cost[links["path"]], n)
         x = np.maximum(0.0, x)
         page, node = tables.ways["page"], tables.ways["node"]
-        own = own * (np.bincount(page, tables.repeated[node], n) == 0)
+        own = own * (np.bincount(page, tables.echoing[node], n) == 0)
         x *= own > 0.0
         self.text = x / (x + self._half_chars(own))
         between = np.flatnonzero(links["between"])

@@ -1,0 +1,47 @@
+"""Mazes: parts of a site that never end and bring nothing. The default policy leaves them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+from support.trap_sites import (
+    ROOT,
+    CalendarSite,
+    FacetSite,
+    LoginSite,
+    SessionSite,
+    SoftNotFoundSite,
+    TrapSite,
+)
+
+COPY = 5  # SKIP_REASON_COPY
+MAZES = {
+    "calendar": CalendarSite,
+    "facets": FacetSite,
+    "login": LoginSite,
+    "session": SessionSite,
+    **{f"soft 404, {n} x address": partial(SoftNotFoundSite, echoes=n) for n in range(3)},
+}
+
+
+def crawled(site: TrapSite, policy: str = "harvest", fetches: int = 120) -> SimulatedCrawl:
+    return SimulatedCrawl(crawl_model(PolicyChoice(policy)), site, seeds=[site.home]).fetch(fetches)
+
+
+@pytest.mark.parametrize("chained", [False, True])
+@pytest.mark.parametrize("kind", MAZES)
+def test_in_a_maze_harvest_finds_no_less_than_breadth_first(kind: str, chained: bool) -> None:
+    found, usual = (crawled(MAZES[kind](chained=chained), name) for name in ("harvest", "breadth_first"))
+    assert found.wanted_share() >= max(0.3, usual.wanted_share())
+
+
+def test_links_to_one_page_under_many_addresses_are_to_skip_and_say_why() -> None:
+    crawl = crawled(SoftNotFoundSite(echoes=1))
+    urls = [f"{ROOT}/missing/12345", f"{ROOT}/article/77"]
+    found = CrawlQueries(crawl.model).score_links(urls, urls, [b""] * 2, [""] * 2)
+    assert (found.verdicts, found.skip_reasons) == ([2, 0], [COPY, 0])
