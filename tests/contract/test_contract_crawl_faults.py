@@ -13,6 +13,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.link_calls import score
 from support.server_process import Stubs
 
+IN_GROUPS_TOO = True
 NewCrawl = Callable[..., str]
 DAY_S, START_S, HOST = 86_400, 1_700_000_000, "http://a.test"
 FEED = common_pb2.PAGE_KIND_FEED
@@ -158,7 +159,7 @@ def test_rules_found_behind_a_redirect_are_those_of_the_host_that_was_asked(
 
 
 def test_redirects_to_another_site_spend_what_the_asked_one_has(server: Stubs, new_crawl: NewCrawl) -> None:
-    crawl = new_crawl(budget=crawl_service_pb2.Budget(max_site_fetches=5), groups=1)
+    crawl = new_crawl(budget=crawl_service_pb2.Budget(max_site_fetches=5))
     for n in range(8):
         sent(server, crawl, page(f"{HOST}/out?{n}", n, text(n), final_url=f"http://b.test/{n}"))
     link = '<a href="/more">more</a>'

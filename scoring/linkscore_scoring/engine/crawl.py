@@ -299,11 +299,10 @@ class CrawlModel:
     def redirecting_site(self, event: PageFetched) -> str:
         """Return the other site that redirected to a page, if the fetch counts there; empty if there is none.
 
-        That one hears of it by an event of its own. Of several groups it may be in another process, so there
-        the fetch counts where the page came from.
+        That one hears of it by an event of its own: of several groups it may be in another process.
         """
         config = self.config
-        if config.groups > 1 or (config.revisit is None and BUDGET not in config.limits):
+        if config.groups == 1 and config.revisit is None and BUDGET not in config.limits:
             return ""
         asked = self.site_of(event.requested_key)
         return asked if asked != event.site else ""

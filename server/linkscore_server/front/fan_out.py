@@ -27,7 +27,7 @@ from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.staging import check
-from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event, without
+from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event, redirect_of, without
 from linkscore_server.services import results, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
 from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
@@ -160,10 +160,8 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
     return getattr(got.links, name) or [0] * len(got.links.scores)
 
 
+INGEST = ByRows("pages", _named_page, partial(_joined, "results"), "max_pages_per_call")
 ROWS: dict[str, ByRows] = {
-    "LinkScoringService/IngestPages": ByRows(
-        "pages", _named_page, partial(_joined, "results"), "max_pages_per_call"
-    ),
     "LinkScoringService/ClassifyPages": ByRows(
         "pages", RoutedCrawl.group_of_page, partial(_joined, "classifications"), "max_pages_per_call"
     ),
@@ -180,6 +178,16 @@ ROWS: dict[str, ByRows] = {
 """Calls about rows, by service and method."""
 
 # -- others --------------------------------------------------------------------------------------------------
+
+
+async def ingest(groups: Groups, request: pb.IngestPagesRequest) -> Any:
+    """Let each group take in its pages, then tell the sites that redirected to pages of others."""
+    heard = without(request, "pages")
+    found = await INGEST.answer(groups, request)
+    heard.pages.extend(filter(None, (redirect_of(groups.crawl, page) for page in request.pages)))
+    if heard.pages:
+        await INGEST.answer(groups, heard)
+    return found
 
 
 async def _of_site(groups: Groups, request: Any) -> Any:
@@ -475,6 +483,7 @@ def _mean(values: Iterable[tuple[float, int]]) -> float:
 
 
 CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
+    "LinkScoringService/IngestPages": ingest,
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,

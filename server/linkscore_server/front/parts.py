@@ -139,6 +139,23 @@ def may_repeat(request: Any) -> bool:
     return all(item.event_id for item in told)
 
 
+def redirect_of(crawl: RoutedCrawl, page: common_pb2.Page) -> common_pb2.Page | None:
+    """Return what the site hears that redirected to a page of another one, see
+    `CrawlModel.redirecting_site`; None where none did."""
+    if crawl.groups == 1 or not has_page(page) or came_from(page) == page.url:
+        return None
+    try:
+        if crawl.site_of(page.url) == crawl.site_of(page.final_url):
+            return None
+    except ValueError:
+        return None
+    event_id = page.event_id and f"{page.event_id[:100]} redirects"
+    heard = common_pb2.Page(url=page.url, event_id=event_id, ticket=page.ticket, status_code=302)
+    if page.HasField("fetch_time"):
+        heard.fetch_time.CopyFrom(page.fetch_time)
+    return heard
+
+
 def name_event(page: common_pb2.Page) -> None:
     """Give a page an event id if it has none and says when it was fetched.
 

@@ -90,7 +90,7 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
     """
     if model.is_repeat(event) or (found := event.features) is None:
         return
-    if asked := model.redirecting_site(event):
+    if model.config.groups == 1 and (asked := model.redirecting_site(event)):  # else the front tells it
         key, event_id = event.requested_key, event.event_id and f"{event.event_id} redirects"
         yield replace(event, event_id=event_id, site=asked, url=key, status_code=_FOUND, features=None)
     dates = found.facts.get(DATES, ())
