@@ -54,7 +54,8 @@ _Crawl = tuple[str, str]
 
 def stored_site(site: LabelledSite, cache: Path, *, layout: bool) -> StoredSite:
     """Return a site as it was extracted before, else extract it and keep that."""
-    key = digest_of([site.archive, site.labels, *_READERS])[:16]
+    code = [file for path in _READERS for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    key = digest_of([site.archive, site.labels, *code])[:16]
     path = cache / f"{site.name}-{key}{'-layout' if layout else ''}.pickle"
     if path.exists():
         found: StoredSite = pickle.loads(path.read_bytes())  # noqa: S301 - written below
