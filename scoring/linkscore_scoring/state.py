@@ -63,8 +63,14 @@ class Stateful:
 
     def to_state(self) -> State:
         """Return what the object keeps as plain values of their own."""
+        state: State = plain(self.state_parts())
+        return state
+
+    def state_parts(self) -> State:
+        """Return what the object keeps as it is, for `packed`; sets are sorted."""
         cls: Any = type(self)
-        return {name: plain(getattr(self, attribute)) for name, attribute, _ in _kept(cls)}
+        values = ((name, getattr(self, attribute)) for name, attribute, _ in _kept(cls))
+        return {name: sorted(value) if isinstance(value, set) else value for name, value in values}
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned; parts that read their state themselves do so where they are.
@@ -111,7 +117,7 @@ def from_state(cls: type[T], state: Any) -> T:
 
 
 def packed(state: Any) -> bytes:
-    """Return plain values as bytes of msgpack."""
+    """Return values as bytes of msgpack: plain ones, or objects that write themselves, without a copy."""
     return msgspec.msgpack.encode(state, enc_hook=_written)
 
 
@@ -176,6 +182,8 @@ def _read(kind: Any, state: Any) -> Any:
 
 def _written(value: Any) -> Any:
     """Return what msgspec does not write itself as what it does."""
+    if isinstance(value, Stateful) and type(value).to_state is Stateful.to_state:
+        return value.state_parts()
     if hasattr(value, "to_state"):
         return value.to_state()
     if isinstance(value, np.ndarray):

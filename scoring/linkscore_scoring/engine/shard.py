@@ -31,6 +31,7 @@ from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
+from linkscore_scoring.state import plain
 from linkscore_scoring.types import (
     ExamplePage,
     FeedbackObservation,
@@ -335,14 +336,19 @@ class SiteShard:
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
+        state: dict[str, Any] = plain(self.state_parts())
+        return state
+
+    def state_parts(self) -> dict[str, Any]:
+        """Return what the site keeps as it is, for `state.packed`."""
         return {
-            "limits": self.limits.to_state(),
-            "skipped": self.skipped.to_state(),
-            "model": self.model.to_state(),
+            "limits": self.limits,
+            "skipped": self.skipped,
+            "model": self.model,
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
-            "trial": self.validation.to_state(),
-            "scales": {name: scale.to_state() for name, scale in self._scales.items()},
-            "revisits": self.revisitor.to_state() if self.revisitor is not None else None,
+            "trial": self.validation,
+            "scales": self._scales,
+            "revisits": self.revisitor,
         }
 
     def load_state(self, state: dict[str, Any]) -> None:

@@ -293,7 +293,7 @@ class CrawlSites(SiteTable):
         site = self._known[name]
         if site.shard is None:
             raise KeyError(name)
-        state = packed(site.shard.to_state())
+        state = packed(site.shard.state_parts())
         return SiteRow(name, seq, self._packed_facts(site), state)
 
     def wrote(self, row: SiteRow) -> None:
