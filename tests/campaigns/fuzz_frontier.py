@@ -46,7 +46,7 @@ def main() -> int:
     given = options(__doc__ or "")
     with (
         tempfile.TemporaryDirectory() as folder,
-        frontier(Path(folder), "--target", NOWHERE, "--max-crawls", "100") as process,
+        frontier(Path(folder), "--target", NOWHERE) as process,
     ):
         found = findings(process, given.seed, given.calls)
     print(*found, f"seed {given.seed}: {given.calls} calls, {len(found)} findings", sep="\n")
