@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from linkscore_server.browse_logs.manager import (
     visits_in,
 )
 from linkscore_server.browse_logs.staging import check
-from linkscore_server.browse_logs.visits import DAY_S, DEFAULT_MEMORY_MB, SiteSpan, date_of
+from linkscore_server.browse_logs.visits import DAY_S, DEFAULT_MEMORY_MB, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
@@ -175,11 +175,6 @@ def _duration(seconds: float) -> Duration:
     return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))
 
 
-_APART_DAYS = 7
-"""Days between the first visit of a site and that of the log, or the last ones, from which it is new or gone.
-A week, so that a site with visitors on work days alone is neither."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """News of a crawl, and the spans of its sites."""
@@ -244,20 +239,13 @@ def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[site_pb.Seed]:
     sites_of = [model.site_of(seed.url) for seed in best]
     met = {site for site in sites_of if site in model.sites}
     crawled = {name for name, facts in model.sites.facts() if name in met and facts.pages} if met else set()
-    log = _log_of(found.spans.values())
     seeds = []
     for seed, site in zip(best, sites_of, strict=True):
         unknown = site not in crawled and (is_whole or site in found.spans)
         about = [f"{site} is not crawled yet"] if unknown else []
-        about += _when(found.spans[site], log) if site in found.spans else []
         reason = "; ".join([_why(seed), *about])
         seeds.append(site_pb.Seed(url=seed.url, reason=reason, value=seed.news / news, page_count=seed.news))
     return seeds
-
-
-def _log_of(spans: Collection[SiteSpan]) -> tuple[int, int]:
-    """Return the first and the last day of a log."""
-    return min(span.first_day for span in spans), max(span.last_day for span in spans)
 
 
 def _why(seed: CrawlSeed) -> str:
@@ -265,17 +253,6 @@ def _why(seed: CrawlSeed) -> str:
         return f"its host has {seed.news} news pages that no known page leads to"
     places = f" on {seed.hosts} hosts" if seed.hosts > 1 else ""
     return f"visitors went from it to {seed.news} news pages{places}, {seed.gain} of them from no seed before"
-
-
-def _when(span: SiteSpan, log: tuple[int, int]) -> list[str]:
-    """Return what is worth saying of when a site was visited: that it is new, or gone."""
-    first_day, last_day = log
-    notes = []
-    if span.first_day - first_day >= _APART_DAYS:
-        notes.append(f"first visited on {date_of(span.first_day)}")
-    if last_day - span.last_day >= _APART_DAYS:
-        notes.append(f"not visited after {date_of(span.last_day)}")
-    return notes
 
 
 class BrowseLogs:

@@ -82,21 +82,3 @@ async def test_a_page_of_a_site_that_is_in_no_log_is_a_hub_over_several_hosts(se
         "visitors went from it to 58 news pages on 2 hosts, 58 of them from no seed before; "
         "portal.org is not crawled yet"
     )
-
-
-async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> None:
-    lone = [
-        batch("1", "always.org", range(30)),
-        batch("2", "new.org", range(20, 30)),
-        batch("3", "gone.org", range(10)),
-    ]
-    for message in lone:
-        for record in message.records:
-            record.referrer = ""
-    await server.take(*lone)
-    found = {seed.url: seed.reason.split("; ")[2:] for seed in (await server.seeds()).seeds}
-    assert found == {
-        "http://always.org/": [],
-        "http://new.org/": ["first visited on 2024-10-24"],
-        "http://gone.org/": ["not visited after 2024-10-13"],
-    }
