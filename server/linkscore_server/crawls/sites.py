@@ -76,7 +76,6 @@ class _Site:
     """A site, in memory or not."""
 
     row: int = 0  # number of the event up to which its row goes, 0 without one
-    row_bytes: int = 0
     behind: int = 0  # what its events after the row cost, in bytes
     due: int = _LEAST_BYTES  # how much that may be before a row is written
     facts: bytes | None = None  # of one that is not in memory; None: only its state and events tell
@@ -159,10 +158,9 @@ class CrawlSites(SiteTable):
     def kept_value(self, name: str) -> float | None:
         """Return what a fetch from a site that is not in memory is worth, if its facts say so."""
         site = self._known.get(name)
-        packed = site.facts if site is not None and site.shard is None else None
-        if packed is None:
+        if site is None or site.shard is not None or site.facts is None:
             return None
-        facts = _unpacked(packed)
+        facts = _unpacked(site.facts)
         return facts.value if facts.config == self.config_seq else None
 
     def writable(self, name: str) -> SiteShard:
@@ -204,7 +202,7 @@ class CrawlSites(SiteTable):
         self, name: str, row: int = 0, row_bytes: int = 0, facts: bytes | None = None, events: int = 0
     ) -> _Site:
         """Have a site that is not in memory, with so many events after its row."""
-        site = _Site(row, row_bytes, events * _USUAL_BYTES, max(_LEAST_BYTES, row_bytes // _SHARE), facts)
+        site = _Site(row, events * _USUAL_BYTES, max(_LEAST_BYTES, row_bytes // _SHARE), facts)
         self._known[name] = site
         self._hosts[hash_of(name)] = name
         return site
@@ -260,7 +258,8 @@ class CrawlSites(SiteTable):
         """Have a site in memory no more."""
         with self._lock:
             site = self._live[name]
-            site.facts = self._packed_facts(site)
+            assert site.shard is not None
+            site.facts = _packed(site.shard, self.config_seq)
             del self._live[name]
             site.shard = None
             self._budget.add(-site.bytes)
@@ -293,13 +292,12 @@ class CrawlSites(SiteTable):
         site = self._known[name]
         if site.shard is None:
             raise KeyError(name)
-        state = packed(site.shard.state_parts())
-        return SiteRow(name, seq, self._packed_facts(site), state)
+        return SiteRow(name, seq, _packed(site.shard, self.config_seq), packed(site.shard.state_parts()))
 
     def wrote(self, row: SiteRow) -> None:
         """Take note of a row that the store was given."""
         site = self._known[row.site]
-        site.row, site.row_bytes, site.behind = row.seq, len(row.state), 0
+        site.row, site.behind = row.seq, 0
         site.due = max(_LEAST_BYTES, len(row.state) // _SHARE)
 
     def could_not_write(self, name: str) -> None:
@@ -336,11 +334,6 @@ class CrawlSites(SiteTable):
             if site.facts is not None:
                 return _unpacked(site.facts)
         return facts_of(self[name], self.config_seq)
-
-    def _packed_facts(self, site: _Site) -> bytes:
-        if site.shard is None:
-            raise KeyError("not in memory")
-        return _packed(site.shard, self.config_seq)
 
 
 class StoredCrawl(CrawlModel):

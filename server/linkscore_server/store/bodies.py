@@ -41,22 +41,16 @@ class Codec:
         """Return an event as it is kept; `key` says whose it is."""
         if not self._is_trained:
             self._sample(body)
-        return _compressor(threading.get_ident(), self._dictionary).compress(_crc(key) + body)
+        return pack(key, body, self._dictionary)
 
     def unpack(self, key: bytes, packed: bytes) -> bytes:
-        """Return an event that was kept.
-
-        Raises CorruptState if it is damaged or that of another key; the message is to be completed with the
-        place.
-        """
+        """Return an event that was kept; errors as of `unpack`."""
         try:
             number = zstandard.get_frame_parameters(packed).dict_id
-            whole = _decompressor(threading.get_ident(), self._known[number] if number else None).decompress(
-                packed
-            )
+            dictionary = self._known[number] if number else None
         except (zstandard.ZstdError, KeyError) as exc:
             raise CorruptState(f"damaged: {exc}") from exc
-        return _belonging(key, whole)
+        return unpack(key, packed, dictionary)
 
     def take_trained(self) -> tuple[int, bytes] | None:
         """Return number and body of a dictionary that is to be kept before it is used, once it is trained."""
@@ -85,18 +79,24 @@ class Codec:
             return
 
 
-def pack_state(key: bytes, state: bytes) -> bytes:
-    """Return a state as it is kept: compressed by itself; `key` says whose and as of when it is."""
-    return _compressor(threading.get_ident(), None).compress(_crc(key) + state)
+def pack(key: bytes, body: bytes, dictionary: zstandard.ZstdCompressionDict | None = None) -> bytes:
+    """Return bytes as they are kept; `key` says whose, and as of when they are."""
+    return _compressor(threading.get_ident(), dictionary).compress(_crc(key) + body)
 
 
-def unpack_state(key: bytes, packed: bytes) -> bytes:
-    """Return a state that was kept; errors as of `Codec.unpack`."""
+def unpack(key: bytes, packed: bytes, dictionary: zstandard.ZstdCompressionDict | None = None) -> bytes:
+    """Return bytes that were kept.
+
+    Raises CorruptState if they are damaged or those of another key; the message is to be completed with the
+    place.
+    """
     try:
-        whole = _decompressor(threading.get_ident(), None).decompress(packed)
+        whole = _decompressor(threading.get_ident(), dictionary).decompress(packed)
     except zstandard.ZstdError as exc:
         raise CorruptState(f"damaged: {exc}") from exc
-    return _belonging(key, whole)
+    if whole[:_CRC_BYTES] != _crc(key):
+        raise CorruptState("damaged: the row does not fit what it says")
+    return whole[_CRC_BYTES:]
 
 
 @lru_cache(maxsize=_CONTEXTS)
@@ -110,25 +110,6 @@ def _decompressor(
     thread: int, dictionary: zstandard.ZstdCompressionDict | None
 ) -> zstandard.ZstdDecompressor:
     return zstandard.ZstdDecompressor(dict_data=dictionary)
-
-
-def seal(key: bytes, body: bytes) -> bytes:
-    """Return what is kept as it is, with a checksum."""
-    return _crc(key + body) + body
-
-
-def checked(key: bytes, sealed: bytes) -> bytes:
-    """Return what was sealed; errors as of `Codec.unpack`."""
-    body = bytes(sealed[_CRC_BYTES:])
-    if sealed[:_CRC_BYTES] != _crc(key + body):
-        raise CorruptState("damaged: it does not fit its checksum")
-    return body
-
-
-def _belonging(key: bytes, whole: bytes) -> bytes:
-    if whole[:_CRC_BYTES] != _crc(key):
-        raise CorruptState("damaged: the row does not fit what it says")
-    return whole[_CRC_BYTES:]
 
 
 def _crc(data: bytes) -> bytes:

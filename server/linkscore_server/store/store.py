@@ -25,7 +25,7 @@ from linkscore_server.store.base import (
     StoreAway,
     StoredEvent,
 )
-from linkscore_server.store.bodies import Codec, checked, pack_state, seal, unpack_state
+from linkscore_server.store.bodies import Codec, pack, unpack
 from linkscore_server.store.sqlite import SqliteEngine
 from linkscore_server.store.writer import Writer
 
@@ -146,11 +146,11 @@ class Store:
         """
         found = self.engine.rows(schema.KEY_OF, (name,))
         if not found:
-            made = (name, seal(name.encode(), secrets.token_bytes(SECRET_BYTES)))
+            made = (name, pack(name.encode(), secrets.token_bytes(SECRET_BYTES)))
             self._write([(schema.PUT_KEY, [made])])
             found = self.engine.rows(schema.KEY_OF, (name,))
         try:
-            return checked(name.encode(), found[0][0])
+            return unpack(name.encode(), found[0][0])
         except CorruptState as exc:
             raise CorruptState(f"{self.engine.place}: the secret {name!r} is damaged") from exc
 
@@ -245,7 +245,7 @@ class StoredShard:
         """
         packed = {row.site: _packed(row) for row in rows}
         if core is not None:
-            packed[""] = (core.seq, pack_state(_core_key(core.seq), core.state))
+            packed[""] = (core.seq, pack(_core_key(core.seq), core.state))
         with self._lock:
             if self.is_away:
                 return
@@ -303,7 +303,7 @@ class StoredShard:
         """Return what the shard knows beside its sites, None if it was never kept; errors as of `site`."""
         for seq, packed in self._engine.rows(schema.CORE, (self.number,)):
             with self._naming("core"):
-                return Core(seq, unpack_state(_core_key(seq), packed))
+                return Core(seq, unpack(_core_key(seq), packed))
         return None
 
     def sites(self) -> Iterator[SiteFacts]:
@@ -312,7 +312,7 @@ class StoredShard:
         while page := self._engine.rows(schema.SITES, (self.number, last, _PAGE)):
             for site, name, seq, facts, size in page:
                 with self._naming(f"facts of site {name!r}"):
-                    known = checked(_row_key(name, seq), facts) if seq else b""
+                    known = unpack(_facts_key(name, seq), facts) if seq else b""
                 yield SiteFacts(name, seq, known, size)
                 last = site
 
@@ -326,8 +326,8 @@ class StoredShard:
             if not seq:
                 return SiteRow(kept, 0, b"", b"")
             with self._naming(f"state of site {name!r}"):
-                key = _row_key(kept, seq)
-                return SiteRow(kept, seq, checked(key, facts), unpack_state(key, state))
+                facts, state = unpack(_facts_key(kept, seq), facts), unpack(_row_key(kept, seq), state)
+                return SiteRow(kept, seq, facts, state)
         return None
 
     def behind(self) -> dict[str, int]:
@@ -383,9 +383,9 @@ class StoredShard:
 
 
 def _packed(row: SiteRow) -> tuple[Any, ...]:
-    key = _row_key(row.site, row.seq)
-    state = pack_state(key, row.state)
-    return row.seq, seal(key, row.facts), len(state), state
+    facts = pack(_facts_key(row.site, row.seq), row.facts)
+    state = pack(_row_key(row.site, row.seq), row.state)
+    return row.seq, facts, len(state), state
 
 
 def _core_key(seq: int) -> bytes:
@@ -394,6 +394,10 @@ def _core_key(seq: int) -> bytes:
 
 def _event_key(seq: int, site: str, id: str) -> bytes:
     return f"{seq} {site} {id}".encode()
+
+
+def _facts_key(site: str, seq: int) -> bytes:
+    return b"facts of " + _row_key(site, seq)
 
 
 def _row_key(site: str, seq: int) -> bytes:
