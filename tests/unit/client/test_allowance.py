@@ -72,14 +72,6 @@ def test_one_fetch_at_a_time_begins_until_a_page_is_answered(
     assert not allowance.is_full(1)
 
 
-def test_what_the_server_never_counts_is_spent_too() -> None:
-    allowance = Allowance({"max_fetches": 3})
-    allowance.without_answer(2)
-    assert (allowance.spent, allowance.is_full(2)) == (False, False)
-    allowance.without_answer(3)
-    assert (allowance.spent, allowance.reason) == (True, "linkscore_budget")
-
-
 async def session_of(fake: FakeLinkscore, *urls: str) -> CrawlSession:
     fake.bucket_of = lambda url: url.split("/")[2] + "/all"
     made = CrawlSession(
@@ -89,21 +81,6 @@ async def session_of(fake: FakeLinkscore, *urls: str) -> CrawlSession:
     for url, place in zip(urls, places, strict=True):
         made.wait(url, place)
     return made
-
-
-async def test_a_session_takes_no_more_than_is_left_and_then_has_stopped(fake: FakeLinkscore) -> None:
-    fake.standing = pb.Standing(fetches_left=2)
-    session = await session_of(fake, *(f"http://a.org/{n}" for n in range(5)))
-    assert fake.crawls["crawls/c"].budget.max_fetches == 9
-    first, second, third = [await session.take() for _ in range(3)]
-    assert first is not None
-    assert second is not None
-    assert (third, session.stopped) == (None, "")
-    fake.standing = pb.Standing(decision=BUDGET, spent=True, fetches_left=0)
-    await session.fetched(first.url, b"<p>", [], ticket=first.ticket)
-    session.done(first)
-    assert (await session.take(), session.stopped) == (None, "linkscore_budget")
-    await session.close()
 
 
 async def test_a_link_that_is_in_a_trap_by_now_is_passed_over(fake: FakeLinkscore) -> None:

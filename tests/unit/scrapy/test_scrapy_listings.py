@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from scrapy import Request, Spider
+from scrapy import Spider
 from scrapy.http import XmlResponse
 from scrapy.utils.request import request_from_dict
 
@@ -37,12 +36,6 @@ def test_what_was_asked_for_as_a_listing_is_known_from_a_job_directory() -> None
     assert is_listing(response_to(kept, URLS))
 
 
-@pytest.mark.parametrize("body", [b"<html><p>It moved.</p></html>", b""])
-def test_what_comes_in_place_of_a_sitemap_is_not_for_the_spider_and_leads_nowhere(body: bytes) -> None:
-    assert is_listing(response_to(listing_request("http://h/s.xml"), body))
-    assert followed(body, ["http://h/a"], spider=SimpleNamespace(listed_request=Request)) == []
-
-
 def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> None:
     found = followed(INDEX, ["http://h/a.xml", "http://other/b.xml", "http://h:81/c.xml"])
     assert [(each.url, each.meta[LISTING], each.dont_filter) for each in found] == [
@@ -54,11 +47,3 @@ def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> Non
 def test_no_more_sitemaps_are_followed_than_there_may_be() -> None:
     found = followed(INDEX, [f"http://h/{n}.xml" for n in range(MAX_SITEMAPS + 5)])
     assert len(found) == MAX_SITEMAPS
-
-
-@pytest.mark.parametrize("body", [URLS, FEED])
-def test_pages_are_followed_if_the_spider_makes_requests_of_them(body: bytes) -> None:
-    urls = ["http://h/a", "http://other/b"]
-    assert followed(body, urls) == []
-    spider = SimpleNamespace(listed_request=lambda url: Request(url) if "other" not in url else None)
-    assert [each.url for each in followed(body, urls, spider=spider)] == ["http://h/a"]

@@ -12,10 +12,9 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
-from linkscore.scrapy.beside import LISTING, VALIDATORS, DueRequests, Listings
+from linkscore.scrapy.beside import DueRequests, Listings
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.pages import MAX_BODY_BYTES, FetchedPage, headers_of, page_message
-from linkscore.v1 import common_pb2
+from linkscore.scrapy.pages import MAX_BODY_BYTES, FetchedPage, page_message
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
 
@@ -82,16 +81,6 @@ async def test_a_spider_can_make_the_requests_itself() -> None:
     assert (found.meta["kind"], found.dont_filter) == ("item", True)
 
 
-@pytest.mark.parametrize("kind", [common_pb2.PAGE_KIND_SITEMAP, common_pb2.PAGE_KIND_FEED])
-async def test_a_listing_that_is_due_is_not_made_by_the_spider(kind: common_pb2.PageKind) -> None:
-    spider = SimpleNamespace(revisit_request=lambda url: Request(url, meta={"kind": "item"}))
-    pages = [pb.DuePage(url="http://h/s.xml", kind=kind, etag='"1"'), *due("a")]
-    listing, page = await requests(Asked(pages), spider=spider)
-    assert (listing.meta, listing.callback, listing.dont_filter) == ({LISTING: 0}, None, True)
-    assert listing.headers["If-None-Match"] == b'"1"'
-    assert page.meta == {"kind": "item"}
-
-
 async def test_what_is_no_url_is_passed_over() -> None:
     session = Asked([pb.DuePage(url="http://[bad/"), pb.DuePage(url=""), *due("a")])
     assert [each.url for each in await requests(session)] == ["http://h/a"]
@@ -110,13 +99,6 @@ def test_a_page_that_is_not_modified_says_so_without_content(kind: type[Response
     page = page_message(FetchedPage(response.url), response)
     assert page.not_modified
     assert page.WhichOneof("content") is None
-
-
-def test_validators_of_a_page_are_sent() -> None:
-    headers = {"ETag": '"1"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT", "Server": "x"}
-    response = HtmlResponse("http://h/", headers=headers, body=b"<p>", request=Request("http://h/"))
-    page = page_message(FetchedPage(response.url), response, headers_of(response, VALIDATORS))
-    assert [(header.name, header.value) for header in page.headers] == list(headers.items())[:2]
 
 
 @pytest.mark.parametrize(
