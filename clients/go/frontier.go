@@ -183,6 +183,13 @@ func (f *Frontier) setAway(away bool) {
 	f.outlook.setAway(away)
 }
 
+// fetched notes what became of a fetch.
+func (f *Frontier) fetched(url string, failed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outlook.fetched(url, failed)
+}
+
 // bestBucket is that which is worth most of those that are not empty.
 func (f *Frontier) bestBucket() (name string, value float64) {
 	f.mu.Lock()

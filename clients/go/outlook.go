@@ -18,6 +18,8 @@ const (
 type outlook struct {
 	away         bool
 	found, older map[string]placing // by shape; older are forgotten when there are too many
+	shapeOf      map[string]string  // the coarse shape of the link found last, by bucket
+	tried        map[string]tries   // by coarse shape
 	before       map[string]int     // links taken until the server was lost, by bucket
 	since        map[string]int     // and since then
 }
@@ -28,8 +30,14 @@ type placing struct {
 	value  float64
 }
 
+// tries counts fetches that brought a page, and all.
+type tries struct{ pages, all int }
+
 func newOutlook() *outlook {
-	return &outlook{found: map[string]placing{}, before: map[string]int{}, since: map[string]int{}}
+	return &outlook{
+		found: map[string]placing{}, shapeOf: map[string]string{}, tried: map[string]tries{},
+		before: map[string]int{}, since: map[string]int{},
+	}
 }
 
 // setAway notes the beginning of an outage, or its end.
@@ -49,6 +57,21 @@ func (o *outlook) placed(address string, at placing) {
 	for _, shape := range shapes(address) {
 		o.found[shape] = at
 	}
+	o.shapeOf[at.bucket] = shapes(address)[1]
+}
+
+// fetched notes what became of a fetch.
+func (o *outlook) fetched(address string, failed bool) {
+	if len(o.tried) >= maxShapes {
+		clear(o.tried)
+	}
+	coarse := shapes(address)[1]
+	count := o.tried[coarse]
+	count.all++
+	if !failed {
+		count.pages++
+	}
+	o.tried[coarse] = count
 }
 
 // guess is the bucket where links like this one were found last, empty if there was none.
@@ -73,8 +96,13 @@ func (o *outlook) took(bucket string) {
 }
 
 // worth is what is left of the last known value of a bucket: it fades by what was taken since the server was lost, the
-// slower the more often it was tried before.
+// slower the more often it was tried before, and with the share of fetches of its shape that failed.
 func (o *outlook) worth(bucket string, value float64) float64 {
+	if !o.away {
+		return value
+	}
+	count := o.tried[o.shapeOf[bucket]]
+	value *= float64(1+count.pages) / float64(1+count.all)
 	half := float64(trust * (1 + o.before[bucket]))
 	return value * half / (half + float64(o.since[bucket]))
 }

@@ -22,6 +22,8 @@ func TestWhileAwayBucketsFadeAndLessIfTheyAreProven(t *testing.T) {
 	o.setAway(true)
 	o.took("tags")
 	is("tags", .9, .9*32/33)
+	o.fetched("http://a.test/tag/red", true)
+	is("tags", .9, .45*32/33)
 	o.setAway(false)
 	is("tags", .9, .9)
 }

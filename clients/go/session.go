@@ -103,6 +103,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	defer s.report()
 	message := page.Message() // with an event id before the first attempt: a repeated one is applied once
+	s.Frontier.fetched(s.set.Key(page.URL), page.failed())
 	s.allowed.begin()
 	var sent []Link
 	send := func(ctx context.Context) error {

@@ -185,6 +185,7 @@ class CrawlStore:
             places = places or read_slots(known.places)
         state = State.WAITING
         if new.is_known:
+            self._outlook.fetched(new.url, is_page=not new.failed_status)
             state = State.DONE if new.due == 0 else State.LATER if new.due > now else State.WAITING
         due = new.due if new.is_known else now
         number = self._write(new, known, queue, (state, due, _written(places), new.info), now)

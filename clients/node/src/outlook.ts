@@ -18,6 +18,9 @@ export interface Guess {
 export class Outlook {
   private away = false;
   private readonly found = new Map<string, Guess>();
+  /** The coarse shape of the link found last, by bucket; and fetches of such shapes: those that brought a page, and all. */
+  private readonly shapeOf = new Map<string, string>();
+  private readonly tried = new Map<string, { pages: number; all: number }>();
   private readonly before = new Map<string, number>();
   private readonly since = new Map<string, number>();
 
@@ -30,11 +33,16 @@ export class Outlook {
 
   /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
   placed(url: string, guess: Guess): void {
-    for (const shape of shapes(url)) {
-      this.found.delete(shape);
-      this.found.set(shape, guess); // the one set last at the end
-      if (this.found.size > MAX_SHAPES) this.found.delete(this.found.keys().next().value ?? "");
-    }
+    const both = shapes(url);
+    for (const shape of both) remember(this.found, shape, guess);
+    this.shapeOf.set(guess.bucket, both[1]);
+  }
+
+  /** Notes whether a fetch brought a page. */
+  fetched(url: string, failed: boolean): void {
+    const coarse = shapes(url)[1];
+    const { pages, all } = this.tried.get(coarse) ?? { pages: 0, all: 0 };
+    remember(this.tried, coarse, { pages: pages + Number(!failed), all: all + 1 });
   }
 
   /** Where links like this one were found last. */
@@ -50,12 +58,21 @@ export class Outlook {
 
   /**
    * What is left of the last known value of a bucket: it fades by what was taken since the server was lost, the slower the
-   * more often it was tried before.
+   * more often it was tried before, and with the share of fetches of its shape that failed.
    */
   worth(bucket: string, value: number): number {
+    if (!this.away) return value;
+    const { pages, all } = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? { pages: 0, all: 0 };
     const half = TRUST * (1 + (this.before.get(bucket) ?? 0));
-    return (value * half) / (half + (this.since.get(bucket) ?? 0));
+    return (((value * (1 + pages)) / (1 + all)) * half) / (half + (this.since.get(bucket) ?? 0));
   }
+}
+
+/** Keeps something for each of the shapes that were set last. */
+function remember<T>(values: Map<string, T>, shape: string, value: T): void {
+  values.delete(shape);
+  values.set(shape, value); // the one set last at the end
+  if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
 }
 
 function add(counts: Map<string, number>, name: string, n: number): void {

@@ -130,6 +130,7 @@ export class Session<T> {
     this.over = false;
     this.report();
     const sent = { eventId: randomUUID(), ...page }; // before the first attempt: a repeated one is applied once
+    this.frontier.outlook.fetched(this.key(page.url), isFailure(page));
     this.allowance.begin();
     const send = async () => {
       const [result] = await this.crawl.ingest([sent], this.call);

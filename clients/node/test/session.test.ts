@@ -228,6 +228,8 @@ test("while away buckets fade, and less if they are proven", () => {
   outlook.setAway(true);
   outlook.took("tags");
   assert.equal(outlook.worth("tags", 1), 32 / 33);
+  outlook.fetched(`${ROOT}/tag/red`, true);
+  assert.equal(outlook.worth("tags", 1), 16 / 33);
   outlook.setAway(false);
   assert.equal(outlook.worth("tags", 1), 1);
 });

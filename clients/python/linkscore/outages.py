@@ -61,9 +61,10 @@ def url_shapes(url: str) -> tuple[str, str]:
 class Outlook:
     """What buckets are worth, and where new links belong, while the server says nothing of either.
 
-    Of a value `h / (h + k)` is left: `k` links were taken from the bucket since the server went away, and `h`
-    is `TRUST` times one more than were taken from it before. So a bucket that proved itself goes on almost as
-    it was, and one that nobody tried gets a few turns. Measured: research/notebook/outages.md.
+    Of a value `odds * h / (h + k)` is left: `k` links were taken from the bucket since the server went away,
+    `h` is `TRUST` times one more than were taken from it before, and `odds` = (1 + pages) / (1 + fetches) of
+    the coarse shape of its URLs. So a bucket that proved itself goes on almost as it was, one that nobody
+    tried gets a few turns, and links to pages that are not there go last: research/notebook/outages.md.
 
     Examples
     --------
@@ -80,6 +81,8 @@ class Outlook:
     def __init__(self) -> None:
         self._away = False
         self._found: OrderedDict[str, tuple[str, float]] = OrderedDict()  # of shapes, where last found
+        self._shape_of: dict[str, str] = {}
+        self._tried: OrderedDict[str, list[int]] = OrderedDict()  # of coarse shapes: 1 + pages, 1 + fetches
         self._taken: Counter[str] = Counter()
         self._since: Counter[str] = Counter()
 
@@ -101,6 +104,15 @@ class Outlook:
             self._found.move_to_end(shape)
         while len(self._found) > MAX_SHAPES:
             self._found.popitem(last=False)
+        self._shape_of[bucket] = url_shapes(url)[1]
+
+    def fetched(self, url: str, *, is_page: bool) -> None:
+        """Note what came of a fetch."""
+        tried = self._tried.setdefault(url_shapes(url)[1], [1, 1])
+        tried[0] += is_page
+        tried[1] += 1
+        while len(self._tried) > MAX_SHAPES:
+            self._tried.popitem(last=False)
 
     def guess(self, url: str) -> tuple[str, float] | None:
         """Give the bucket of links like this one, and its value; None if none was seen."""
@@ -112,8 +124,11 @@ class Outlook:
 
     def worth(self, bucket: str, value: float) -> float:
         """Give what is left of the value of a bucket."""
+        if not self._away:
+            return value
+        pages, fetches = self._tried.get(self._shape_of.get(bucket, ""), (1, 1))
         holds = TRUST * (1 + self._taken[bucket])
-        return value * holds / (holds + self._since[bucket])
+        return value * pages / fetches * holds / (holds + self._since[bucket])
 
 
 @dataclass(slots=True, eq=False)

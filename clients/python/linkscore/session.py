@@ -170,6 +170,7 @@ class CrawlSession:
             outlinks=[common_pb2.Outlink(url=link.url, anchor_text=link.text) for link in links],
         )
         owed = OwedPage(sent)
+        self.frontier.outlook.fetched(url, is_page=status_code < FIRST_FAILURE)
         result = await self._connection.ingest(owed)
         if result is None:
             self._connection.count("fallback", len(links))
@@ -196,6 +197,7 @@ class CrawlSession:
         else:
             error = fetch_error if status_code >= FIRST_FAILURE else fetch_error or "unknown"
             sent = failed_page(url=url, status_code=status_code, fetch_error=error, ticket=ticket)
+        self.frontier.outlook.fetched(url, is_page=False)
         if await self._connection.ingest(OwedPage(sent)) is not None:
             self._connection.count("failed")
 

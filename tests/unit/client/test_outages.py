@@ -31,6 +31,16 @@ def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
     assert worth(outlook, "untried") == 1.0
 
 
+def test_links_to_pages_that_are_not_there_go_last() -> None:
+    outlook = Outlook()
+    outlook.placed("http://a.org/log-in?to=1", "door", 0.5)
+    for n in range(3):
+        outlook.fetched(f"http://a.org/log-in?to={n}", is_page=False)
+    assert worth(outlook, "door") == 1.0  # the server knows better, while it answers
+    outlook.away = True
+    assert worth(outlook, "door") == pytest.approx(1 / 4)
+
+
 @pytest.mark.parametrize(
     ("url", "fine", "coarse"),
     [

@@ -36,6 +36,7 @@ from linkscore.scrapy.pages import (
 )
 from linkscore.scrapy.queue import BucketQueue
 from linkscore.scrapy.session import Session, hook, nudge
+from linkscore.session import FIRST_FAILURE
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
@@ -163,6 +164,7 @@ class LinkscoreMiddleware:
         if fetched is None:
             fetched = FetchedPage(asked_url(response.request), ticket_of(response.request))
             self._fetched[response] = fetched
+            self._session.outlook.fetched(fetched.url, is_page=response.status < FIRST_FAILURE)
             if is_web(fetched.url):
                 headers = headers_of(response, self._sent_headers)
                 listings = self._session.config.revisit is not None
@@ -210,6 +212,7 @@ class LinkscoreMiddleware:
         self._session.count("failed")
         sent = page(url=asked_url(request), fetch_error=fetch_error(exception), ticket=ticket_of(request))
         self._session.awaiting.add(request)
+        self._session.outlook.fetched(sent.url, is_page=False)
         self._session.start(self._failed(sent, request))
 
     async def _failed(self, sent: common_pb2.Page, request: Any) -> None:

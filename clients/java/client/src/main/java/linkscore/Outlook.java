@@ -35,6 +35,8 @@ public final class Outlook {
   /** Hash codes of URLs that were found or fetched: where two are equal, one teaches nothing. */
   private final Map<Integer, Boolean> met = bounded(MOST_MET);
 
+  private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
+  private final Map<String, int[]> tried = bounded(MOST_SHAPES); // of coarse shapes: pages, and fetches
   private final Map<String, Integer> proven = new HashMap<>();
   private final Map<String, Integer> since = new HashMap<>();
   private boolean away;
@@ -55,12 +57,13 @@ public final class Outlook {
   /**
    * What is left of a value.
    *
+   * @param odds how far a fetch can be expected to bring a page
    * @param proven links that were taken before the outage
    * @param taken links that were taken since
    */
-  public static double faded(double value, long proven, long taken) {
+  public static double faded(double value, double odds, long proven, long taken) {
     double half = TRUST * (1 + proven);
-    return value * half / (half + taken);
+    return value * odds * half / (half + taken);
   }
 
   /** Notes whether the server is away. */
@@ -77,11 +80,12 @@ public final class Outlook {
         .filter(Link::usable)
         .forEach(link -> best.merge(link.url, link, (a, b) -> b.score > a.score ? b : a));
     for (Link link : best.values()) {
+      String[] both = shapes(link.url);
       if (meet(link.url)) {
-        for (String shape : shapes(link.url)) {
-          last.put(shape, new Guess(link.bucket, link.bucketValue));
-        }
+        last.put(both[0], new Guess(link.bucket, link.bucketValue));
+        last.put(both[1], new Guess(link.bucket, link.bucketValue));
       }
+      shapes.put(link.bucket, both[1]);
     }
   }
 
@@ -92,12 +96,21 @@ public final class Outlook {
   /** Where a link belongs by its shape; none if no such link was found of late. */
   synchronized Optional<Guess> guess(String url) {
     String[] both = shapes(url);
-    return Optional.ofNullable(last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]));
+    Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
+    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds(both[1])));
   }
 
-  /** Notes a fetch: a link to its page is none that is new. */
-  synchronized void fetched(String url) {
+  /** Notes whether a fetch brought a page; a link to it is none that is new. */
+  synchronized void fetched(String url, boolean isPage) {
     meet(url);
+    int[] counts = tried.computeIfAbsent(shapes(url)[1], shape -> new int[2]);
+    counts[0] += isPage ? 1 : 0;
+    counts[1]++;
+  }
+
+  private double odds(String shape) {
+    int[] counts = tried.getOrDefault(shape, new int[2]);
+    return (1.0 + counts[0]) / (1 + counts[1]);
   }
 
   /** Notes a link that is taken from a bucket. */
@@ -107,7 +120,11 @@ public final class Outlook {
 
   /** What a bucket is worth that had a value when the server said so last. */
   synchronized double worth(String bucket, double value) {
-    return faded(value, proven.getOrDefault(bucket, 0), since.getOrDefault(bucket, 0));
+    if (!away) {
+      return value;
+    }
+    double odds = odds(shapes.getOrDefault(bucket, ""));
+    return faded(value, odds, proven.getOrDefault(bucket, 0), since.getOrDefault(bucket, 0));
   }
 
   private static <K, V> Map<K, V> bounded(int most) {

@@ -184,7 +184,7 @@ public final class Session implements AutoCloseable {
     Page sent = Crawl.completed(page);
     boolean came = page.hasBody() || page.getNotModified();
     allowance.begin();
-    outlook.fetched(page.getUrl());
+    outlook.fetched(page.getUrl(), came);
     Function<Crawl, PageResult> call =
         crawl -> {
           PageResult result = crawl.ingest(sent);

@@ -252,6 +252,8 @@ class SessionTest {
     outlook.setAway(true);
     outlook.taken("tags");
     assertEquals(.9 * 32 / 33, outlook.worth("tags", .9), 1e-9);
+    outlook.fetched("http://a.test/tag/red", false);
+    assertEquals(.45 * 32 / 33, outlook.worth("tags", .9), 1e-9);
     outlook.setAway(false);
     assertEquals(.9, outlook.worth("tags", .9));
   }

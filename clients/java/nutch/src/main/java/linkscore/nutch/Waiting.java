@@ -214,7 +214,7 @@ final class Waiting {
     round.take(name, value, buckets.get(name).upTo(links));
   }
 
-  /** A bucket of which few links were taken before loses its value soon. */
+  /** A bucket of which few links were taken before loses its value soon, one whose pages were not there has little. */
   private void takeWithoutServer(Round round) {
     Queue<Bucket> best = new PriorityQueue<>(Comparator.comparingDouble(bucket -> -bucket.worth()));
     buckets.values().stream().filter(bucket -> bucket.links > 0).forEach(best::add);
@@ -239,10 +239,12 @@ final class Waiting {
     private int links;
     private int taking;
 
-    /** Links that were taken: on advice, and while the server was away. */
+    /** Links that were taken: on advice and while the server was away; and those of both that brought a page, or not. */
     private int proven;
 
     private int unadvised;
+    private int pages;
+    private int failures;
 
     private Bucket(String name) {
       this.name = name;
@@ -250,12 +252,15 @@ final class Waiting {
 
     private void took(CrawlDatum datum) {
       boolean isUnadvised = Place.isUnadvised(datum);
+      boolean isGone = datum.getStatus() == CrawlDatum.STATUS_DB_GONE;
       unadvised += isUnadvised ? 1 : 0;
       proven += isUnadvised ? 0 : 1;
+      failures += isGone ? 1 : 0;
+      pages += isGone ? 0 : 1;
     }
 
     private double worth() {
-      return Outlook.faded(value, proven, unadvised + taking);
+      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), proven, unadvised + taking);
     }
 
     private void add(Place place, int most) {

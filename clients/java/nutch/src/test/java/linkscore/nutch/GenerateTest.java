@@ -222,17 +222,19 @@ class GenerateTest {
     for (int i = 0; i < 40; i++) {
       link("proven", 100 + i);
       link("untried", 200 + i);
+      link("gone", 300 + i);
     }
     for (int i = 0; i < 9; i++) {
       taken("proven", i, CrawlDatum.STATUS_DB_FETCHED, true);
+      taken("gone", i, CrawlDatum.STATUS_DB_GONE, true);
     }
-    fetched(51); // 60 answered: a round of 16
+    fetched(42); // 60 answered: a round of 16
     server.close();
     Round round = round(50);
     assertFalse(round.isAdvised);
     // .5 * 160 / (160 + k) and .5 * 16 / (16 + k): ten of proven for one of untried
     assertTrue(takes(round, "proven", 113) && takes(round, "untried", 200), "most and some");
-    assertFalse(takes(round, "proven", 115) || takes(round, "untried", 202));
+    assertFalse(takes(round, "proven", 115) || takes(round, "untried", 202) || takes(round, "gone", 300));
   }
 
   @Test
