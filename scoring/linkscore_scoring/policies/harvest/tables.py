@@ -245,6 +245,8 @@ class Tables(Stateful):
         """Say of each node whether its pages are one page under many addresses, that pays nothing."""
         nodes = self.nodes
         is_one = self.flat & (nodes["most"] == nodes["least"]) & (nodes["novel"] > 0) | self.echoing
+        # Products of a shop may share their text and be told apart by a picture: many must have paid nothing.
+        is_one &= nodes["own_n"] >= self.t.few * self.t.repeated
         pays = nodes["own_reward"] + nodes["hub"] > self.t.least_left * nodes["own_n"]
         found: NDArray[np.bool_] = is_one & ~pays
         return found
