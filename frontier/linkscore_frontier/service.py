@@ -16,7 +16,7 @@ from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
 from linkscore_frontier.access import may_touch, may_touch_all
 from linkscore_frontier.advice import NEXT, STATUS, TICKET, Advisor, FrontierMetrics, places_in, ticket_in
-from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, file_name
+from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
 from linkscore_frontier.records import Arrival, Listed, Question, State, Status
 from linkscore_frontier.store import CrawlStore
 
@@ -98,6 +98,9 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def _write(self, crawl: str, arrivals: list[Arrival], now: float) -> list[Status]:
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
+        except TooManyCrawlsError as exc:
+            _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
+            return [Status.FAIL] * len(arrivals)
         except Exception:  # a full disk, say: the crawler sends them again
             _log.exception("%d URLs of crawl %s could not be written", len(arrivals), crawl)
             return [Status.FAIL] * len(arrivals)
