@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog, batches_of
-from linkscore_server.browse_logs.staging import BatchLimits, staged
+from linkscore_server.browse_logs.staging import staged
 from linkscore_server.browse_logs.visits import VisitQuery, Visits
 
 DAY = 20_000
 QUESTION = VisitQuery("a.org", DAY, 2, 500)
-LIMITS = BatchLimits(records=1_000)
 _RECORDS = st.tuples(
     st.integers(0, 2 * 86_400 - 1),
     st.sampled_from("abc"),
@@ -38,7 +37,7 @@ def counted(batches: list[list[tuple[int, str, str, str]]]) -> tuple[list[str], 
     store = Visits()
     for number, rows in enumerate(batches):
         message = pb.ImportBrowseRecordsRequest(batch_id=str(number), records=map(record, rows))
-        staged(message, [], store, host_of, LIMITS)
+        staged(message, store, host_of, foreign=False)
         store.show(str(number))
     found = store.counts(QUESTION)
     columns = (
@@ -84,6 +83,6 @@ def test_no_line_stops_an_import(junk: list[bytes], kind: str) -> None:
         path = Path(folder) / "log"
         path.write_bytes(good * 3 + b"\n".join(junk))
         batches = list(batches_of(LogFile(path, kind, names=names), Cleaning(), read))
-    assert sum(len(batch.columns.epoch_ms) for batch in batches) == 3
+    assert sum(len(batch.records) for batch in batches) == 3
     assert read.records <= 3 + len(junk)
     assert len(read.samples) == min(5, read.left_out["bad_line"])
