@@ -528,9 +528,9 @@ class PullsInFlight:
 
     @property
     def floor(self) -> float:
-        """Value below which a link rather waits: what is under way may show links of its own worth."""
+        """Value below which a link rather waits: what is under way may show links of its worth."""
         worth = self._t.worth_a_place * self._worth / max(1, self._fetches)
-        return worth / (1.0 + worth)
+        return worth / (1.0 + worth) if worth > self._t.least_left else 0.0
 
     def value(self, bucket: str) -> float:
         """Return the value of a bucket."""
