@@ -1,11 +1,10 @@
-"""Compares the compiled reader of pages with the pure one: on stored pages, and on pages made to differ.
+"""Compares the compiled reader of pages with the pure one on pages made to differ.
 
-    PYTHONPATH=tests python -m campaigns.readers archives crawl.warc.gz ...
-    PYTHONPATH=tests python -m campaigns.readers fuzz --seconds 60 --seed 7 --keep tests/fixtures/native
+    PYTHONPATH=tests python -m campaigns.readers --seconds 60 --seed 7 --keep tests/fixtures/native
 
-Stored pages must give equal features. `fuzz` joins pieces of markup that parsers stumble over, and takes
-stored pages apart and together again, if archives are given; what differs is made small and kept in a
-folder, and becomes a test (tests/unit/features/test_compiled_reader.py) that way.
+It joins pieces of markup that parsers stumble over, and takes pages of archives apart and together again, if
+some are given. What differs is made small and kept in a folder, and becomes a test
+(tests/unit/features/test_compiled_reader.py) that way.
 Exits 1 if anything differed.
 """
 
@@ -106,20 +105,6 @@ def _differences(pure: Any, native: Any) -> Iterator[str]:
                 yield f"{name} {column}: {str(wanted)[:300]} / {str(got)[:300]}"
 
 
-def compare_archives(readers: Readers, paths: list[Path]) -> int:
-    """Compare all pages of archives, and return how many differ."""
-    different = 0
-    for path in paths:
-        before = readers.pages
-        for record in open_archive([path]).records():
-            found = readers.difference(record.body, record.url, record.headers.get("Content-Type", ""))
-            if found:
-                different += 1
-                print(f"{path.name} {record.url}\n    {found}")
-        print(f"{path.name}: {readers.pages - before} pages", flush=True)
-    return different
-
-
 def fuzz(readers: Readers, seconds: float, seed: int, stored: list[bytes], keep: Path | None) -> int:
     """Compare pages made by chance, and return how many differ."""
     rng, end, different = Random(seed), time.monotonic() + seconds, 0
@@ -187,20 +172,13 @@ def _smaller(readers: Readers, body: bytes) -> bytes:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    archives = commands.add_parser("archives")
-    archives.add_argument("paths", nargs="+", type=Path)
-    fuzzing = commands.add_parser("fuzz")
-    fuzzing.add_argument("paths", nargs="*", type=Path)
-    fuzzing.add_argument("--seconds", type=float, default=60)
-    fuzzing.add_argument("--seed", type=int, default=0)
-    fuzzing.add_argument("--keep", type=Path)
+    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path)
     asked, readers = parser.parse_args(), Readers()
-    if asked.command == "archives":
-        different = compare_archives(readers, asked.paths)
-    else:
-        stored = [record.body for path in asked.paths for record in open_archive([path]).records()]
-        different = fuzz(readers, asked.seconds, asked.seed, stored, asked.keep)
+    stored = [record.body for path in asked.paths for record in open_archive([path]).records()]
+    different = fuzz(readers, asked.seconds, asked.seed, stored, asked.keep)
     print(f"{readers.pages} pages, {different} differ, left to the pure reader: {dict(readers.left)}")
     sys.exit(different > 0)
 

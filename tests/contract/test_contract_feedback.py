@@ -31,16 +31,6 @@ def test_feedback_under_the_event_id_of_its_page_counts(server: Stubs, crawl: st
     assert status.code == OK
 
 
-def test_feedback_without_event_id_is_always_new(server: Stubs, crawl: str) -> None:
-    given = pb.Feedback(url=url_of(0), relevant=True)
-    assert [status.code for status in report(server, crawl, given, given)] == [OK, OK]
-
-
-def test_feedback_may_name_its_page_by_ticket_alone(server: Stubs, crawl: str) -> None:
-    ticket = ingest(server, crawl, 0)[0].links.ticket_values[0]
-    assert report(server, crawl, pb.Feedback(ticket=ticket, relevant=False))[0].code == OK
-
-
 def test_bad_feedback_is_named_and_the_rest_counts(
     server: Stubs, crawl: str, new_crawl: Callable[..., str]
 ) -> None:

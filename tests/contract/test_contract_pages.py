@@ -164,13 +164,6 @@ def test_every_policy_without_required_parameters_answers_before_any_learning(
     assert len(got.results[0].links.scores) == 13
 
 
-def test_a_target_by_example_answers_from_its_fallback_before_any_learning(server: Stubs, crawl: str) -> None:
-    spec = policy_pb2.PolicySpec(source_target=policy_pb2.SourceTargetParams(example_url=url_of(1)))
-    got = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[page(0)], policy=spec))
-    assert (got.policy, got.results[0].stage) == ("source_target", common.SITE_STAGE_SAMPLING)
-    assert len(got.results[0].links.scores) == 13
-
-
 def test_bad_parameters_of_a_request_are_named_and_nothing_is_taken_in(server: Stubs, crawl: str) -> None:
     spec = policy_pb2.PolicySpec(source_target={"alpha": 2, "beta": 2, "example_url": ROOT})
     told = refusal(lambda: ingest(server, crawl, page(0), policy=spec))
@@ -215,12 +208,3 @@ def test_a_batch_of_none_or_too_many_is_refused(server: Stubs, crawl: str) -> No
     assert (told.reason, set(told.violations)) == ("REQUIRED", {"pages"})
     told = refusal(lambda: ingest(server, crawl, *[common.Page(url=ROOT)] * 501))
     assert (told.reason, set(told.violations)) == ("TOO_MANY_ITEMS", {"pages"})
-
-
-def test_a_ticket_of_another_crawl_is_no_ticket(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    foreign = ingest(server, new_crawl(), page(0))[0].links.ticket_values[0]
-    with_ticket, without = new_crawl(), new_crawl()
-    (one,) = ingest(server, with_ticket, page(1, ticket=foreign))
-    (two,) = ingest(server, without, page(1))
-    assert one.status.code == OK
-    assert list(one.links.scores) == list(two.links.scores)

@@ -94,16 +94,6 @@ def test_bad_requests_for_rules_are_refused(
     assert (told.code, set(told.violations)) == (code, violation)
 
 
-def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks_for_rules(
-    server: Stubs, new_crawl: Callable[..., str]
-) -> None:
-    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND, learning=crawl_pb.LearningConfig(sample_pages=40))
-    ingest(server, crawl, *(page(n) for n in range(60)))
-    refusal(lambda: export(server, crawl))
-    site = server.sites.GetSite(pb.GetSiteRequest(name=f"{crawl}/sites/{HOST}")).site
-    assert site.learning or site.model_revision == 1
-
-
 def test_a_policy_without_seeds_suggests_none(server: Stubs, new_crawl: Callable[..., str]) -> None:
     crawl = new_crawl(policy=BREADTH)
     ingest(server, crawl, page(0))

@@ -29,7 +29,6 @@ PAGES = [
     ),
 ]
 RUN = ("python", "console", "setup")
-SAME = {"py": "python", "python3": "python", "sh": "console", "bash": "console", "shell": "console"}
 _PIECE = re.compile(
     r"^<!-- (?P<setup>setup\n.*?)-->"
     r"|(?:^ *<!-- (?P<says>[^\n]*) -->\n)?^(?P<indent> *)```(?P<kind>\w+)\n(?P<text>.*?)^ *```$",
@@ -93,17 +92,6 @@ def run(snippet: Snippet, target: str, scope: dict[str, object]) -> None:
     assert got.returncode == 0, f"{text}\n{got.stdout}\n{got.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_snippet_that_is_not_run_says_why_or_who_runs_it(page: str) -> None:
-    for snippet in read(page):
-        assert snippet.kind not in SAME, f"say {SAME.get(snippet.kind)}, not {snippet.kind}"
-        why, by = snippet.says.removeprefix("not run: "), snippet.says.removeprefix("run by ")
-        if why != snippet.says:
-            assert len(why.split()) > 2, f"why is it not run? {snippet.text}"
-        elif by != snippet.says:
-            assert page in (ROOT / by).read_text(encoding="utf-8"), f"{by} does not name {page}"
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in PAGES if any(snippet.runs for snippet in read(page))])
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,39 +102,3 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv("LINKSCORE_TARGET", server.target)
         done = [run(snippet, server.target, scope) for snippet in read(page) if snippet.runs]
     assert done
-
-
-def test_snippets_are_found_with_what_is_said_of_them() -> None:
-    page = """
-<!-- setup
-x = 1
--->
-```python
-y = x
-```
-
-1. A list:
-
-   <!-- not run: it needs two machines -->
-   ```console
-   $ linkscore crawls list
-   name  pages
-   ```
-
-```text
-no snippet
-```
-"""
-    hidden, python, console, text = snippets(page)
-    assert (hidden.kind, hidden.text, hidden.runs) == ("setup", "x = 1\n", True)
-    assert (python.text, python.runs) == ("y = x\n", True)
-    assert (console.says, console.runs) == ("not run: it needs two machines", False)
-    assert commands(console.text) == "linkscore crawls list"
-    assert not text.runs
-
-
-def test_a_snippet_that_fails_is_found(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="No such command"):
-        run(Snippet("console", "linkscore nonsense\n"), "127.0.0.1:1", {})
-    with pytest.raises(NameError):
-        run(Snippet("python", "undefined\n"), "127.0.0.1:1", {})

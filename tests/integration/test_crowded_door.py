@@ -37,24 +37,13 @@ def light_calls(server: Stubs, calls: int = 50) -> int:
 
 @pytest.mark.parametrize(
     ("method", "sent"),
-    [(INGEST, 0), (INGEST, 60_000), ("CrawlService/GetCrawl", 0)],
+    [(INGEST, 0), (INGEST, 60_000), ("CrawlService/GetCrawl", 0), ("/grpc.health.v1.Health/Check", 0)],
 )
 def test_four_calls_that_stop_hold_nobody_up(tmp_path: Path, method: str, sent: int) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
         with half_sent(process.target, 4, method, announced=MESSAGE, sent=sent):
             assert light_calls(server) == 50
-
-
-def test_calls_of_health_that_stop_hold_nobody_up(tmp_path: Path) -> None:
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
-        callers = [HalfCaller(process.target) for _ in range(4)]
-        for caller in callers:
-            caller.send(caller.begin("/grpc.health.v1.Health/Check"), MESSAGE, 0)
-        assert light_calls(server) == 50
-        for caller in callers:
-            caller.close()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from support.fleet import SITES, Fleet, Load, page_on
+from support.fleet import SITES, Fleet, Load
+from support.grouped_crawls import page_on
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
 
 pytestmark = pytest.mark.long

@@ -11,6 +11,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import Link, page_of
+from linkscore_scoring.types import ExamplePage
 
 ROOT = "http://h"
 
@@ -19,10 +20,19 @@ class Board:
     """A crawl of the site ``h`` under one policy."""
 
     def __init__(
-        self, policy: str, *, sample_pages: int = 200, seed: int = 0, paper: bool = False, **params: object
+        self,
+        policy: str,
+        *,
+        sample_pages: int = 200,
+        seed: int = 0,
+        paper: bool = False,
+        examples: tuple[ExamplePage, ...] = (),
+        **params: object,
     ):
         learning = LearningConfig(sample_pages=sample_pages, paper=paper)
-        config = CrawlConfig("c", PolicyChoice(policy, params), learning=learning, seed=seed)
+        config = CrawlConfig(
+            "c", PolicyChoice(policy, params), learning=learning, seed=seed, examples=examples
+        )
         self.model = CrawlModel(config, ticket_key=b"key")
 
     @property

@@ -63,7 +63,6 @@ class FakeLinkscore(
         self.feedback: list[link_scoring_service_pb2.Feedback] = []
         self.ranked: list[list[str]] = []
         self.in_flight: list[dict[str, int]] = []
-        self.hands_out: int | None = None
         self.scored: list[str] = []
         self.standing: link_scoring_service_pb2.Standing | None = None
         self.skips: dict[str, int] = {}
@@ -160,7 +159,7 @@ class FakeLinkscore(
         self.ranked.append(names)
         self.in_flight.append({entry.bucket: entry.count for entry in request.in_flight})
         order = sorted(range(len(names)), key=lambda i: -self.value(names[i]))
-        urls, left = [], request.n if self.hands_out is None else self.hands_out
+        urls, left = [], request.n
         for i in order if request.n else ():
             urls.append(min(left, request.waiting[i]) if request.waiting else left)
             left -= urls[-1]

@@ -14,20 +14,12 @@ import grpc
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.grouped_crawls import page_on
 from support.server_process import PATIENCE_S, ServerProcess, stubs
-from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
 _CALL_S = 1.0
-
-
-def page_on(site: str, n: int) -> common.Page:
-    """Return page `n` of the small site as if it were of another host."""
-    made = page(n, event_id=f"{site} {n}")
-    made.url = made.url.replace(HOST, site)
-    made.body = made.body.replace(HOST.encode(), site.encode())
-    return made
 
 
 class Fleet:

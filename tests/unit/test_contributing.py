@@ -16,14 +16,11 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROTO = "proto/linkscore/v1/policy.proto"
 PACKAGES = ("clients/python", "scoring", "server", "frontier", "cli", "console", "lab")
 _EDIT = re.compile(r"^\*\*\d\.\*\* `([^`]+)`.*?^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_NUMBER = re.compile(r"^    \w+ (\w+) = (\d+);", re.MULTILINE)
 # Numbers from here on are of policies from outside.
-_OUTSIDE = 100
 
 EDITS = dict(_EDIT.findall(PAGE))
 (POLICY,) = (path for path in EDITS if path.startswith("scoring/"))
 (TEST,) = (path for path in EDITS if path.startswith("tests/"))
-NAME = Path(POLICY).stem
 
 
 def run(command: list[str], folder: Path, packages: tuple[str, ...] = PACKAGES) -> str:
@@ -52,35 +49,6 @@ def asked_for() -> list[str]:
     found = re.search(r"`\.venv/bin/python (-m pytest [^`]+)`, then replay", PAGE)
     assert found is not None
     return [sys.executable, *found[1].split(), "-q", "-p", "no:cacheprovider"]
-
-
-def test_the_page_has_three_edits() -> None:
-    assert list(EDITS) == [POLICY, PROTO, TEST]
-
-
-def test_the_field_number_of_the_page_is_the_next_that_is_free() -> None:
-    taken = {int(n) for _, n in _NUMBER.findall((ROOT / PROTO).read_text()) if int(n) < _OUTSIDE}
-    ((name, number),) = _NUMBER.findall(EDITS[PROTO])
-    assert (name, int(number)) == (NAME, max(taken) + 1)
-
-
-def test_the_policy_of_the_page_passes_its_own_test_and_the_conformance_suite(tmp_path: Path) -> None:
-    """Without the contract, which takes the generator: `test_the_three_edits...` has all of it."""
-    shutil.copytree(ROOT / "scoring", tmp_path / "scoring", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("tests/conformance", "tests/support", "tests/unit/policies"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    written(tmp_path, POLICY)
-    written(tmp_path, TEST)
-    (tmp_path / "tests/doctests.py").write_text(
-        f"import doctest\nimport linkscore_scoring.policies.{NAME} as policy\n"
-        "failed, tried = doctest.testmod(policy)\nassert tried and not failed\n"
-    )
-    tests = ["tests/conformance/test_policies.py", TEST]
-    chosen = f"{NAME} or {Path(TEST).stem}"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", chosen]
-    said = run(command, tmp_path, (*PACKAGES, "tests"))
-    assert int(re.findall(r"(\d+) passed", said)[0]) >= 2, said
-    run([sys.executable, "tests/doctests.py"], tmp_path)
 
 
 @pytest.mark.slow

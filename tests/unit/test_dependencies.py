@@ -128,28 +128,6 @@ def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str
     assert set(imported(PARTS[part])) - allowed == set()
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_declared_dependency_is_imported(part: str) -> None:
-    by_others = {"httptools"}  # uvicorn imports it
-    assert declared()[part] - set(imported(PARTS[part])) - by_others == set()
-
-
-@pytest.mark.parametrize("crawler", CRAWLERS)
-def test_an_adapter_imports_its_crawler_and_the_client(crawler: str) -> None:
-    tree = ast.parse((CLIENT / f"{crawler}.py").read_text(encoding="utf-8"))
-    tops = {name.partition(".")[0] for node in ast.walk(tree) for name in modules(node)}
-    assert tops - set(sys.stdlib_module_names) == {crawler, "linkscore"}
-    assert declared()[crawler] == {crawler}
-
-
-@pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda path: path.stem)
-def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: Path) -> None:
-    text = lock.read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
-    pin = re.compile(r"[a-z0-9.-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
-    assert [line for line in lines if not pin.fullmatch(line)] == []
-
-
 @pytest.mark.parametrize(
     ("locks", "extras"),
     [

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkscore_scoring.policies.harvest import HarvestParams, Tunables
-from linkscore_scoring.policies.harvest.tables import down
 from support.boards import Board
-from support.harvested import harvest_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "harvest.md"
 
@@ -49,19 +47,3 @@ def test_a_score_is_what_the_page_says() -> None:
     assert of["exploration"] == pytest.approx(0.02 * bonus * waiting / (waiting + 5) + trust)
     value = of["mean_reward"] * of["bulk"] + of["hub"] + of["exploration"] + of["curiosity"]
     assert board.scores("/list/8") == pytest.approx([value / (1 + value)])
-
-
-def test_a_list_pays_what_the_page_says() -> None:
-    board, of = crawled(12)
-    policy = harvest_of(board)
-    [arm] = [
-        node
-        for node in policy.tables.node_of
-        if board.shard.model.patterns.text(node[0]) == "h/list/#" and node[1] > 0
-    ]
-    nodes, rows = policy.tables.nodes, policy.tables.rows_of([arm])
-    (links,) = 20 * down(nodes["hub"], nodes["n"], rows, 0.3, 2.0)
-    a, reward = of["link_reward"], of["mean_reward"]
-    paid = (reward + links) / (1 + links / a) - reward
-    assert paid > 0.25 * links / 20
-    assert of["hub"] == pytest.approx(paid)

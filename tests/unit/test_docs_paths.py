@@ -47,7 +47,6 @@ TEXTS = [
 ]
 MARKDOWN = [name for name in TEXTS if name.endswith(".md")]
 _LINK = re.compile(r"\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
-_NAMED = re.compile(r"\bdocs/(?:[\w-]+/)*[\w-]+\.md(?:#[\w-]+)?")
 _CODE = re.compile(r"^( *)(```+|~~~+).*?^ *\2 *$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
@@ -88,17 +87,6 @@ def test_every_link_leads_somewhere() -> None:
         )
         gone += [(page, target) for target in missing(targets)]
     assert gone == []
-
-
-def test_every_page_that_a_file_names_is_there() -> None:
-    named = {}
-    for name in sorted(TEXTS):
-        try:
-            found = _NAMED.findall((ROOT / name).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            continue
-        named |= {f"{name}: {page}": page for page in found}
-    assert [where for where, page in sorted(named.items()) if missing(iter([page]))] == []
 
 
 def command_lines(page: Path) -> Iterator[list[str]]:

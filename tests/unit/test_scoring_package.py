@@ -33,10 +33,3 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = f"import linkscore_scoring, linkscore_scoring.policies, sys; print({loaded})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_name_that_is_not_there_is_named() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = linkscore_scoring.nothing
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = policies.nothing

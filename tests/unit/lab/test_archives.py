@@ -11,8 +11,6 @@ from pathlib import Path
 import brotli
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from linkscore_lab.archives import MAX_BYTES, Archive, ArchiveRecord, open_archive
 from linkscore_scoring.errors import InvalidInput
@@ -187,32 +185,6 @@ def test_a_bad_record_costs_itself_only(tmp_path: Path, bad: bytes, reason: str)
     assert [(d.offset, reason in d.reason) for d in archive.damage] == [(len(PLAIN[0]), True)], archive.damage
     letters, archive = read(tmp_path / "s.warc.gz", GZIP[0], *members(bad), GZIP[2])
     assert (letters, [d.offset for d in archive.damage]) == ("ac", [len(GZIP[0])])
-
-
-PIECES = {
-    "s.warc": PLAIN * 3,
-    "s.warc.gz": GZIP * 3,
-    "s.warc.zst": ZSTD * 3,
-}
-
-
-@pytest.mark.parametrize("name", PIECES)
-@given(place=st.floats(0, 1), removed=st.integers(0, 300), put=st.binary(max_size=40))
-@settings(max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_records_out_of_reach_of_a_change_still_come(
-    tmp_path: Path, name: str, place: float, removed: int, put: bytes
-) -> None:
-    parts = PIECES[name]
-    whole = b"".join(parts)
-    start = max(len(parts[0]), int(place * len(whole)))
-    letters, _ = read(tmp_path / name, whole[:start], put, whole[start + removed :])
-    before = sum(len(b"".join(parts[: n + 1])) <= start for n in range(len(parts)))
-    after = sum(len(b"".join(parts[:n])) >= start + removed for n in range(len(parts)))
-    if parts is PIECES["s.warc"]:  # a length that lies may by chance lead to an empty line of the next record
-        after = max(0, after - 1)
-    expected = "abc" * 3
-    assert letters.startswith(expected[:before])
-    assert letters.endswith(expected[len(expected) - after :])
 
 
 @pytest.mark.parametrize(

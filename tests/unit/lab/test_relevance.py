@@ -13,7 +13,6 @@ from linkscore_lab.datasets.relevance import (
     ByType,
     ByUrl,
     Relevance,
-    choose_relevance,
     schema_types,
 )
 from linkscore_lab.datasets.site import identity
@@ -104,13 +103,3 @@ def test_bad_patterns_and_empty_types_are_refused() -> None:
         ByType([" "])
     with pytest.raises(InvalidInput, match="structured_data: must name at least one type"):
         ByStructuredData([])
-
-
-def test_exactly_one_kind_is_chosen(tmp_path: Path) -> None:
-    assert isinstance(choose_relevance(types=["a"]), ByType)
-    assert isinstance(choose_relevance(url="a"), ByUrl)
-    assert isinstance(choose_relevance(structured_data=["a"]), ByStructuredData)
-    with pytest.raises(InvalidInput, match="relevant: must be given in exactly one way, got types and url"):
-        choose_relevance(types=["a"], url="b")
-    with pytest.raises(InvalidInput, match="relevant: must be given in exactly one way, got none"):
-        choose_relevance()

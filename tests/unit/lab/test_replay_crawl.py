@@ -85,18 +85,6 @@ def test_redirects_are_followed_and_links_out_of_the_archive_counted_once(site: 
     assert trace.outside == 1
 
 
-def test_the_scorer_hears_of_the_url_that_was_asked_for(site: StoredSite) -> None:
-    scribe = Scribe()
-    crawl(site, CrawlPlan([HOME], 3), scribe)
-    assert scribe.log == [f"visit {HOME} for {HOME}", f"visit {A} for {A}", f"visit {B} for http://s.test/r"]
-
-
-def test_links_a_policy_advises_against_are_not_queued(site: StoredSite) -> None:
-    trace = crawl(site, CrawlPlan([HOME], 10), Scribe(skip=[A]))
-    assert trace.order == [HOME, B]
-    assert trace.skipped == 1
-
-
 @pytest.mark.parametrize(
     ("plan", "scribe", "order"),
     [

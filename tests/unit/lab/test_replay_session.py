@@ -13,7 +13,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite
-from linkscore_lab.replay.task import Task, draw_examples, draw_starts, new_text_rewards
+from linkscore_lab.replay.task import new_text_rewards
 from support.replay_sites import page, shop, write_site
 
 
@@ -109,17 +109,3 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     assert rewards["http://shop.test/list"] == rewards["http://shop.test/"] == 0.0
     chars = len(items["/item/0"].strip())
     assert rewards["http://shop.test/item/0"] == pytest.approx(chars / (chars + 400))
-
-
-def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:
-    warc, labels = shop(tmp_path)
-    with prepare_site([SiteSource([warc], labels)], workers=1) as site:
-        pages = site.reachable()
-        wanted = {site.records[n].key: site.types[site.records[n].key] for n in pages}
-        task = Task("user_content", wanted)
-        drawn = [draw_examples(site, task, 2, seed, pages) for seed in (1, 1, 2)]
-        types = [wanted[site.records[n].key] for n in drawn[0]]
-        starts = draw_starts(site, pages, 4)
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert types == ["about", "help", "home", "item", "item", "list", "list"]
-    assert len(set(starts)) == 4

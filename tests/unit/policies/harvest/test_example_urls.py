@@ -10,7 +10,7 @@ from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-from support.boards_with_examples import Board, example
+from support.boards_with_examples import board_with, example
 
 H = "http://h"
 
@@ -53,7 +53,7 @@ def test_a_pattern_is_named_by_an_example_that_differs_in_its_last_name(
 
 
 def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_of_others() -> None:
-    board = Board(example("/old/news/7"))
+    board = board_with(example("/old/news/7"))
     links = [(f"{H}/old/news/{n}", "html/body/footer/a") for n in range(9)]
     visit(board.model, H + "/", page_of(H + "/", links=links))
     queries, urls = CrawlQueries(board.model), [url for url, _ in links]

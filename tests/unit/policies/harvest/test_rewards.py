@@ -6,7 +6,8 @@ import pytest
 
 from linkscore_scoring.policies.harvest.tables import SITE, Source
 from linkscore_scoring.types import ExamplePage
-from support.boards_with_examples import POST, Board, example
+from support.boards import Board
+from support.boards_with_examples import POST, board_with, example
 from support.harvested import harvest_of, worth_of
 
 LIST = ["html/body/main[list]/a"]
@@ -18,13 +19,13 @@ def share(board: Board) -> float:
 
 
 def test_without_labels_text_counts_in_full() -> None:
-    board = Board()
+    board = board_with()
     board.page("/", texts=[("text", 400)])
     assert (worth_of(board, "/").source, worth_of(board, "/").weight) == (Source.TEXT, 1.0)
 
 
 def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
-    board = Board()
+    board = board_with()
     for path in ("/a", "/b", "/c"):
         board.page(path, texts=[(path, 400)])
     for path in ("/a", "/b", "/c"):
@@ -36,7 +37,7 @@ def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
 
 
 def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
-    board = Board(example("/post/1"))
+    board = board_with(example("/post/1"))
     board.page("/post/2", leaves=POST)
     board.page("/list", leaves=["html/body/main[list]/a"], texts=[("rich", 4_000)])
     assert (worth_of(board, "/post/2").source, worth_of(board, "/post/2").reward) == (Source.LIKENESS, 1.0)
@@ -49,7 +50,7 @@ def test_text_of_pages_like_no_example_counts_less_once_wanted_ones_are_found(
     found: int, left: float
 ) -> None:
     """2 / (2 + an example + pages found), a tenth at least: else guides come before the lists of jobs."""
-    board = Board(example("/post/1"))
+    board = board_with(example("/post/1"))
     for n in range(found):
         board.page(f"/post/{n + 100}", leaves=POST)
     board.page("/guide", leaves=LIST, texts=[("rich", 4_000)])
@@ -58,7 +59,7 @@ def test_text_of_pages_like_no_example_counts_less_once_wanted_ones_are_found(
 
 
 def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
-    board = Board()
+    board = board_with()
     board.page("/post/1", leaves=POST)
     board.page("/post/2", leaves=POST)
     board.page("/list/1", leaves=LIST, texts=[("rich", 4_000)])
@@ -69,7 +70,7 @@ def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -
 
 
 def test_an_example_whose_page_nobody_fetched_raises_pages_of_its_shape_alone() -> None:
-    board, plain = Board(), Board()
+    board, plain = board_with(), board_with()
     for each in (board, plain):
         each.page("/post/0", leaves=POST, texts=[("text 0", 400)])
     given = ExamplePage("http://h/post/9", "http://h/post/9")
@@ -83,7 +84,7 @@ def test_an_example_whose_page_nobody_fetched_raises_pages_of_its_shape_alone() 
 
 
 def test_a_page_that_is_not_wanted_says_that_pages_like_it_are_not() -> None:
-    board = Board()
+    board = board_with()
     for n in range(4):
         board.page(f"/list/{n}", leaves=LIST, texts=[(f"rich {n}", 4_000)])
     assert worth_of(board, "/list/1").reward > 0.5
@@ -94,6 +95,6 @@ def test_a_page_that_is_not_wanted_says_that_pages_like_it_are_not() -> None:
 
 
 def test_examples_of_another_site_say_nothing_here() -> None:
-    board = Board(example("/post/1", host="other"))
+    board = board_with(example("/post/1", host="other"))
     board.page("/post/2", leaves=POST)
     assert worth_of(board, "/post/2").source is Source.TEXT

@@ -12,7 +12,8 @@ from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import ExampleWanted
-from support.boards_with_examples import POST, Board, example
+from support.boards import Board
+from support.boards_with_examples import POST, board_with, example
 
 LIST = ["html/body/main[list]/a"] * 2
 NAV = ["html/body/nav/a"]
@@ -22,7 +23,7 @@ FETCHED = {"post": 12, "list": 10, "print/a": 11}
 
 def crawled(*examples: str) -> Board:
     """A crawl that fetched some of 20 posts, 80 lists and 40 printed posts, and the entry page."""
-    board = Board(*[example(path) for path in examples])
+    board = board_with(*[example(path) for path in examples])
     paths = [f"/{kind}/{n}" for kind, count in KINDS.items() for n in range(count)]
     links = [("http://h" + path, "html/body/nav/a") for path in paths]
     visit(board.model, "http://h/", page_of("http://h/", NAV, links=links))
@@ -63,7 +64,7 @@ def test_a_type_is_never_asked_about_again_once_an_example_or_feedback_told_of_i
 
 @pytest.mark.parametrize("fetched", [True, False])
 def test_a_page_is_a_copy_only_of_a_canonical_page_that_was_fetched(*, fetched: bool) -> None:
-    board = Board()
+    board = board_with()
     if fetched:
         board.page("/")
     page: PageFeatures = page_of("http://h/index.html", NAV)
@@ -73,7 +74,7 @@ def test_a_page_is_a_copy_only_of_a_canonical_page_that_was_fetched(*, fetched: 
 
 
 def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:
-    board, other = crawled("/post/1"), Board(example("/post/1"))
+    board, other = crawled("/post/1"), board_with(example("/post/1"))
     before = packed(board.model.to_state())
     found = CrawlQueries(board.model).suggest_examples(5)
     assert packed(board.model.to_state()) == before
