@@ -79,22 +79,6 @@ def test_a_server_that_is_told_to_end_hands_its_crawls_over(where: str, tmp_path
         print("silence", max(load.silences.values()))
 
 
-def test_crawls_are_changed_and_deleted_whichever_server_is_asked(where: str, tmp_path: Path) -> None:
-    with fleet(tmp_path, where, 2) as servers:
-        for name, groups in (("one", 1), ("four", 4), ("two", 2)):
-            servers.create(name, groups)
-        with stubs(servers.targets[0]) as first, stubs(servers.targets[1]) as second:
-            for server in (first, second):
-                found = server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls
-                assert [crawl.name for crawl in found] == ["crawls/four", "crawls/one", "crawls/two"]
-            second.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/four"))
-            first.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/one"))
-            again = crawl_pb.Crawl(name="crawls/four", groups=2)
-            second.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=again))
-            got = first.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/four")).crawl
-            assert (got.groups, got.page_count) == (2, 0)
-
-
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(

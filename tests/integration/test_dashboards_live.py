@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 
 from linkscore import Client, page
-from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.server_process import ServerProcess, serving, stubs
+from support.server_process import ServerProcess, serving
 from support.small_site import HOST, body_of, url_of
 
 pytestmark = [
@@ -85,14 +84,6 @@ def results(address: str, query: str) -> list[dict[str, Any]]:
     return found
 
 
-def exemplars(address: str, query: str) -> list[dict[str, str]]:
-    """Return the names of calls that Prometheus kept with a metric."""
-    span = {"start": time.time() - 3_600, "end": time.time() + 60}
-    asked = urllib.parse.urlencode({"query": query} | span)
-    with urllib.request.urlopen(f"http://{address}/api/v1/query_exemplars?{asked}") as answer:
-        return [one["labels"] for series in json.load(answer)["data"] for one in series["exemplars"]]
-
-
 @contextmanager
 def scraped(folder: Path, *flags: str, **environment: str) -> Iterator[tuple[ServerProcess, str]]:
     """Run a server and a Prometheus that scrapes it; gives both."""
@@ -104,17 +95,6 @@ def scraped(folder: Path, *flags: str, **environment: str) -> Iterator[tuple[Ser
         prometheus(f"127.0.0.1:{port}", folder) as address,
     ):
         yield server, address
-
-
-def test_a_latency_names_the_call_by_the_id_that_its_client_saw(tmp_path: Path) -> None:
-    metric = 'linkscore_rpc_duration_seconds_bucket{method="CrawlService/ListCrawls"}'
-    with scraped(tmp_path) as (server, address), stubs(server.target) as calls:
-        _, call = calls.crawls.ListCrawls.with_call(crawl_pb.ListCrawlsRequest())
-        seen = dict(call.trailing_metadata())["x-request-id"]
-        deadline = time.monotonic() + _PATIENCE_S
-        while not (kept := exemplars(address, metric)) and time.monotonic() < deadline:
-            time.sleep(0.2)
-    assert kept == [{"request_id": seen}]
 
 
 def test_no_panel_is_empty(tmp_path: Path) -> None:

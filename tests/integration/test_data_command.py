@@ -79,17 +79,6 @@ def test_a_crawl_is_divided_into_parts_where_it_is_imported(data: Path, tmp_path
     assert run("data", "check", "--replay", other).exit_code == 0
 
 
-def test_a_damaged_file_is_refused_by_name(data: Path, tmp_path: Path) -> None:
-    file = tmp_path / "c.linkscore"
-    run("data", "export", "c", file, "--data-dir", data)
-    file.write_bytes(file.read_bytes()[:-9])
-
-    got = run("data", "import", file, "--data-dir", tmp_path / "other")
-
-    assert got.exit_code == 1
-    assert str(file) in got.output
-
-
 def test_a_backup_is_restored_and_nothing_is_overwritten(data: Path, tmp_path: Path) -> None:
     file, other = tmp_path / "backup", tmp_path / "other"
 

@@ -20,11 +20,6 @@ def rows(printed: str) -> dict[str, list[str]]:
     return {order: figures.split() for order, figures in found}
 
 
-def test_rows_are_read_from_the_table() -> None:
-    printed = "heritrix, site\n  order  fetched\n ────\n  plain   1,436   690   0.481   1   0   17   15.6  \n"
-    assert rows(printed) == {"plain": ["1,436", "690", "0.481", "1", "0", "17", "15.6"]}
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("crawler", GAIN)

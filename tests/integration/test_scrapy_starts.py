@@ -113,15 +113,6 @@ def test_a_server_that_wants_tls_says_so(site: str, tmp_path: Path) -> None:
     assert fetches(run) == 0
 
 
-def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site: str) -> None:
-    run = crawl(site, LINKSCORE_TARGET=NOBODY)
-    warned, ended = run.said
-    assert warned.startswith("WARNING: linkscore: no answer (")
-    assert ended.startswith("INFO: linkscore: 0 of ")
-    assert fetches(run) >= 20
-    assert not [line for line in run.log.splitlines() if "Traceback" in line or "[asyncio]" in line]
-
-
 def odd(answer: Any) -> None:
     """Spoil an answer in one of 36 ways, by the page it is about."""
     if not isinstance(answer, scoring_pb2.IngestPagesResponse):

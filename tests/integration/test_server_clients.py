@@ -73,38 +73,6 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert caught.value.reason == "CRAWL_NOT_FOUND"
 
 
-def test_explain_prints_score_bucket_and_terms(running: tuple[str, str]) -> None:
-    with Client(running[0]) as client:
-        client.create_crawl(crawl="console")
-        client.ingest_pages(crawl="console", pages=[sent(n) for n in range(5)])
-    for policy in ("", "breadth_first"):
-        other = ["--policy", policy] if policy else []
-        got = run("explain", url_of(7), "--crawl", "console", "--target", running[0], *other)
-        assert got.exit_code == 0
-        assert url_of(7) in got.output
-        assert "score" in got.output
-        assert (policy or "harvest") in got.output
-
-
-@pytest.mark.parametrize(
-    ("url", "crawl", "policy", "said"),
-    [
-        (url_of(0), "no-such", "", "NOT_FOUND"),
-        (url_of(0), "said", "no_such", "INVALID_ARGUMENT"),
-        ("/relative", "said", "", "must be an absolute"),
-    ],
-)
-def test_explain_says_what_is_wrong(
-    running: tuple[str, str], url: str, crawl: str, policy: str, said: str
-) -> None:
-    with Client(running[0]) as client:
-        client.ensure_crawl(crawl="said")
-    other = ["--policy", policy] if policy else []
-    got = run("explain", url, "--crawl", crawl, "--target", running[0], *other)
-    assert got.exit_code == 1
-    assert said in got.output
-
-
 def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> None:
     text = "<p>There are no events in this month.</p>"
     pages = [
@@ -124,15 +92,6 @@ def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> Non
     assert shown.exit_code == 0
     for said in ("30 pages", "links waiting", "forum.test/cal?month", "Trap? forum.test/cal", "29 fetched"):
         assert said in shown.output
-
-
-@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "SITE: must have the form")])
-def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: str) -> None:
-    with Client(running[0]) as client:
-        client.ensure_crawl(crawl="advised-not")
-    got = run("advise", site, "--crawl", "advised-not", "--target", running[0])
-    assert got.exit_code != 0
-    assert said in got.output
 
 
 @asynccontextmanager

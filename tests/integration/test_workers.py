@@ -104,17 +104,6 @@ def test_a_call_waits_for_a_worker_that_starts_again(tmp_path: Path) -> None:
             os.kill(supervisor, signal.SIGCONT)
 
 
-def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path) -> None:
-    with serving(tmp_path, "--workers", "2") as process:
-        asked = workers_of(process)[0]
-        os.kill(asked, signal.SIGTERM)
-        wait_until(lambda: len(workers_of(process)) == 2 and asked not in workers_of(process))
-        with stubs(process.target) as server:
-            crawl = create(server, "asked", 4)
-            assert pages_of(server, crawl) == 0
-        assert process.terminate() == 0
-
-
 def test_a_stopped_worker_is_replaced(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2") as process:
         with stubs(process.target) as server:

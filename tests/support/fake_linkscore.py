@@ -19,8 +19,6 @@ from linkscore.v1 import (
     common_pb2,
     crawl_service_pb2,
     crawl_service_pb2_grpc,
-    inspection_service_pb2,
-    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2,
@@ -49,7 +47,6 @@ class FakeLinkscore(
     link_scoring_service_pb2_grpc.LinkScoringServiceServicer,
     crawl_service_pb2_grpc.CrawlServiceServicer,
     site_model_service_pb2_grpc.SiteModelServiceServicer,
-    inspection_service_pb2_grpc.InspectionServiceServicer,
 ):
     """Scores a link by the value of its bucket; `values` may be changed at any time."""
 
@@ -70,14 +67,12 @@ class FakeLinkscore(
         self.failures: dict[str, list[grpc.StatusCode]] = {}
         self.failure_details: list[object] = []
         self.refuses: dict[str, grpc.StatusCode] = {}
-        self.metadata: list[dict[str, str]] = []
         self.hang = threading.Event()
         self.spoil: Callable[[Any], None] = lambda answer: None
         self.port = 0
 
     def _enter(self, name: str, context: grpc.ServicerContext) -> None:
         self.calls[name] += 1
-        self.metadata.append(dict(context.invocation_metadata()))
         if self.hang.is_set():
             while context.is_active() and self.hang.wait(0.02):
                 threading.Event().wait(0.02)
@@ -133,11 +128,6 @@ class FakeLinkscore(
         results = [self._result(page, request.encoding) for page in request.pages]
         return self._spoiled(link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake"))
 
-    def ClassifyPages(self, request, context):
-        self._enter("ClassifyPages", context)
-        entries = [link_scoring_service_pb2.PageClassification(cluster="c1") for _ in request.pages]
-        return link_scoring_service_pb2.ClassifyPagesResponse(classifications=entries)
-
     def ScoreLinks(self, request, context):
         self._enter("ScoreLinks", context)
         urls = [link.url for link in request.links]
@@ -169,27 +159,11 @@ class FakeLinkscore(
             )
         )
 
-    def RankSites(self, request, context):
-        self._enter("RankSites", context)
-        self.ranked.append([entry.site for entry in request.sites])
-        urls = [request.n if entry.waiting else 0 for entry in request.sites]
-        return link_scoring_service_pb2.RankSitesResponse(
-            order=range(len(urls)), values=[0.5] * len(urls), urls=urls, policy="fake"
-        )
-
     def ReportFeedback(self, request, context):
         self._enter("ReportFeedback", context)
         self.feedback += request.feedback
         ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
         return link_scoring_service_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
-
-    def SuggestExamples(self, request, context):
-        self._enter("SuggestExamples", context)
-        pages = [
-            link_scoring_service_pb2.SuggestedExample(url=f"http://{request.site or 'any'}/{n}")
-            for n in range(request.max_results or 5)
-        ]
-        return link_scoring_service_pb2.SuggestExamplesResponse(examples=pages, policy="fake")
 
     def CreateCrawl(self, request, context):
         self._enter("CreateCrawl", context)
@@ -228,59 +202,11 @@ class FakeLinkscore(
                 getattr(self.crawls[request.crawl.name], path).CopyFrom(getattr(request.crawl, path))
         return crawl_service_pb2.UpdateCrawlResponse(crawl=self.crawls[request.crawl.name])
 
-    def DeleteCrawl(self, request, context):
-        self._enter("DeleteCrawl", context)
-        self.crawls.pop(request.name, None)
-        return crawl_service_pb2.DeleteCrawlResponse()
-
-    def ListSites(self, request, context):
-        self._enter("ListSites", context)
-        return site_model_service_pb2.ListSitesResponse(
-            sites=[site_model_service_pb2.Site(host="a"), site_model_service_pb2.Site(host="b")]
-        )
-
-    def GetSite(self, request, context):
-        self._enter("GetSite", context)
-        suggestion = common_pb2.FetchSuggestion(url="http://a/1")
-        site = site_model_service_pb2.Site(name=request.name)
-        return site_model_service_pb2.GetSiteResponse(site=site, suggestions=[suggestion])
-
-    def LearnSite(self, request, context):
-        self._enter("LearnSite", context)
-        return site_model_service_pb2.LearnSiteResponse(site=site_model_service_pb2.Site(name=request.name))
-
     def SuggestSeeds(self, request, context):
         self._enter("SuggestSeeds", context)
         count = request.max_results or 2
         seeds = [site_model_service_pb2.Seed(url=f"http://{request.site}/{n}") for n in range(count)]
         return site_model_service_pb2.SuggestSeedsResponse(seeds=seeds, policy="focus")
-
-    def ExportRules(self, request, context):
-        self._enter("ExportRules", context)
-        files = [site_model_service_pb2.RuleFile(format=wanted) for wanted in request.formats]
-        rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
-        return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
-
-    def ListTemplates(self, request, context):
-        self._enter("ListTemplates", context)
-        found = [inspection_service_pb2.Template(name=f"c{request.max_exits}")]
-        return inspection_service_pb2.ListTemplatesResponse(templates=found, next_page_token="2")
-
-    def ListTemplatePages(self, request, context):
-        self._enter("ListTemplatePages", context)
-        pages = [inspection_service_pb2.TemplatePage(url=f"http://a/{request.template}")]
-        return inspection_service_pb2.ListTemplatePagesResponse(pages=pages)
-
-    def ListBuckets(self, request, context):
-        self._enter("ListBuckets", context)
-        return inspection_service_pb2.ListBucketsResponse(
-            buckets=[inspection_service_pb2.BucketStats(name=f"a/{request.page_token}")], policy="harvest"
-        )
-
-    def GetHarvest(self, request, context):
-        self._enter("GetHarvest", context)
-        point = inspection_service_pb2.HarvestPoint(fetch_count=request.max_templates)
-        return inspection_service_pb2.GetHarvestResponse(points=[point])
 
 
 def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:
@@ -288,7 +214,6 @@ def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:
     server = grpc.server(ThreadPoolExecutor(max_workers=8))
     link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(fake, server)
     crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(fake, server)
-    inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(fake, server)
     site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(fake, server)
     fake.port = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
-import grpc
 import pytest
 
-from linkscore.errors import Unavailable
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.agents.crawl import AgentCrawl, AgentError, _as_html
 
 HOST = "http://a.example"
@@ -23,19 +19,12 @@ class Server:
 
     def __init__(self) -> None:
         self.pages: list[common_pb2.Page] = []
-        self.rewards: list[float] = []
         self.asked: list[dict[str, Any]] = []
-        self.deleted: list[str] = []
-        self.options: dict[str, Any] = {}
-        self.advice = site_pb2.SiteAdvice(expected_fetches=100, expected_reward=3.0)
         self.links: dict[str, list[tuple[str, str, float]]] = {}
         self.skips: dict[str, common_pb2.SkipReason] = {}
 
     async def ensure_crawl(self, **options: Any) -> None:
-        self.options = options
-
-    async def delete_crawl(self, *, crawl: str) -> None:
-        self.deleted.append(crawl)
+        """Any is there."""
 
     async def ingest_pages(self, *, crawl: str, pages: list[common_pb2.Page]) -> pb.IngestPagesResponse:
         (page,) = pages
@@ -59,15 +48,6 @@ class Server:
             urls.append(min(left, count))
             left -= urls[-1]
         return SimpleNamespace(order=list(range(len(buckets))), values=[0.5] * len(buckets), urls=urls)
-
-    async def list_sites(self, *, crawl: str) -> AsyncIterator[site_pb2.Site]:
-        yield site_pb2.Site(host="a.example", page_count=len(self.pages))
-
-    async def get_site_advice(self, **_: Any) -> site_pb2.SiteAdvice:
-        return self.advice
-
-    async def reward(self, *, reward: float, **_: Any) -> None:
-        self.rewards.append(reward)
 
 
 @pytest.fixture
@@ -135,42 +115,6 @@ async def test_links_that_a_setting_of_the_crawl_forbids_are_not_given(server: S
     server.skips[f"{HOST}/trap"] = common_pb2.SKIP_REASON_TRAP
     await agent.report_page(f"{HOST}/page", "text")
     assert "everything that was found" in (await agent.next_urls())["stop"]
-
-
-async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page(server: Server) -> None:
-    crawl = await begun(server)
-    await crawl.next_urls(1)
-    taken_in = server.ingest_pages
-
-    async def lost(**given: Any) -> pb.IngestPagesResponse:
-        await taken_in(**given)
-        raise Unavailable("lost", code=grpc.StatusCode.UNAVAILABLE)
-
-    server.ingest_pages = lost  # type: ignore[method-assign]
-    with pytest.raises(Unavailable):
-        await crawl.report_page(f"{HOST}/", "<p>")
-    server.ingest_pages = taken_in  # type: ignore[method-assign]
-    assert (await crawl.report_page(f"{HOST}/", "<p>"))["budget"]["pages_used"] == 1
-    first, again = server.pages
-    assert first.event_id == again.event_id
-
-
-async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: Server) -> None:
-    agent = await begun(server, max_pages=2)
-    assert (await agent.advise())["decision"].startswith("go on")
-    server.advice.traps.add(
-        kind=site_pb2.TRAP_KIND_ENDLESS, url_pattern="a.example/calendar/#", fetched_count=30
-    )
-    server.advice.decision = common_pb2.DECISION_STOP_COVERED
-    server.advice.decision_reason = "an estimated 97 % was found"
-    told = await agent.advise()
-    assert told["decision"] == "stop: an estimated 97 % was found"
-    assert told["sites"][0]["decision"] == "stop_covered"
-    assert told["sites"][0]["traps"] == [{"kind": "endless", "urls": "a.example/calendar/#", "fetched": 30}]
-    await agent.next_urls()
-    assert (await agent.advise())["decision"] == "stop: no link waits"
-    await agent.report_page(f"{HOST}/1", "text")
-    assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
 
 
 @pytest.mark.parametrize(

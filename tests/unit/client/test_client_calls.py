@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from linkscore import Client, page
+from linkscore import Client
 from linkscore import errors as err
 from linkscore.messages import CrawlOptions
-from linkscore.v1 import (
-    common_pb2,
-    link_scoring_service_pb2,
-)
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from support.fake_linkscore import FakeLinkscore
-
-SCRAPY = common_pb2.PRIORITY_ENCODING_SCRAPY
-HTML = b'<a href="/thread/1">one</a><a href="/tag/x">x</a>'
 
 
 @pytest.fixture
@@ -25,41 +18,6 @@ def client(fake: FakeLinkscore):
     with Client(f"127.0.0.1:{fake.port}") as client:
         client.ensure_crawl(crawl="news")
         yield client
-
-
-def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
-    assert client.get_crawl(crawl="news").name == "crawls/news"
-    assert client.update_crawl(crawl="news", policy="breadth_first").policy.HasField("breadth_first")
-    assert client.classify_pages(crawl="news", pages=[page(url="http://s/", body=b"x")]).classifications
-    assert (
-        client.score_links(crawl="news", links=["http://s/tag/a", ("http://s/b", b"t")]).links.scores[0]
-        == 0.1
-    )
-    assert list(client.rank_buckets(crawl="news", buckets=["tag", "thread"]).order) == [1, 0]
-    waiting = {"tag": 9, "thread": 2}
-    ranked = client.rank_buckets(crawl="news", buckets=waiting, n=3, in_flight={"gone": 4}, fill=True)
-    assert (list(ranked.order), list(ranked.urls), fake.in_flight[-1]) == ([1, 0], [2, 1], {"gone": 4})
-    assert list(client.rank_sites(crawl="news", sites={"a": 3, "b": 0}, n=2).urls) == [2, 0]
-    assert list(client.rank_sites(crawl="news", sites=["a", "b"]).urls) == [0, 0]
-    assert fake.ranked[-1] == ["a", "b"]
-    told = link_scoring_service_pb2.Feedback(url="http://s/", item_count=2)
-    assert client.report_feedback(crawl="news", feedback=[told]).statuses
-    assert client.explain_links(crawl="news", links=["http://s/"]).explanations[0].url == "http://s/"
-    assert len(client.suggest_examples(crawl="news").examples) == 5
-    [asked] = client.suggest_examples(crawl="news", site="h", max_results=1).examples
-    assert asked.url == "http://h/0"
-    assert [s.host for s in client.list_sites(crawl="news")] == ["a", "b"]
-    assert client.get_site(crawl="news", site="h:80").name == "crawls/news/sites/h%3A80"
-    assert client.learn_site(crawl="news", site="h").name == "crawls/news/sites/h"
-    assert client.suggest_fetches(crawl="news", site="h")[0].url == "http://a/1"
-    assert [s.url for s in client.suggest_seeds(crawl="news", site="h", max_results=1).seeds] == [
-        "http://h/0"
-    ]
-    told = client.export_rules(crawl="news", site="h", formats=["nutch", 1], min_confidence=0.5)
-    assert [file.format for file in told.files] == [3, 1]
-    assert (told.url_rules[0].kind, told.url_rules[0].confidence) == ("crawls/news/sites/h", 0.5)
-    client.delete_crawl(crawl="news")
-    assert not fake.crawls
 
 
 def test_lists_follow_page_tokens(client: Client) -> None:

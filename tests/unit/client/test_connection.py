@@ -67,8 +67,6 @@ def late() -> list[str]:
 async def connection(fake: FakeLinkscore, pauses: Pauses, late: list[str]) -> AsyncIterator[Connection]:
     def note(sent: OwedPage, result: Any) -> None:
         late.append(sent.page.url)
-        if sent.page.url.endswith("/fault"):
-            raise KeyError("bug")
 
     target = f"127.0.0.1:{fake.port}"
     made = Connection(target, crawl="c", config={}, late_page=note, sleep=pauses, timeout_s=5)
@@ -167,40 +165,6 @@ async def test_one_bad_page_does_not_keep_a_server_away(
     pauses.end()
     await caught_up(connection)
     assert (late, connection.away, connection.unknown) == ([], False, 1)
-
-
-async def test_a_fault_of_an_adapter_keeps_no_server_away(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses
-) -> None:
-    await connection.greet()
-    is_away(fake)
-    for path in ("/fault", "/2/fault"):
-        await connection.ingest(owed(path))
-    fake.refuses = {}
-    pauses.end()
-    await caught_up(connection)
-    assert (connection.away, len(connection.buffer)) == (False, 0)
-    assert connection.counts["errors/CLIENT"] == 2
-
-
-async def test_each_minute_it_says_how_it_goes(
-    fake: FakeLinkscore,
-    connection: Connection,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    caplog.set_level(logging.INFO)
-    monkeypatch.setattr("linkscore.connection.MINUTE_S", 0.001)
-    await connection.greet()
-    connection.best = ("b7", 0.5)
-    connection.count("fallback", 2)
-    connection.count("scored", 3)
-    line = "linkscore: 3 of 5 requests scored; best bucket b7 (0.50)"
-    for _ in range(20_000):  # a bound: twenty seconds and more
-        if caplog.records[-1].getMessage() == line:
-            break
-        await asyncio.sleep(0.001)
-    assert line in {record.getMessage() for record in caplog.records}
 
 
 async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore.frontier import MAX_PLACES, Frontier, Place
+from linkscore.frontier import Frontier, Place
 
 
 def taken(frontier: Frontier) -> str:
@@ -35,15 +35,6 @@ def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_o
     assert (item.url, item.ticket, item.value, round(item.score, 6)) == ("a", b"y", "kept", 0.8)
     assert "a" not in frontier
     assert taken(frontier) == "b"
-
-
-def test_buckets_of_a_link_are_bounded() -> None:
-    frontier = Frontier()
-    for n in range(MAX_PLACES + 2):
-        frontier.add("a", [Place(f"b{n}", 0.5, 0.5)])
-    assert len(frontier.waiting) == MAX_PLACES
-    frontier.clear()
-    assert taken(frontier) == ""
 
 
 def test_links_handed_out_go_first_and_places_stay_empty_until_something_is_done() -> None:

@@ -58,18 +58,6 @@ def test_urls_of_a_kind_have_one_shape(url: str, fine: str, coarse: str) -> None
     assert url_shapes(url) == (fine, coarse)
 
 
-def test_shapes_are_bounded_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "MAX_SHAPES", 4)
-    shapes = Outlook()
-    for name in ("a", "b", "c"):
-        shapes.placed(f"http://{name}.org/x", name, 0.5)
-    assert [shapes.guess(f"http://{name}.org/x") for name in ("a", "b", "c")] == [
-        None,
-        ("b", 0.5),
-        ("c", 0.5),
-    ]
-
-
 def test_a_full_buffer_lets_the_oldest_page_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "MAX_BUFFER_BYTES", 2_500)
     buffer = PageBuffer()

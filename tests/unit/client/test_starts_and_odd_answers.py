@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -110,21 +109,6 @@ async def test_a_crawl_that_is_there_gets_the_examples_it_lacks(fake: FakeLinksc
     ]
 
 
-async def test_a_second_run_says_what_it_joins(fake: FakeLinkscore, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
-    await session.start()
-    assert not any("earlier runs" in record.getMessage() for record in caplog.records)
-    await session.close()
-    fake.crawls["crawls/c"].page_count = 607
-    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
-    await session.start()
-    await session.close()
-    assert (
-        sum("crawl c has 607 pages of earlier runs" in record.getMessage() for record in caplog.records) == 1
-    )
-
-
 def links_of(answer: Any) -> Any:
     return answer.results[0].links
 
@@ -153,35 +137,6 @@ async def fetch(session: CrawlSession) -> list[Any]:
     for link, place in zip(links, places, strict=True):
         session.wait(link.url, place)
     return places
-
-
-async def test_an_odd_answer_to_a_page_leaves_the_crawl_in_its_own_order(
-    fake: FakeLinkscore, session: CrawlSession, caplog: pytest.LogCaptureFixture
-) -> None:
-    def spoil(answer: Any) -> None:
-        links_of(answer).scores[0] = float("nan")  # others: the scenario odd_answers
-
-    fake.spoil = spoiling("IngestPages", spoil)
-    assert await fetch(session) == [None, None]
-    assert await fetch(session) == [None, None]
-    assert [item.url for item in (await session.take(), await session.take()) if item] == [
-        "http://a.org/tag/1",
-        "http://a.org/thread/1",
-    ]
-    (said,) = (record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING)
-    assert "the crawl goes on: INTERNAL: the server's answer cannot be read" in said
-
-
-async def test_an_odd_order_is_not_followed(
-    fake: FakeLinkscore, session: CrawlSession, caplog: pytest.LogCaptureFixture
-) -> None:
-    fake.spoil = spoiling("RankBuckets", lambda answer: answer.order.append(99))
-    await fetch(session)
-    assert [item.url for item in (await session.take(), await session.take()) if item] == [
-        "http://a.org/thread/1",
-        "http://a.org/tag/1",
-    ]
-    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
 
 
 async def test_numbers_that_this_client_does_not_know_do_not_matter(

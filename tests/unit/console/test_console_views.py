@@ -13,8 +13,6 @@ from linkscore import Client
 from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
 from support.small_site import HOST
 
-VIEWS = ("map", "harvest", "teach")
-
 
 def tree(console: TestClient, path: str, status: int = 200) -> html.HtmlElement:
     answer = console.get(path)
@@ -44,14 +42,6 @@ def test_crawls_are_listed_with_what_became_of_them(console: TestClient) -> None
     assert "1 of 1" in rows[BOOKS]
     assert "0 of 1" in rows[YOUNG]
     assert "no feedback" in rows[YOUNG]
-
-
-def test_a_crawl_shows_its_sites_and_each_view_of_them(console: TestClient) -> None:
-    page = tree(console, f"/crawls/{BOOKS}")
-    (row,) = page.get_element_by_id("sites").iterfind(".//tbody/tr")
-    assert text(row).startswith(f"{HOST} learned 60 0")
-    (links,) = row.find_class("links")
-    assert [link.get("href") for link in links.iterfind("a")] == [of(BOOKS, v) for v in VIEWS]
 
 
 def test_the_map_has_the_templates_as_nodes_and_navigation_as_edges(console: TestClient, target: str) -> None:

@@ -12,7 +12,6 @@ from starlette.testclient import TestClient
 
 from linkscore import Client, page
 from linkscore_console.command import listening
-from linkscore_console.source import LOAD, Source
 from support.console.crawls import BOOKS, YOUNG
 from support.small_site import HOST, body_of, url_of
 
@@ -123,28 +122,6 @@ def test_a_server_that_is_away_is_said(connected: Callable[..., TestClient]) -> 
         assert got.status_code == 503
         said = html.fromstring(got.text).get_element_by_id("away-said").text_content()
         assert re.match(r"linkscore at 127\.0\.0\.1:1 has not answered since \d\d:\d\d:\d\d \(\d+ tr", said)
-
-
-async def test_a_question_is_asked_once_and_again_only_when_the_server_can_bear_it() -> None:
-    now, asked = [0.0], []
-
-    async def slow(*, n: int) -> int:
-        asked.append(n)
-        now[0] += 0.5
-        return len(asked)
-
-    source = Source(None, "nowhere", clock=lambda: now[0])  # type: ignore[arg-type]
-    assert [await source.ask(slow, n=1), await source.ask(slow, n=1), await source.ask(slow, n=2)] == [
-        1,
-        1,
-        2,
-    ]
-    now[0] += (0.5 + 0.5) / LOAD - 1.0  # by what both questions cost: together they may take no more
-    assert await source.ask(slow, n=1) == 1
-    now[0] += 1.0
-    assert await source.ask(slow, n=1) == 3
-    assert await source.tell(slow, n=9) == 4
-    assert await source.ask(slow, n=2) == 5  # after a change nothing is as it was
 
 
 @pytest.mark.parametrize("listen", ["7480", "localhost", "127.0.0.1:x", "127.0.0.1:99999", ":80"])

@@ -66,11 +66,6 @@ def fetched(name: str, **options: str) -> Arrival:
     return done
 
 
-def test_what_linkscore_said_nothing_about_goes_out_in_the_order_it_came(store: CrawlStore) -> None:
-    store.put([link("b"), link("a"), link("c")], NOW)
-    assert take(store) == "b a c"
-
-
 def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlStore) -> None:
     store.put([link("a"), link("b")], NOW)
     assert take(store, each=1, lease_s=30) == "a"

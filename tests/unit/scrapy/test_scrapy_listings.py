@@ -5,11 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from scrapy import Spider
 from scrapy.http import XmlResponse
-from scrapy.utils.request import request_from_dict
 
-from linkscore.scrapy.beside import LISTING, Listings, is_listing, listing_request
+from linkscore.scrapy.beside import LISTING, Listings, listing_request
 from linkscore.scrapy.pages import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2
@@ -27,13 +25,6 @@ def followed(body: bytes, urls: list[str], above: int = 0, spider: Any = None) -
     return list(
         listings.follow(response, PageAnswer(common_pb2.LinkScores(urls=urls, scores=[0.5] * len(urls))))
     )
-
-
-def test_what_was_asked_for_as_a_listing_is_known_from_a_job_directory() -> None:
-    spider = Spider("s")
-    kept = request_from_dict(listing_request("http://h/s.xml").to_dict(spider=spider), spider=spider)
-    assert (kept.callback, kept.meta[LISTING]) == (None, 0)
-    assert is_listing(response_to(kept, URLS))
 
 
 def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> None:

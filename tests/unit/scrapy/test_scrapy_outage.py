@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from scrapy import Request, signals
+from scrapy import Request
 
 from linkscore.messages import rows
 from linkscore.scrapy import BucketQueue
@@ -42,13 +42,6 @@ def place(queue: BucketQueue, crawler: FakeCrawler, url: str, bucket: str, value
     return queue.place(fingerprint, list(rows(links)))
 
 
-def test_only_links_that_are_new_to_the_crawl_teach(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(scored("http://h/thread/1", ("list", 0.9)))
-    again(crawler, scored("http://h/thread/1", ("menu", 0.1)))
-    queue.push(guessed("http://h/thread/2", "other"))
-    assert Session.of(crawler).connection.outlook.guess("http://h/thread/3") == ("list", 0.9)
-
-
 def test_a_guess_never_holds_back_what_the_spider_wants_first(queue: BucketQueue) -> None:
     urgent = Request("http://h/urgent", priority=3)
     mark_guess(urgent, "high", 0.9)
@@ -68,11 +61,6 @@ def test_a_late_answer_takes_the_place_of_a_guess(queue: BucketQueue, crawler: F
     assert first.url == "http://h/guess"
     assert first.meta[META]["ticket"] == b"late"
     assert drain(queue) == ["a", "b"]
-
-
-def again(crawler: FakeCrawler, request: Request) -> None:
-    """Find a URL again: the duplicate filter drops it."""
-    crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=None)
 
 
 def test_a_request_without_any_score_is_placed_too(queue: BucketQueue, crawler: FakeCrawler) -> None:

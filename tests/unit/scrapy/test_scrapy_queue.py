@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from scrapy import Request, signals
+from scrapy import Request
 
 from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.session import Session
@@ -40,41 +38,6 @@ def test_pages_being_scored_take_places(queue: BucketQueue, crawler: FakeCrawler
     assert queue.pop() is None
     Session.of(crawler).released.add(page)
     assert queue.pop().url == "http://h/a"
-
-
-def filled(queue: BucketQueue) -> None:
-    for name, bucket, score in (("a", "low", 0.1), ("b", "high", 0.9), ("c", "low", 0.1), ("d", "mid", 0.5)):
-        queue.push(scored(f"http://h/{name}", (bucket, score), callback=None))
-    queue.push(Request("http://h/plain"))
-    queue.push(Request("http://h/start", meta={"is_start_request": True}))
-
-
-def test_the_order_survives_a_clean_stop(crawler: FakeCrawler, tmp_path) -> None:
-    queue = queue_of(crawler, tmp_path)
-    filled(queue)
-    queue.reorder({"mid": 1.0})
-    again = scored("http://h/c", ("high", 0.9))
-    crawler.signals.send_catch_log(signals.request_dropped, request=again, spider=None)
-    state = json.loads(json.dumps(queue.close()))
-    resumed = queue_of(crawler, tmp_path, state)
-    assert len(resumed) == 6
-    # Plain requests go first while a start request waits among them, and Scrapy takes the others before it.
-    assert drain(resumed) == ["plain", "start", "d", "b", "c", "a"]
-    assert queue_of(crawler, tmp_path, resumed.close()).pop() is None
-
-
-def test_the_buckets_survive_a_kill(make_crawler, tmp_path) -> None:
-    crawler = make_crawler(CONCURRENT_REQUESTS=1)
-    queue = queue_of(crawler, tmp_path)
-    for i in range(6):
-        queue.push(scored(f"http://h/{i}", ("even" if i % 2 == 0 else "odd", 0.1 + 0.8 * (i % 2))))
-    popped = [queue.pop().url[-1] for _ in range(3)]
-    assert popped == ["1", "3", "5"]
-    resumed = queue_of(make_crawler(), tmp_path)  # no close, no state
-    # The last two that were taken were perhaps not fetched: they are fetched again.
-    assert drain(resumed) == ["3", "5", "0", "2", "4"]
-    queue.close()
-    resumed.close()
 
 
 def test_a_request_that_cannot_be_stored_leaves_no_trace(crawler: FakeCrawler, tmp_path) -> None:

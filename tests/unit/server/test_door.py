@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
 import pytest
 
-from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore_server.door import Arrivals, BytesInWork
+from linkscore_server.door import Arrivals
 from linkscore_server.observability.metrics import Metrics
 from support.grpc_calls import Context, Sent, door, intercepted
 
@@ -97,45 +94,6 @@ async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> 
     assert (context.code, sent.read) == (grpc.StatusCode.UNAVAILABLE, 0)
 
 
-@asynccontextmanager
-async def reached(service: str, method: str, handler: Any) -> AsyncIterator[grpc.aio.Channel]:
-    """Serve a handler behind an interceptor that is ready at the third look; gives a channel to it."""
-    looks = iter((False, False))
-    server = grpc.aio.server(interceptors=[door(is_ready=lambda: next(looks, True))])
-    made = grpc.method_handlers_generic_handler(f"linkscore.v1.{service}", {method: handler})
-    server.add_generic_rpc_handlers((made,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options()) as channel:
-            yield channel
-    finally:
-        await server.stop(0)
-
-
-async def test_a_call_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
-    handler = grpc.unary_unary_rpc_method_handler(
-        echo, pb.GetCrawlRequest.FromString, pb.GetCrawlRequest.SerializeToString
-    )
-    async with reached("CrawlService", "GetCrawl", handler) as channel:
-        assert await channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")(RAW) == RAW
-
-
-@pytest.mark.parametrize("sent", [Sent(b"\xff\xff\xff"), Sent()], ids=["garbage", "nothing"])
-async def test_bytes_that_are_no_request_are_invalid_with_one_line_in_the_log(
-    sent: Sent, caplog: pytest.LogCaptureFixture
-) -> None:
-    context = Context()
-    handler = await intercepted(door(), unary(never))
-    with caplog.at_level(logging.INFO):
-        await handler.stream_unary(sent, context)
-    assert context.code == grpc.StatusCode.INVALID_ARGUMENT
-    assert b"MALFORMED_MESSAGE" in context.trailers[0][1]
-    (record,) = caplog.records
-    assert "ipv4:127.0.0.1:1" in record.getMessage()
-    assert record.exc_info is None
-
-
 class Silent(Sent):
     async def __anext__(self) -> bytes:
         await asyncio.Event().wait()
@@ -164,19 +122,3 @@ async def test_without_memory_requests_on_their_way_are_refused_those_begun_firs
     assert "memory_mb" in str(contexts[0].details)
     for call in calls[1:]:
         call.cancel()
-
-
-async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("linkscore_server.door._SMALL_BYTES", 1)
-    room, metrics, context = BytesInWork(4 * len(RAW)), Metrics(), Context()
-    handler = await intercepted(door(metrics, room), unary(echo))
-    with room.held("life", len(RAW)):
-        assert await asyncio.create_task(handler.stream_unary(Sent(RAW), Context())) == RAW
-        with room.held("another", 2 * len(RAW)):
-            await asyncio.create_task(handler.stream_unary(Sent(RAW), context))
-    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert b"OVERLOADED" in context.trailers[0][1]
-    labels = {"method": "CrawlService/GetCrawl"}
-    assert metrics.registry.get_sample_value("linkscore_calls_shed_total", labels) == 1

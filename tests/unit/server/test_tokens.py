@@ -13,11 +13,6 @@ SECRET = "secret-token-of-32-characters-ab"
 LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"
 
 
-def test_a_line_names_caller_role_and_crawls() -> None:
-    found = parse_tokens(f"# the crawlers\n\n{LINE}\n")
-    assert found == {digest_of(SECRET): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))}
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -44,13 +39,6 @@ def test_a_file_that_cannot_be_used_is_refused_by_line_and_rule_without_its_text
     with pytest.raises(ValueError, match=told) as caught:
         parse_tokens(text)
     assert SECRET not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("crawl", "may"), [("news-fr", True), ("forum", True), ("forums", False), ("news", False), ("", False)]
-)
-def test_patterns_say_which_crawls_a_caller_may_touch(crawl: str, may: bool) -> None:
-    assert Caller("a", Role.READ, ("news-*", "forum")).may_touch(crawl) == may
 
 
 def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() -> None:

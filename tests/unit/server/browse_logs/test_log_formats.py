@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.reading import FORMATS, Cleaning, ReadLog, batches_of, log_file, shape_of
+from linkscore_server.browse_logs.reading import FORMATS, Cleaning, ReadLog, batches_of, log_file
 from linkscore_server.browse_logs.visits import workspace
 from support.browse_logs.visit_logs import (
     ROWS,
@@ -167,12 +167,6 @@ def test_paths_get_the_host_of_their_record_before_that_of_the_user(tmp_path: Pa
     with workspace() as con:
         rows = con.execute(FORMATS["json"](log_file(tmp_path / "a.jsonl", host="https://a.org"))).fetchall()
     assert [url for _, _, url, *_ in rows] == ["https://b.org/p", "https://a.org/q"]
-
-
-def test_a_shape_shows_the_form_of_a_line_and_nothing_it_says() -> None:
-    assert shape_of("10.0.0.1 Max [x") == "99.9.9.9 Aaa [a"
-    long = "a" * 50 + "secret" + "9" * 50
-    assert shape_of(long) == "a" * 45 + " ... " + "9" * 45
 
 
 @pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zst"])

@@ -61,27 +61,6 @@ def test_referrers_of_other_sites_are_kept_on_request_but_for_those_with_a_query
     assert [referrer for _, _, referrer, *_ in found] == ["", "portal.org\thttps://portal.org/today"]
 
 
-FOREIGN = [
-    row(10, "c", "/x", "http://b.org/list"),
-    row(20, "d", "/x", f"http://{SITE}/list"),
-    row(30, "c", "/", url="http://b.org/list"),
-]
-
-
-def test_a_site_by_itself_counts_visitors_of_other_sites_as_from_outside(tmp_path: Path) -> None:
-    counts = counted(FOREIGN, tmp_path / "a.jsonl")
-    assert counts.urls == [f"{ROOT}list", f"{ROOT}x"]
-    transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
-    assert transits == [(OUTSIDE, 1, 1), (0, 1, 1)]
-
-
-def test_all_sites_at_once_know_who_came_from_which(tmp_path: Path) -> None:
-    counts = counted(FOREIGN, tmp_path / "a.jsonl", site="")
-    assert counts.urls == [f"{ROOT}list", f"{ROOT}x", "http://b.org/list"]
-    transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
-    assert transits == [(OUTSIDE, 2, 1), (0, 1, 1), (2, 1, 1)]
-
-
 def test_a_client_is_absurd_site_by_site(tmp_path: Path) -> None:
     rows = [row(n, "c", "", url=f"http://{host}/{n}") for n in range(3) for host in ("a.org", "b.org")]
     assert counted(rows, tmp_path / "a.jsonl", site="", most=3).left_out == 0

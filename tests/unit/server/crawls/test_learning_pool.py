@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from linkscore_scoring.clustering.templates import ClusterIdentities
-from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
@@ -81,19 +79,3 @@ def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(
     pool.run(job(20))
     assert pool._pool
     assert not caplog.text
-
-
-def test_what_a_learning_fails_with_is_told_and_leaves_the_process(
-    make_pool: Callable[..., LearningPool],
-) -> None:
-    pool = make_pool(pages_here=0)
-    with pytest.raises(LimitExceeded, match="at most 2000 pages"):
-        pool.run(job(2_001))
-    assert pool._pool
-
-
-def test_without_processes_a_thread_of_the_server_learns(make_pool: Callable[..., LearningPool]) -> None:
-    pool = make_pool(processes=0, pages_here=0)
-    assert packed(asyncio.run(pool.learn(job())).to_state()) == packed(run(job()).to_state())
-    assert not pool._pool
-    assert any(thread.name.startswith("linkscore-learn") for thread in threading.enumerate())

@@ -103,22 +103,6 @@ async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistr
     await again.close()
 
 
-async def test_a_site_whose_state_is_damaged_is_read_from_its_events(
-    registry: CrawlRegistry, store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    actor = await made(registry, "a")
-    for n in range(111):
-        await actor.submit(fetched(n))
-    before = packed(actor.model.to_state())
-    assert await registry.evict("a")
-    statement = ("UPDATE site SET state = ? WHERE name = ?", [(b"\0", "0.example")])
-    store.writer.call(lambda session: session.commit([statement])).result()
-    again = await registry.open("a")
-    assert again.model.shard("0.example").model.pages == 3
-    assert packed(again.model.to_state()) == before
-    assert "state of site '0.example'" in caplog.text
-
-
 def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:
     used = [0]
     settings = Settings(site_memory_mb=100, memory_mb=200)

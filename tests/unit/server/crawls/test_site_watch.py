@@ -12,7 +12,7 @@ import pytest
 from linkscore_scoring.engine.reports import SiteAdvice, TrapKind, TrapReport
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.types import SiteWarning
-from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch
+from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.observability.metrics import Metrics
 
 SITE = "a.test"
@@ -49,18 +49,6 @@ async def fetch(watch: SiteWatch, crawl: Crawl, n: int) -> None:
         watch.fetched(crawl, SITE)  # type: ignore[arg-type]
         await asyncio.sleep(0)
     await asyncio.sleep(0)
-
-
-async def test_a_site_is_looked_at_each_time_it_has_half_as_many_fetches_again() -> None:
-    watch, crawl = SiteWatch(Metrics()), Crawl()
-    await fetch(watch, crawl, FIRST_LOOK - 1)
-    assert crawl.asked == 0
-    await fetch(watch, crawl, 1)
-    assert crawl.asked == 1
-    await fetch(watch, crawl, FIRST_LOOK // 2)
-    assert crawl.asked == 2
-    await fetch(watch, crawl, 960 - 60)  # 40, 60, 90, 135, 203, 305, 458, 687
-    assert crawl.asked == 8
 
 
 async def test_what_is_new_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -69,11 +69,3 @@ def test_every_error_of_linkscore_is_in_the_table() -> None:
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.LinkscoreError)]
     missing = [k.__name__ for k in kinds if not issubclass(k, known)]
     assert missing == ["LinkscoreError", "AlreadyExists"]
-
-
-def test_an_error_never_outgrows_the_trailers() -> None:
-    many = [errors.FieldProblem("f" * 5_000, "r" * 5_000) for _ in range(500)]
-    status = status_of(errors.InvalidInput(many))
-    assert status.ByteSize() < 4_000
-    bad = detail(status, error_details_pb2.BadRequest)
-    assert "more" in bad.field_violations[-1].description

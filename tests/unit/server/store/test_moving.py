@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.events import ConfigChanged, LearningFailed, decode, encode
-from linkscore_scoring.engine.groups import Shard, group_of
-from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, NotFound
-from linkscore_server.store import Core, NewEvent, SiteRow, Store, open_store
-from linkscore_server.store.moving import backup, export_crawl, import_crawl, problems_of, restore
+from linkscore_scoring.engine.events import decode
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import AlreadyExists, CorruptState, NotFound
+from linkscore_server.store import Core, SiteRow, Store, open_store
+from linkscore_server.store.moving import export_crawl, import_crawl, problems_of
 from support.store_events import event
-
-Opened = Callable[[], Store]
 
 
 def _fine(body: bytes) -> None:
@@ -33,10 +29,6 @@ def books(store: Store) -> Store:
     for part in range(2):
         store.create(Shard("films", part, 2).key).commit([event(part + 1)]).result()
     return store
-
-
-def test_a_sound_store_has_no_problems(books: Store) -> None:
-    assert list(problems_of(books, _fine)) == []
 
 
 @pytest.mark.parametrize(
@@ -113,60 +105,3 @@ def test_a_damaged_file_leaves_nothing_behind(books: Store, tmp_path: Path, at: 
 
     assert books.shards() == ["films@0-of-2", "films@1-of-2"]
     assert books.engine.rows("SELECT count(*) FROM shard") == [(2,)]
-
-
-def test_a_backup_is_made_beside_a_server_and_restored(tmp_path: Path) -> None:
-    with closing(open_store(str(tmp_path / "data"))) as store:
-        store.create("books").commit([event(1)]).result()
-        secret = store.secret()
-        assert backup(store, tmp_path / "backup") > 0
-        store.open("books").commit([event(2)]).result()
-        with pytest.raises(AlreadyExists, match="name another file"):
-            backup(store, tmp_path / "backup")
-
-    restore(tmp_path / "backup", tmp_path / "new")
-
-    with closing(open_store(str(tmp_path / "new"))) as store:
-        assert [one.body for one in store.open("books").events()] == [b"page 1"]
-        assert store.secret() == secret
-    with pytest.raises(AlreadyExists, match="name another folder"):
-        restore(tmp_path / "backup", tmp_path / "new")
-
-
-def test_a_crawl_is_divided_into_parts_where_it_is_imported(store: Store, tmp_path: Path) -> None:
-    def config(revision: int) -> NewEvent:
-        return NewEvent("", "", encode(ConfigChanged(CrawlConfig("books", revision=revision).to_state())))
-
-    def failed(number: int, site: str) -> NewEvent:
-        return NewEvent(site, f"id {number}", encode(LearningFailed(site, number)))
-
-    names = [f"{n}.example" for n in range(20)]
-    shard = store.create("books")
-    shard.commit([config(0), *(failed(1, name) for name in names)]).result()
-    shard.commit([config(1), *(failed(n + 2, name) for n, name in enumerate(names))]).result()
-    export_crawl(store, "books", tmp_path / "file")
-    store.delete("books")
-
-    assert import_crawl(store, tmp_path / "file", parts=4) == ("books", 42)
-
-    assert store.shards() == [f"books@{part}-of-4" for part in range(4)]
-    for key in store.shards():
-        found = list(store.open(key).events())
-        mine = [name for name in names if group_of(name, 4) == Shard.of(key).group]
-        assert [one.site for one in found] == ["", *mine, "", *mine]
-        later = [decode(one.body) for one in found if one.site][len(mine) :]
-        assert [one.built_from_seq for one in later] == list(range(2, 2 + len(mine)))
-        configs = [CrawlConfig.from_state(decode(one.body).config) for one in found if not one.site]
-        assert [(one.groups, one.revision) for one in configs] == [(4, 0), (4, 1)]
-
-
-def test_a_crawl_that_cannot_be_divided_stays_out(store: Store, tmp_path: Path) -> None:
-    config = CrawlConfig("books").to_state()
-    store.create("books").commit([NewEvent("", "", encode(ConfigChanged(config)))]).result()
-    export_crawl(store, "books", tmp_path / "file")
-    store.delete("books")
-
-    with pytest.raises(InvalidInput, match="parts: is from 1 to 256"):
-        import_crawl(store, tmp_path / "file", parts=1_000)
-
-    assert store.shards() == []

@@ -39,10 +39,6 @@ class Server:
         ][0]
         return pid
 
-    def vanish(self) -> None:
-        """End as a killed process does: its connection closes."""
-        self.store.writer.close()
-
 
 @pytest.fixture
 def where(database: Postgres, request: pytest.FixtureRequest) -> str:
@@ -71,33 +67,6 @@ def _settled(*servers: Server) -> list[frozenset[str]]:
 def _make(server: Server) -> None:
     for key in SHARDS:
         server.store.create(key).commit([event(1)]).result()
-
-
-def test_every_shard_has_one_owner_and_all_agree(server: Callable[[str], Server]) -> None:
-    servers = [server(f"{name}:1") for name in "abc"]
-    _make(servers[0])
-
-    shares = _settled(*servers)
-
-    assert sorted(key for share in shares for key in share) == sorted(SHARDS)
-    assert all(shares)
-    standings = [one.tick() for one in servers]
-    assert standings[0].servers == standings[1].servers
-    assert standings[0].owners == standings[1].owners == standings[2].owners
-
-
-def test_shards_of_a_dead_server_are_taken_by_the_others_and_come_back(
-    server: Callable[[str], Server],
-) -> None:
-    first, second = server("a:1"), server("b:1")
-    _make(first)
-    before = _settled(first, second)
-    second.vanish()
-
-    assert _settled(first) == [frozenset(SHARDS)]
-
-    again = server("b:1")
-    assert _settled(first, again) == before
 
 
 def test_a_shard_that_another_server_had_meanwhile_is_told(server: Callable[[str], Server]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -18,7 +17,6 @@ from linkscore_server.store import (
     StoreAway,
 )
 from linkscore_server.store.base import Statements
-from linkscore_server.store.writer import MAX_GROUP
 from support.store_events import event
 
 Opened = Callable[[], Store]
@@ -119,37 +117,6 @@ def test_ids_may_hold_what_a_database_does_not_take(opened: Opened) -> None:
 
     assert opened().open("books").ids() == ["a\ufffdb", "'; DROP TABLE event; --"]
     assert [found.seq for found in shard.events()] == [1, 2]
-
-
-async def test_callers_of_several_shards_share_commits(store: Store) -> None:
-    commits: list[int] = []
-    store.writer.on_commit = lambda seconds, events: commits.append(events)
-    shards = [store.create(f"crawl {number}") for number in range(4)]
-
-    futures = [shard.commit([event(n)]) for n in range(100) for shard in shards]
-    numbers = await asyncio.gather(*map(asyncio.wrap_future, futures))
-
-    assert numbers == [n for n in range(1, 101) for _ in shards]
-    assert sum(commits) == 400
-    assert max(commits) <= MAX_GROUP
-    assert len(commits) < 400
-
-
-def test_events_are_compressed_by_what_they_have_in_common(opened: Opened) -> None:
-    def body(number: int) -> bytes:
-        words = " ".join(f"/catalogue/category-{number * k % 97}/page-{k}.html" for k in range(20))
-        return b'{"links": "%s", "number": %d}' % (words.encode(), number)
-
-    store = opened()
-    shard = store.create("books")
-    shard.commit([NewEvent("a.example", "", body(number)) for number in range(400)]).result()
-    for number in range(400, 1_400):
-        shard.commit([NewEvent("a.example", "", body(number))]).result()
-    store.close()
-
-    found = list(opened().open("books").events())
-
-    assert [one.body for one in found] == [body(number) for number in range(1_400)]
 
 
 def test_a_secret_stays_the_same(opened: Opened) -> None:
