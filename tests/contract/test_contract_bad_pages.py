@@ -38,6 +38,7 @@ BAD_PAGES = {
     "long ticket": (fetched(ticket=b"t" * 65), "ticket", "INVALID_VALUE"),
     "status": (fetched(status_code=1_000), "status_code", "INVALID_VALUE"),
     "negative status": (fetched(status_code=-1), "status_code", "INVALID_VALUE"),
+    "more bytes than there are": (fetched(fetched_bytes=2**64 - 1), "fetched_bytes", "INVALID_VALUE"),
     "many encodings": (fetched(content_encoding="br," * 9), "content_encoding", "UNSUPPORTED_ENCODING"),
     "truncated gzip": (
         fetched(content_encoding="gzip", body=gzip.compress(body_of(1))[:-20]),

@@ -11,8 +11,7 @@ import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from linkscore.v1 import common_pb2, crawl_service_pb2
-from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import crawl_service_pb2
 from linkscore_server.services.contract import SERVICES
 from support.page_calls import ingest
 from support.server_process import Stubs
@@ -91,14 +90,3 @@ def test_no_number_of_any_call_breaks_it_or_what_comes_after_it(server: Stubs, c
     assert crawl in [each.name for each in listed]
     shown = server.crawls.GetCrawl(crawl_service_pb2.GetCrawlRequest(name=crawl, with_activity=True))
     assert shown.crawl.page_count >= 1
-
-
-def test_a_page_of_more_bytes_than_there_are_is_refused_and_the_rest_of_its_call_counts(
-    server: Stubs, crawl: str
-) -> None:
-    pages = [page(0), page(1)]
-    pages[0].fetched_bytes = 2**64 - 1
-    bad, good = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results
-    assert bad.status.code == common_pb2.ITEM_CODE_INVALID
-    assert [problem.field for problem in bad.status.problems] == ["fetched_bytes"]
-    assert good.status.code in (common_pb2.ITEM_CODE_OK, common_pb2.ITEM_CODE_DUPLICATE)

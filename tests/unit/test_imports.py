@@ -52,3 +52,18 @@ def test_a_package_reads_only_those_below_it(package: str) -> None:
         if name.startswith("linkscore") and name.split(".")[0] not in {*READS[package], Path(package).name}
     }
     assert wrong == set()
+
+
+def test_a_room_of_scoring_reads_only_those_before_it() -> None:
+    library = ROOT / "scoring/linkscore_scoring"
+    wrong = {
+        f"{file.relative_to(ROOT)} -> {name}"
+        for at, room in enumerate(ORDER)
+        for file in (*(library / room).rglob("*.py"), library / f"{room}.py")
+        if file.exists()
+        for name in imports(file)
+        if name.startswith("linkscore_scoring.")
+        and name.split(".")[1] in ORDER[at + 1 :]
+        and not (room == "engine" and name.split(".")[1] in MEMBERS)
+    }
+    assert wrong == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import Stateful, Stored, from_state, packed, plain, unpacked
+from linkscore_scoring.state import Stateful, Stored, from_state, packed, unpacked
 
 
 class Place(NamedTuple):
@@ -119,16 +118,3 @@ def test_foreign_and_cut_states_are_refused() -> None:
     for end in range(len(raw)):
         with pytest.raises(CorruptState):
             unpacked(raw[:end])
-
-
-@pytest.mark.parametrize("head", [b"\xdd", b"\xdf", b"\xc6"], ids=["list", "dict", "bytes"])
-def test_what_claims_to_be_long_costs_no_more_than_it_is(head: bytes) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(CorruptState):
-        unpacked((head + b"\xff\xff\xff\xff") * 1_000)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kilobytes
-
-
-def test_what_nobody_can_write_is_an_error_of_the_program() -> None:
-    with pytest.raises(TypeError, match="object is no dataclass"):
-        plain([object()])

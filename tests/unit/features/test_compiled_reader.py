@@ -13,12 +13,12 @@ from random import Random
 
 import pytest
 
-from campaigns.readers import Readers, generated_page
 from linkscore_lab.archives import open_archive
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.kernels import KERNELS, PURE
 from support.hostile import PAGES
+from support.readers import Readers, generated_page
 
 pytestmark = pytest.mark.skipif(KERNELS is PURE, reason="the compiled reader is not installed: make native")
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "native"
@@ -47,6 +47,13 @@ def test_pages_are_read_alike() -> None:
     readers = Readers()
     for body, content_type in pages():
         assert readers.difference(body, content_type=content_type) == "", body[:2_000]
+
+
+@pytest.mark.slow
+def test_many_more_drawn_pages_are_read_alike() -> None:
+    rng, readers = Random(6), Readers()
+    for body in (generated_page(rng) for _ in range(50_000)):
+        assert readers.difference(body) == "", body
 
 
 @pytest.mark.slow

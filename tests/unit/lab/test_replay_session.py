@@ -9,11 +9,10 @@ import pytest
 
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite
-from linkscore_lab.replay.task import new_text_rewards
 from support.replay_sites import page, shop, write_site
 
 
@@ -104,8 +103,3 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     warc = write_site(tmp_path / "shop.warc.gz", "shop.test", pages)
     found = run(of(SuiteSite(SiteSource([warc])), "breadth_first", "oracle_greedy"))
     assert {(r.task, r.n_reachable, r.n_wanted) for r in found} == {("new_text", 7, 5)}
-    with prepare_site([SiteSource([warc])], workers=1) as site:
-        rewards = new_text_rewards(site)
-    assert rewards["http://shop.test/list"] == rewards["http://shop.test/"] == 0.0
-    chars = len(items["/item/0"].strip())
-    assert rewards["http://shop.test/item/0"] == pytest.approx(chars / (chars + 400))

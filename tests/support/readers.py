@@ -1,27 +1,13 @@
-"""Compares the compiled reader of pages with the pure one on pages made to differ.
-
-    PYTHONPATH=tests python -m campaigns.readers --seconds 60 --seed 7 --keep tests/fixtures/native
-
-It joins pieces of markup that parsers stumble over, and takes pages of archives apart and together again, if
-some are given. What differs is made small and kept in a folder, and becomes a test
-(tests/unit/features/test_compiled_reader.py) that way.
-Exits 1 if anything differed.
-"""
+"""Both readers of pages, compiled and pure, side by side, and pages made to differ."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from hashlib import sha256
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from linkscore_lab.archives import open_archive
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
@@ -57,10 +43,6 @@ TAGS = (
 )  # fmt: skip
 MAX_PIECES = 60
 """Pieces that a drawn page is made of, at most: enough for tables in lists in forms."""
-SLICE_CHARS = 3_000
-"""Longest part of a stored page that is moved, doubled or left out."""
-MAX_DIFFERENT = 20
-"""Pages that differ from which on fuzzing ends: they are mostly alike. These numbers are chosen."""
 
 
 class Readers:
@@ -105,24 +87,6 @@ def _differences(pure: Any, native: Any) -> Iterator[str]:
                 yield f"{name} {column}: {str(wanted)[:300]} / {str(got)[:300]}"
 
 
-def fuzz(readers: Readers, seconds: float, seed: int, stored: list[bytes], keep: Path | None) -> int:
-    """Compare pages made by chance, and return how many differ."""
-    rng, end, different = Random(seed), time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        body = _mutated(rng, rng.choice(stored)) if stored and rng.random() < 0.5 else generated_page(rng)
-        if not readers.difference(body):
-            continue
-        different += 1
-        small = _smaller(readers, body)
-        print(f"{small!r}\n    {readers.difference(small)}", flush=True)
-        if keep:
-            keep.mkdir(parents=True, exist_ok=True)
-            (keep / f"{sha256(small).hexdigest()[:12]}.html").write_bytes(small)
-        if different >= MAX_DIFFERENT:
-            break
-    return different
-
-
 def generated_page(rng: Random) -> bytes:
     parts = [_piece(rng) for _ in range(rng.randint(1, MAX_PIECES))]
     return "".join(parts).encode()
@@ -136,52 +100,3 @@ def _piece(rng: Random) -> str:
         return f"</{name}>"
     attributes = [rng.choice(PIECES) for _ in range(rng.choice((0, 0, 1, 2, 4)))]
     return f"<{' '.join([name, *attributes])}{rng.choice(('>', '>', '>', '/>', ''))}"
-
-
-def _mutated(rng: Random, page: bytes) -> bytes:
-    start = rng.randrange(max(1, len(page)))
-    markup = page[start : start + rng.randint(1, SLICE_CHARS)].decode("utf-8", "replace")
-    for _ in range(rng.randint(1, 8)):
-        at, to = sorted(rng.randrange(len(markup) + 1) for _ in range(2))
-        match rng.randrange(4):
-            case 0:
-                markup = markup[:at] + _piece(rng) + markup[at:]
-            case 1:
-                markup = markup[:at] + markup[min(to, at + 20) :]
-            case 2:
-                markup = markup[:at] + markup[to:] + markup[at:to]
-            case _:
-                markup = markup[:at] + rng.choice("<>\"'=/ &-") + markup[at + 1 :]
-    return markup.encode("utf-8", "replace")
-
-
-def _smaller(readers: Readers, body: bytes) -> bytes:
-    """Take away from a page what is not needed for the difference."""
-    markup, size = body.decode("utf-8", "replace"), len(body)
-    while size >= 1:
-        at = 0
-        while at < len(markup):
-            less = markup[:at] + markup[at + size :]
-            if readers.difference(less.encode("utf-8", "replace")):
-                markup = less
-            else:
-                at += size
-        size //= 2
-    return markup.encode("utf-8", "replace")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("paths", nargs="*", type=Path)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path)
-    asked, readers = parser.parse_args(), Readers()
-    stored = [record.body for path in asked.paths for record in open_archive([path]).records()]
-    different = fuzz(readers, asked.seconds, asked.seed, stored, asked.keep)
-    print(f"{readers.pages} pages, {different} differ, left to the pure reader: {dict(readers.left)}")
-    sys.exit(different > 0)
-
-
-if __name__ == "__main__":
-    main()
