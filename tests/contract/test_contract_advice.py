@@ -11,19 +11,10 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as pb
+from support.link_calls import BAD, DUPLICATE, OK, report
+from support.page_calls import ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, ROOT, page, url_of
-
-OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
-
-
-def ingest(server: Stubs, crawl: str, *pages: common.Page) -> list[links_pb.PageResult]:
-    return list(server.links.IngestPages(links_pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
-
-
-def report(server: Stubs, crawl: str, *feedback: links_pb.Feedback) -> list[common.ItemStatus]:
-    request = links_pb.ReportFeedbackRequest(crawl=crawl, feedback=feedback)
-    return list(server.links.ReportFeedback(request).statuses)
 
 
 def advice(server: Stubs, crawl: str, **asked: Any) -> pb.SiteAdvice:

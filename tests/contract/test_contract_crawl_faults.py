@@ -11,6 +11,7 @@ import pytest
 from linkscore.v1 import common_pb2, crawl_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.link_calls import score
+from support.page_calls import ingest as sent
 from support.server_process import Stubs
 
 IN_GROUPS_TOO = True
@@ -35,10 +36,6 @@ def page(url: str, day: float = 0, body: str = "", **said: Any) -> common_pb2.Pa
 def text(number: int, version: int = 0, links: str = "") -> str:
     words = f"w{number}x{version} " * (20 + version)
     return f"<html><body><p>Page {number}, version {version}: {words}</p>{links}</body></html>"
-
-
-def sent(server: Stubs, crawl: str, *pages: common_pb2.Page) -> list[pb.PageResult]:
-    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
 
 
 def due(server: Stubs, crawl: str, day: float) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
-from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.link_calls import INVALID, ingest, score
+from support.page_calls import ingest as sent
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page, url_of
 
@@ -21,10 +21,6 @@ def robots(text: str = "User-agent: *\nContent-Signal: search=yes, ai-train=no\n
     return common_pb2.Page(
         url=f"http://{HOST}/robots.txt", status_code=200, content_type="text/plain", body=text.encode()
     )
-
-
-def sent(server: Stubs, crawl: str, *pages: common_pb2.Page) -> list[pb.PageResult]:
-    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
 
 
 def with_headers(n: int, *headers: tuple[str, str]) -> common_pb2.Page:

@@ -11,6 +11,7 @@ import pytest
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.page_calls import ingest
 from support.server_process import Stubs, refusal
 
 IN_GROUPS_TOO = True
@@ -37,10 +38,6 @@ def page(number: int, day: int, version: int = 0, links: int = 0, **said: Any) -
         setattr(made, name, value)
     made.fetch_time.FromSeconds(START_S + day * DAY_S)
     return made
-
-
-def ingest(server: Stubs, crawl: str, *pages: common_pb2.Page) -> list[pb.PageResult]:
-    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
 
 
 def rank(server: Stubs, crawl: str, day: int, **more: Any) -> pb.RankRevisitsResponse:

@@ -28,6 +28,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as pb,
 )
+from support.page_calls import ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
@@ -36,10 +37,6 @@ SERVICES = (
     "linkscore.v1.LinkScoringService",
     "linkscore.v1.SiteModelService",
 )
-
-
-def ingest(server: Stubs, crawl: str, *pages: common.Page) -> None:
-    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=crawl, pages=pages))
 
 
 def get(server: Stubs, name: str) -> pb.Site:

@@ -1,4 +1,4 @@
-"""Every Python and console snippet of README, start, guides and concepts runs, or says why it does not.
+"""Every Python and console snippet of the pages that teach runs, or says why it does not.
 
 A page has a server and an empty folder of its own, and its snippets run in order: ``python`` in one
 namespace, ``console`` in bash; if lines begin with ``$ ``, those are the commands. The comment in front of a
@@ -22,6 +22,7 @@ from support.server_process import serving
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
+    "docs/reference/clients.md",
     *(
         path.relative_to(ROOT).as_posix()
         for folder in ("docs/start", "docs/guides", "docs/concepts")

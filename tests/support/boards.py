@@ -10,10 +10,11 @@ from linkscore_scoring.engine.results import LinkExplained, PageOutcome
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import Link, page_of
+from linkscore_scoring.testing.pages import Link, page_of, trie_of
 from linkscore_scoring.types import ExamplePage
 
 ROOT = "http://h"
+POST = ["html/body/main[post]/text()", "html/body/nav/a"]
 
 
 class Board:
@@ -79,3 +80,14 @@ class Board:
         """Explain the scores of URLs."""
         urls = [ROOT + path for path in paths]
         return CrawlQueries(self.model).explain(urls, urls, [b""] * len(urls), [""] * len(urls))
+
+
+def example(path: str, host: str = "h") -> ExamplePage:
+    """A post as example."""
+    url = f"http://{host}{path}"
+    return ExamplePage(url, url, "post", trie_of(POST))
+
+
+def board_with(*examples: ExamplePage) -> Board:
+    """A crawl under harvest that has them."""
+    return Board("harvest", examples=examples)

@@ -20,7 +20,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from support.boards_with_examples import example
+from support.boards import example
 from support.trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 
 HOST = "trap.example"

@@ -94,12 +94,15 @@ def test_a_wrong_row_is_refused_by_its_line(tmp_path: Path, rows: str, rule: str
         ByFeedback(file)
 
 
-def test_bad_patterns_and_empty_types_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="relevant_url: must be a regular expression"):
-        ByUrl("(")
-    with pytest.raises(InvalidInput, match="relevant_url: must be a regular expression, got nothing"):
-        ByUrl("")
-    with pytest.raises(InvalidInput, match="relevant: must name at least one type"):
-        ByType([" "])
-    with pytest.raises(InvalidInput, match="structured_data: must name at least one type"):
-        ByStructuredData([])
+@pytest.mark.parametrize(
+    ("kind", "given", "rule"),
+    [
+        (ByUrl, "(", "relevant_url: must be a regular expression"),
+        (ByUrl, "", "relevant_url: must be a regular expression, got nothing"),
+        (ByType, [" "], "relevant: must name at least one type"),
+        (ByStructuredData, [], "structured_data: must name at least one type"),
+    ],
+)
+def test_bad_patterns_and_empty_types_are_refused(kind: type[Relevance], given: object, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        kind(given)

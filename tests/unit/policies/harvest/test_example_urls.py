@@ -10,7 +10,7 @@ from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-from support.boards_with_examples import board_with, example
+from support.boards import board_with, example
 
 H = "http://h"
 

@@ -6,8 +6,7 @@ import pytest
 
 from linkscore_scoring.policies.harvest.tables import SITE, Source
 from linkscore_scoring.types import ExamplePage
-from support.boards import Board
-from support.boards_with_examples import POST, board_with, example
+from support.boards import POST, Board, board_with, example
 from support.harvested import harvest_of, worth_of
 
 LIST = ["html/body/main[list]/a"]

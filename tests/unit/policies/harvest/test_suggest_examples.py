@@ -12,8 +12,7 @@ from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import ExampleWanted
-from support.boards import Board
-from support.boards_with_examples import POST, board_with, example
+from support.boards import POST, Board, board_with, example
 
 LIST = ["html/body/main[list]/a"] * 2
 NAV = ["html/body/nav/a"]
