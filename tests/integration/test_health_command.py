@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
-import ipaddress
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,15 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from linkscore_server.app import Application
 from linkscore_server.commands.health import target_of
 from linkscore_server.settings import Settings
 from support.command_line import run
+from support.self_signed import self_signed
 
 
 @asynccontextmanager
@@ -51,22 +46,7 @@ async def asked(settings: Settings, server_name: str = "localhost") -> tuple[boo
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A self-signed certificate of localhost and its key, as settings."""
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    now = datetime.datetime.now(datetime.UTC)
-    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    made = made.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-    made = made.not_valid_after(now + datetime.timedelta(days=1))
-    made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
-    (folder / "cert.pem").write_bytes(
-        made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    )
-    plain = serialization.NoEncryption()
-    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-    (folder / "key.pem").write_bytes(key.private_bytes(*form))
-    return {"tls_cert": str(folder / "cert.pem"), "tls_key": str(folder / "key.pem")}
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 async def test_a_running_server_serves() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from linkscore import Client, page
 from linkscore_server.tokens import digest_of
 from support.bare_command import run_bare
 from support.command_line import run
+from support.self_signed import self_signed
 from support.server_process import serving
 from support.small_site import HOST, body_of, url_of
 
@@ -27,20 +27,7 @@ LOG = "".join(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a key and its certificate, which is its own authority, and a token."""
     made = tmp_path_factory.mktemp("tls")
-    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
-    new = (
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    )
-    named = ("-subj", "/CN=localhost", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem")
-    subprocess.run(["openssl", *new, *named], cwd=made, check=True, capture_output=True)
+    self_signed(made)
     (made / "token").write_text("s3cret-of-this-test\n")
     (made / "tokens").write_text(f"ops admin * sha256:{digest_of('s3cret-of-this-test')}\n")
     return made

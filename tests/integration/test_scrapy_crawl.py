@@ -118,14 +118,6 @@ def test_a_crawl_without_the_queue_is_warned_of(site, fake) -> None:
     assert "set SCHEDULER_PRIORITY_QUEUE" not in watched
 
 
-def test_tickets_travel_back_with_the_page(site, fake) -> None:
-    crawl(site, fake)
-    by_url = {page.url: page for page in fake.pages}
-    assert by_url[f"{site.base}/home"].ticket == b""
-    assert by_url[f"{site.base}/tag/2"].ticket == f"t:{site.base}/tag/2".encode()
-    assert len({page.event_id for page in fake.pages}) == 10
-
-
 def test_new_values_reorder_the_frontier(site, fake) -> None:
     first = fake.value
 
@@ -147,11 +139,15 @@ def test_items_are_feedback(site, fake) -> None:
     assert all(f.ticket for f in fake.feedback)
 
 
-def test_pages_without_items_count_once_there_are_items(site, fake) -> None:
+def test_pages_without_items_count_once_there_are_items_and_tickets_travel_back(site, fake) -> None:
     crawl(site, fake)
     told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
     assert told["/tag/2"] == told["/user/1"] == 0
     assert "/home" not in told
+    by_url = {page.url: page for page in fake.pages}
+    assert by_url[f"{site.base}/home"].ticket == b""
+    assert by_url[f"{site.base}/tag/2"].ticket == f"t:{site.base}/tag/2".encode()
+    assert len({page.event_id for page in fake.pages}) == 10
 
 
 def test_links_the_spider_made_are_scored_in_one_call(site, fake) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
+import pytest
 
 _FAST = ("fsync=off", "full_page_writes=off")
 
@@ -135,6 +136,21 @@ def folder() -> Iterator[Path]:
     """Give a folder that a user without rights may have: pytest's own are closed to all but root."""
     with tempfile.TemporaryDirectory(prefix="linkscore-pg-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+def replicated() -> Iterator[tuple[Postgres, Postgres]]:
+    """Give a primary that waits for its standby, and the standby."""
+    if tools() is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    stands_by = ("wal_level=replica", "hot_standby=on")
+    with folder() as one, folder() as other:
+        primary = Postgres(one, settings=("synchronous_standby_names=*", *stands_by))
+        primary.start()
+        standby = Postgres(other, settings=stands_by, standby_of=primary)
+        standby.start()
+        yield primary, standby
+        standby.stop()
+        primary.stop()
 
 
 def _free_port() -> int:

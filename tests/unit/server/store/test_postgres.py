@@ -124,17 +124,7 @@ def test_a_password_is_not_told() -> None:
 @pytest.fixture(scope="module")
 def replicated() -> Iterator[tuple[Postgres, Postgres]]:
     """A primary that waits for its standby, and the standby."""
-    if postgres.tools() is None:
-        pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    waits = ("synchronous_standby_names=*", "wal_level=replica", "hot_standby=on")
-    with postgres.folder() as one, postgres.folder() as other:
-        primary = Postgres(one, settings=waits)
-        primary.start()
-        standby = Postgres(other, settings=waits, standby_of=primary)
-        standby.start()
-        yield primary, standby
-        standby.stop()
-        primary.stop()
+    yield from postgres.replicated()
 
 
 @pytest.mark.slow
