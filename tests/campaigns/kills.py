@@ -114,7 +114,7 @@ class Run:
     """One run over `STEPS` in a folder, killed as often as `kills` says, or until it is done."""
 
     def __init__(self, folder: Path, rng: random.Random, kills: int, told: Outcome) -> None:
-        self._folder, self._rng, self._left, self._told = folder, rng, kills, told
+        self._folder, self._rng, self.left, self._told = folder, rng, kills, told
         self._done = self._resent = 0
 
     def run(self) -> list[list[float]]:
@@ -132,14 +132,9 @@ class Run:
             finally:
                 server.kill()
 
-    @property
-    def left(self) -> int:
-        """Kills that are left."""
-        return self._left
-
     def _started(self) -> ServerProcess | None:
         """Start a server; None if it was killed on the way."""
-        if not self._left or self._rng.random() >= 1 / len(_LATEST_S):
+        if not self.left or self._rng.random() >= 1 / len(_LATEST_S):
             return ServerProcess(self._folder)
         self._note_kill("start")
         with suppress(AssertionError):  # it is killed where it does not serve yet
@@ -148,7 +143,7 @@ class Run:
 
     def _until_killed(self, server: ServerProcess, connected: Stubs) -> bool:
         """Go on with the steps; returns whether it was killed before the last."""
-        calls_left = self._rng.randrange(_MOST_CALLS) if self._left else -1
+        calls_left = self._rng.randrange(_MOST_CALLS) if self.left else -1
         while self._done < len(STEPS):
             step = STEPS[self._done]
             answer = step.send(connected)
@@ -159,7 +154,7 @@ class Run:
             self._note(step, answer.result())
             self._done += 1
             calls_left -= 1
-            if step.kind == "page" and self._left and self._rng.random() < 0.5 and _is_learning(connected):
+            if step.kind == "page" and self.left and self._rng.random() < 0.5 and _is_learning(connected):
                 self._kill(server, "learning")
                 return True
             _wait_for_learning(connected)  # so that scores do not depend on when it ends
@@ -171,7 +166,7 @@ class Run:
         server.kill()
 
     def _note_kill(self, kind: str) -> None:
-        self._left -= 1
+        self.left -= 1
         self._told.killed[kind] += 1
 
     def _problem(self, what: str) -> None:

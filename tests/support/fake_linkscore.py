@@ -81,6 +81,11 @@ class FakeLinkscore(
         if self.failures.get(name):
             refuse(context, self.failures[name].pop(0), "told to fail", *self.failure_details)
 
+    def _known(self, name: str, context: grpc.ServicerContext) -> None:
+        if name not in self.crawls:
+            info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {name}", info)
+
     def _spoiled(self, answer: Any) -> Any:
         self.spoil(answer)
         return answer
@@ -121,9 +126,7 @@ class FakeLinkscore(
 
     def IngestPages(self, request, context):
         self._enter("IngestPages", context)
-        if request.crawl not in self.crawls:
-            info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
-            refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.crawl}", info)
+        self._known(request.crawl, context)
         self.encodings.append(request.encoding)
         results = [self._result(page, request.encoding) for page in request.pages]
         return self._spoiled(link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake"))
@@ -175,9 +178,7 @@ class FakeLinkscore(
 
     def GetCrawl(self, request, context):
         self._enter("GetCrawl", context)
-        if request.name not in self.crawls:
-            info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
-            refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.name}", info)
+        self._known(request.name, context)
         activity = crawl_service_pb2.Activity(site_count=1)
         return crawl_service_pb2.GetCrawlResponse(
             crawl=self.crawls[request.name], server_version="9.9", activity=activity

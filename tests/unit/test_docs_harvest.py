@@ -26,20 +26,15 @@ def test_the_constants_beside_the_terms_are_those_of_the_code() -> None:
 LIST, NEXT = "html/body/ul/li/a", "html/body/div/a[next]"
 
 
-def crawled(pages: int) -> tuple[Board, dict[str, float]]:
-    """Return a board where so many of twenty posts and two of nine lists were fetched, and a list's terms."""
+def test_a_score_is_what_the_page_says() -> None:
+    """By the terms of an explanation: six of twenty posts were fetched, two of nine lists, seven wait."""
     board = Board("harvest")
     board.page("/", [(f"/list/{n}", NEXT) for n in range(9)])
     for n in range(2):
         board.page(f"/list/{n}", [(f"/post/{n}{i}", LIST) for i in range(10)])
-    for n in range(pages):
-        board.page(f"/post/{n // 10}{n % 10}", texts=[(f"post {n}", 3_600)])
-    return board, {term.name: term.value for term in board.explain("/list/8")[0].explanation.terms}
-
-
-def test_a_score_is_what_the_page_says() -> None:
-    """By the terms of an explanation: fetched, mean reward, and seven links that wait."""
-    board, of = crawled(6)
+    for n in range(6):
+        board.page(f"/post/0{n}", texts=[(f"post {n}", 3_600)])
+    of = {term.name: term.value for term in board.explain("/list/8")[0].explanation.terms}
     n, pulls, waiting = of["fetched"], 9, 7
     assert of["bulk"] == pytest.approx(1 + 0.2 * waiting / (waiting + 30))
     bonus = sqrt(2 * log(pulls + 1) / (1 + n))
