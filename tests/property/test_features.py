@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from math import isfinite
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,21 +74,3 @@ def test_columns_of_any_page_fit_together(markup: str) -> None:
     )
     assert all(0 <= link_path < len(links.link_path_table) for link_path in links.link_paths)
     assert len(found.block_hashes) == len(found.block_chars)
-
-
-@given(st.lists(markups, min_size=2, max_size=4))
-def test_pages_before_change_nothing(pages: list[str]) -> None:
-    used = Extractor()
-    for markup in pages:
-        body = markup.encode()
-        assert used.extract(body, url=URL) == Extractor().extract(body, url=URL)
-
-
-@given(markups)
-def test_any_page_has_all_signals_of_its_layout(markup: str) -> None:
-    from linkscore_scoring.features.layout.signals import SIGNALS  # an annex
-
-    page = extract(markup.encode(), url=URL, content_type="text/html; charset=utf-8", layout=True)
-    if page.layout is not None:
-        assert len(page.layout) == len(SIGNALS)
-        assert all(map(isfinite, page.layout))

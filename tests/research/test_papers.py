@@ -15,9 +15,7 @@ from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
-from linkscore_research.papers.anthelion import ManyHosts
 from linkscore_research.papers.behavior import Click, counted
-from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.crawlers import obeys_hints, only_kinds
 from linkscore_research.papers.figures import filled, untrue
 from linkscore_research.papers.focus import crawled, keyword_entry
@@ -98,11 +96,6 @@ def test_a_figure_in_a_text_is_the_first_of_its_row() -> None:
     assert filled(MEASURED, "{t|b|share}, {t#2|b|share} and {t|*|paper}") == ".750, 1 and .900"
 
 
-def test_the_command_lists_what_can_be_measured() -> None:
-    listed = CliRunner().invoke(main, ["--list"]).output
-    assert [line.split()[0] for line in listed.splitlines()] == list(CATALOG)
-
-
 def test_a_table_without_its_data_says_which_option_it_needs() -> None:
     told = CliRunner().invoke(main, ["news-figure-2"])
     assert told.exit_code == 1
@@ -125,16 +118,6 @@ def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_lear
     assert ours.order_digest == first.order_digest
     assert ours.order_digest != plan.order_digest
     assert learned.fetched == 120
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
-    forum = GeneratedForum(engine)  # type: ignore[arg-type]
-    with prepare_generated(forum) as site:
-        pages = {site.records[n].key for n in site.reachable()}
-        assert pages == set(forum.labels())
-        assert set(forum.labels().values()) == set(KINDS)
 
 
 @pytest.mark.long
@@ -185,17 +168,6 @@ def test_news_that_seeds_lead_to_is_counted_once_and_what_nobody_labelled_not() 
     counts = counted(clicks, 0, 2, pairs=True)
     rows = seed_rows([("h", counts, labels)], ["http://h.org/list", "http://h.org/nowhere"])
     assert rows[1:] == [["3", 2, 1, 1], ["10", 2, 1, 1], ["30", 2, 1, 1]]
-
-
-@pytest.mark.long
-def test_all_hosts_are_reached_from_the_directory_and_few_have_markup() -> None:
-    hosts = ManyHosts(0.05)
-    with prepare_generated(hosts) as site:
-        reached = {site.records[n].key for n in site.reachable()}
-    labels = hosts.labels()
-    assert reached == set(labels)
-    with_markup = {key.split("/")[2] for key, kind in labels.items() if kind == WANTED}
-    assert 5 <= len(with_markup) <= 60
 
 
 def published(folder: Path, network: str = "7\t8\t9\n8\t7\n") -> Path:

@@ -16,7 +16,7 @@ from linkscore_research.quality.baseline import (
     read_baseline,
     write_baseline,
 )
-from linkscore_research.quality.verdict import judge, updated, with_inputs
+from linkscore_research.quality.verdict import judge, updated
 from linkscore_scoring.errors import InvalidInput
 
 COMMITTED = Path(__file__).parents[1] / "quality/baseline.json"
@@ -54,36 +54,16 @@ def test_a_figure_that_is_not_measured_any_more_is_lost_unless_its_site_is_not_t
     assert judge(BASELINE, {}, {"other"}).losses == ()
 
 
-def test_an_update_refuses_a_loss_that_was_not_accepted() -> None:
-    with pytest.raises(InvalidInput, match=r"opic: lost 0\.100: needs --accept-loss and --because"):
-        update(figures(0.7, 0.4), (HARVEST,), "told to")
-
-
 @pytest.mark.parametrize("because", ["", " \t"])
 def test_an_accepted_loss_needs_a_reason(because: str) -> None:
     with pytest.raises(InvalidInput, match="because: is needed"):
         update(figures(0.9, 0.4), (OPIC,), because)
 
 
-def test_an_accepted_loss_leaves_the_old_figure_and_the_reason_behind() -> None:
-    new = update(figures(0.9, 0.4), (OPIC,), "cash is counted as in the paper")
-    assert new.figures[OPIC] == Figure(0.4)
-    assert new.lowered == (Lowered(OPIC, 0.5, 0.4, "cash is counted as in the paper", ON),)
-
-
 def test_an_accepted_loss_of_a_figure_that_is_gone_drops_it() -> None:
     new = update({HARVEST: Figure(0.9)}, (OPIC,), "the policy was removed")
     assert new.figures.keys() == {HARVEST}
     assert new.lowered == (Lowered(OPIC, 0.5, None, "the policy was removed", ON),)
-
-
-def test_an_exchanged_input_needs_a_reason_and_is_recorded() -> None:
-    now = {**INPUTS, "s.warc.gz": "x"}
-    with pytest.raises(InvalidInput, match="because: is needed"):
-        with_inputs(BASELINE, now, because="", on=ON)
-    new = with_inputs(BASELINE, now, because="captured again", on=ON)
-    assert new.inputs == now
-    assert new.other_inputs == (OtherInput("s.warc.gz", "a", "x", "captured again", ON),)
 
 
 def test_a_baseline_is_read_back_as_it_was_written_one_line_a_figure(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from linkscore_research.revisits.histories import PageHistory, SiteHistory, living, read_log
 from linkscore_research.revisits.living_crawls import run
 from linkscore_research.revisits.living_site import LivingSite
-from linkscore_research.revisits.replay import Intervals, Learned, Noticed, Oracle, Schedule, replay
+from linkscore_research.revisits.replay import Intervals, Learned, Oracle, Schedule, replay
 from linkscore_research.revisits.scrapy_runs import crawl
 
 DAY_S = 86_400
@@ -43,16 +43,6 @@ def test_edits_of_many_pages_at_once_can_be_left_out(tmp_path: Path) -> None:
     log = written(tmp_path / "log.tsv.gz", [*rows, ("a/7", 13, "M")])
     assert read_log(log).changes == 4
     assert read_log(log, bulk=False).changes == 1
-
-
-def test_a_living_site_is_a_function_of_its_seed() -> None:
-    one, again, other = living(3), living(3), living(4)
-    assert [page.changes.tolist() for page in one.pages] == [page.changes.tolist() for page in again.pages]
-    assert one.changes != other.changes
-    for row, page in enumerate(one.pages):
-        assert all(np.diff(page.changes) >= 0.0)
-        assert all((page.changes >= page.born) & (page.changes < min(page.gone, one.days)))
-        assert one.lists[row] < 0 or one.pages[one.lists[row]].name.startswith("list/")
 
 
 def test_a_living_site_answers_as_it_was_at_a_time() -> None:
@@ -128,13 +118,3 @@ def test_the_library_is_nearly_as_fresh_as_the_oracle_and_fresher_than_fixed_int
     assert learned.fetches == alike.fetches == oracle.fetches
     assert learned.freshness > 0.9 * oracle.freshness
     assert learned.freshness > alike.freshness
-
-
-def test_honest_notices_keep_copies_fresher_and_lies_cost_little() -> None:
-    site = even([0.01, 0.02, 0.05] * 8, days=400.0)
-    found = {lies: replay(site, Noticed(site, lies=lies), 12.0) for lies in (False, True)}
-    without = replay(site, Learned(), 12.0)
-    assert found[False].fetches == found[True].fetches == without.fetches
-    assert found[False].freshness > without.freshness + 0.1
-    # 24 pages over 400 days: the standard error of the freshness of all is some .01
-    assert found[True].freshness > without.freshness - 0.03

@@ -8,9 +8,8 @@ import pytest
 from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage, clusterer_named
 from linkscore_scoring.clustering.templates import TemplateModel, distances_to_mean, learn
-from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded
+from linkscore_scoring.errors import InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import packed, unpacked
 
 
 def labels_of(*tries: PathTrie, **params: int) -> list[int]:
@@ -59,24 +58,6 @@ def test_clusters_are_described_by_what_is_special_about_them(model) -> None:
     assert posts.example in model.sample
     assert "html/body/h1/text()" in posts.top_paths
     assert "html/body/h1/text()" not in lists.top_paths
-
-
-def test_persistent_ids_replace_labels_and_outliers_stay_so(model, two_templates, page) -> None:
-    renamed = model.renamed({0: 40, 1: 7})
-    assert (renamed.ids(), renamed.sample["/post-0"]) == ([40, 7], 40)
-    assert [renamed.nearest(trie)[0] for trie in list(two_templates.values())[:2]] == [40, 7]
-    assert renamed.nearest(page("x/y/img"))[0] == OUTLIER
-
-
-def test_a_model_outlasts_its_bytes_and_refuses_others(model, two_templates) -> None:
-    again = TemplateModel.from_state(unpacked(packed(model.to_state())))
-    assert packed(again.to_state()) == packed(model.to_state())
-    assert all(again.nearest(trie) == model.nearest(trie) for trie in two_templates.values())
-    for field in model.to_state():
-        with pytest.raises(CorruptState):
-            TemplateModel.from_state({name: part for name, part in model.to_state().items() if name != field})
-    with pytest.raises(CorruptState):
-        TemplateModel.from_state({**model.to_state(), "clusterer": "kmeans"})
 
 
 def test_dsim_is_the_mean_distance_to_the_centroid() -> None:

@@ -9,17 +9,6 @@ def _old(**members: str) -> dict[str, int]:
     return {page: int(name[1:]) for name, pages in members.items() for page in pages}
 
 
-def test_first_learning_counts_from_zero_and_leaves_outliers_out() -> None:
-    ids = ClusterIdentities()
-    assert ids.carry_over({}, ["a", "b", "c"], [0, 1, -1]) == {0: 0, 1: 1}
-    assert ids.next_id == 2
-
-
-def test_same_clusters_under_new_labels_keep_their_ids() -> None:
-    ids = ClusterIdentities(next_id=2)
-    assert ids.carry_over(_old(c0="abc", c1="xyz"), list("xyzabc"), [0, 0, 0, 1, 1, 1]) == {0: 1, 1: 0}
-
-
 def test_larger_part_of_a_split_keeps_the_id() -> None:
     ids = ClusterIdentities(next_id=1)
     assert ids.carry_over(_old(c0="abcde"), list("abcde"), [0, 0, 1, 1, 1]) == {1: 0, 0: 1}

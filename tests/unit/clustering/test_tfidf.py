@@ -6,9 +6,7 @@ import math
 
 import pytest
 
-from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import from_state, plain
+from linkscore_scoring.clustering.tfidf import fit_vectorizer, zero_rows
 
 BAGS = [{"a": 1, "b": 3}, {"a": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1}]
 
@@ -29,9 +27,3 @@ def test_page_without_known_paths_is_a_flagged_zero_row() -> None:
     matrix = fit_vectorizer(BAGS, min_df=1).transform([{"new": 1}, {}, {"a": 1}])
     assert zero_rows(matrix).tolist() == [True, True, False]
     assert not matrix[:2].any()
-
-
-def test_state_of_disagreeing_lengths_is_refused() -> None:
-    state = plain(fit_vectorizer(BAGS, min_df=1))
-    with pytest.raises(CorruptState, match="df values"):
-        from_state(Vectorizer, {**state, "df": [1]})

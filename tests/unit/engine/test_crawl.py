@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-import pytest
-
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
     ConfigChanged,
@@ -26,69 +23,9 @@ from linkscore_scoring.site.model import Stage
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from support.recorded_crawls import config, fetched, model, page, recorded, small
+from support.recorded_crawls import fetched, model, page, small
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
-BREADTH = PolicyChoice("breadth_first")
-
-
-def test_a_repeated_event_id_is_answered_and_not_applied() -> None:
-    crawl = model()
-    first = crawl.apply(1, page(A, B, event_id="x"))
-    before = crawl.pages
-    second = crawl.apply(2, page(A, B, event_id="x"))
-    assert (first.duplicate, second.duplicate) == (False, True)
-    assert crawl.pages == before == crawl.sites["h"].model.pages
-    assert second.links.bucket_names == first.links.bucket_names
-
-
-@pytest.mark.parametrize(
-    ("scope", "expected"),
-    [("host", [True, False, False]), ("domain", [True, True, False]), ("any", None)],
-)
-def test_links_out_of_scope_are_answered_and_marked(scope: str, expected: list[bool] | None) -> None:
-    crawl = CrawlModel(
-        config(scope=scope), ticket_key=b"key", domain_of=lambda host: ".".join(host.split(".")[-2:])
-    )
-    url, links = "http://a.x.org/", ["http://a.x.org/1", "http://b.x.org/2", "http://c.com/3"]
-    outcome = crawl.apply(1, page(url, *links, site=crawl.site_of(url)))
-    assert outcome.links.in_scope == expected
-    assert len(outcome.links.scores) == 3
-    assert crawl.site_of(url) == ("x.org" if scope == "domain" else "a.x.org")
-
-
-def test_a_ticket_gives_a_queued_link_the_score_it_had_on_its_page() -> None:
-    crawl = model()
-    outcome = crawl.apply(1, page(A, B, C))
-    ticket = outcome.links.ticket_values[0]
-    found = CrawlQueries(crawl).score_links([B], [B], [ticket], [""])
-    assert found.scores[0] == pytest.approx(outcome.links.scores[0])
-    assert found.bucket_names == outcome.links.bucket_names[:1]
-    assert crawl.site_of_ticket(ticket) == "h"
-
-
-@pytest.mark.parametrize("damage", ["", "cut", "flipped", "foreign"])
-def test_a_ticket_that_cannot_be_read_degrades_to_the_url(damage: str) -> None:
-    crawl, other = model(), CrawlModel(CrawlConfig("other"), ticket_key=b"key")
-    good = crawl.apply(1, page(A, B)).links.ticket_values[0]
-    foreign = other.apply(1, page(A, B)).links.ticket_values[0]
-    raw = {"": b"", "cut": good[:-1], "flipped": bytes([*good[:-1], good[-1] ^ 1]), "foreign": foreign}[
-        damage
-    ]
-    url = "http://h/unknown"
-    plain = CrawlQueries(crawl).score_links([url], [url], [b""], [""])
-    found = CrawlQueries(crawl).score_links([url], [url], [raw], [""])
-    assert found.scores.tolist() == plain.scores.tolist()
-    assert crawl.site_of_ticket(raw) == ""
-
-
-def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
-    crawl, _ = recorded(30)
-    url = "http://site.example/post/1"
-    for choice in (None, PolicyChoice("source_ucc"), BREADTH):
-        found = CrawlQueries(crawl).score_links([url], [url], [b""], [""], choice=choice)
-        assert np.isfinite(found.scores).all()
-    assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc")).cluster_worth
 
 
 def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:

@@ -4,41 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
+from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
-
-
-def crawled(pages: int, policy: str = "harvest") -> tuple[CrawlQueries, list[str]]:
-    """Return a crawl of some pages of a generated board, and its buckets that are not empty."""
-    crawl = SimulatedCrawl(crawl_model(PolicyChoice(policy)), GeneratedSite(seed=1)).fetch(pages)
-    urls, tickets = zip(*crawl.frontier(), strict=True)
-    queries = CrawlQueries(crawl.model)
-    found = queries.score_links(urls, urls, tickets, [""] * len(urls))
-    return queries, list(found.bucket_names)
-
-
-@pytest.mark.parametrize("policy", ["harvest", "focus", "breadth_first", "source_ucc"])
-@pytest.mark.parametrize("pages", [1, 40])
-def test_one_place_and_nothing_under_way_is_the_first_of_the_order(policy: str, pages: int) -> None:
-    queries, names = crawled(pages, policy)
-    order, values = queries.rank_buckets(names)
-    plan = queries.plan_fetches(names, 1)
-    assert plan.values.tolist() == values.tolist()
-    assert plan.order().tolist() == order.tolist()
-    assert plan.takes.tolist() == [int(row == order[0]) for row in range(len(names))]
-
-
-@pytest.mark.parametrize("policy", ["harvest", "focus"])
-def test_what_is_under_way_makes_a_bucket_worth_less_and_no_other_more(policy: str) -> None:
-    queries, names = crawled(20, policy)
-    before = queries.plan_fetches(names, 0).values
-    after = queries.plan_fetches(names, 0, in_flight={names[0]: 3}).values
-    assert after[0] < before[0]
-    assert (after <= before).all()
 
 
 def lists_and_posts() -> tuple[CrawlModel, list[str]]:
@@ -78,10 +48,3 @@ def test_a_new_site_gets_few_fetches_at_a_time_unless_all_places_are_to_be_fille
     assert queries.plan_fetches(names, 16).takes.sum() == 1
     assert queries.plan_fetches(names, 16, in_flight={names[0]: 1}).takes.sum() == 0
     assert queries.plan_fetches(names, 16, in_flight={names[0]: 1}, fill=True).takes.sum() == 16
-
-
-def test_no_bucket_gets_more_than_waits_and_one_named_again_gets_nothing() -> None:
-    crawl, names = lists_and_posts()
-    plan = CrawlQueries(crawl).plan_fetches([*names, names[0]], 9, waiting=[3, 2, 5], fill=True)
-    assert plan.takes.tolist() == [3, 2, 0]
-    assert plan.values[2] == plan.values[0]

@@ -48,20 +48,3 @@ def test_answers_are_those_of_a_crawl_that_keeps_no_values(policy: str) -> None:
         first, second = answers(model, list(buckets)), answers(model, list(buckets))
         model.sites.known_values.clear()
         assert first == second == answers(model, list(buckets))
-
-
-def test_only_the_site_of_an_event_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = crawl_model(PolicyChoice("harvest"))
-    buckets = [name for n, host in enumerate(HOSTS, 1) for name in fetched(model, host, n)]
-    answers(model, buckets)
-    fetched(model, HOSTS[2], 9)
-    asked, policy = list[str](), type(model.sites[HOSTS[0]].served)
-    value = policy.value
-
-    def watched(self: Any, names: Any, site: Any) -> Any:
-        asked.append(site.name)
-        return value(self, names, site)
-
-    monkeypatch.setattr(policy, "value", watched)
-    CrawlQueries(model).plan_fetches(buckets, 0)
-    assert asked == [HOSTS[2]]

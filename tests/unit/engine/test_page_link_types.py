@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.pagination.anchors import NEXT, PAGE
+from linkscore_scoring.pagination.anchors import PAGE
 from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
 from support.recorded_crawls import fetched, model
@@ -24,11 +24,6 @@ def test_the_answer_names_page_page_links_whatever_the_policy():
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
     assert CrawlQueries(crawl).score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
-
-
-def test_policies_see_the_kind_of_page_link_of_every_link_that_belongs_to_the_crawl():
-    observation = model().apply(1, fetched(PAGE_1, features())).observation
-    assert (observation.page_links, len(observation.links)) == ([0, PAGE, PAGE, NEXT], 4)
 
 
 def test_types_of_the_policy_win_where_it_tells_any():

@@ -28,14 +28,6 @@ def test_scores_are_those_before_the_fetch() -> None:
     assert site(crawl).validation.columns()[0].tolist() == [[1 / 2, 1 / 2], [2 / 3, 1 / 2]]
 
 
-def test_feedback_counts() -> None:
-    crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=())
-    crawl.apply(1, page(HOME, HOME + "a"))
-    crawl.apply(2, page(HOME + "a"))
-    crawl.apply(3, FeedbackGiven("", "h", HOME + "a", b"", 0.7, 0.0))
-    assert site(crawl).validation.columns()[1].tolist() == [0.7]
-
-
 def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
     crawl = model(policy=PolicyChoice("anthelion"), extra_policies=())
     crawl.apply(1, page(HOME, HOME + "a", HOME + "b"))

@@ -9,7 +9,6 @@ import numpy as np
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies import answers
 from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
@@ -61,25 +60,6 @@ register(Waiting)
 
 def waiting(**changes: Any) -> CrawlModel:
     return model(**{"policy": FIRST_WAITING, "extra_policies": (), **changes})
-
-
-def test_urls_whose_score_moved_are_answered_with_scores_and_buckets() -> None:
-    crawl = waiting()
-    assert crawl.apply(1, page(A, B, C)).rescored_urls == []
-    outcome = crawl.apply(2, page(B, D))
-    assert outcome.rescored_urls == [C]
-    assert outcome.rescored.scores.tolist() == [0.1]
-    assert [outcome.rescored.bucket_names[i] for i in outcome.rescored.buckets] == ["h/w1"]
-    assert outcome.rescored.ticket_values == []
-
-
-def test_a_policy_that_does_not_serve_rescores_nothing() -> None:
-    crawl = waiting(policy=PolicyChoice("breadth_first"), extra_policies=(FIRST_WAITING,))
-    crawl.apply(1, page(A, B, C))
-    event = page(B, D)
-    outcome = crawl.apply(2, event)
-    CrawlQueries(crawl).answer_by(FIRST_WAITING, event, outcome)
-    assert (outcome.policy, outcome.rescored_urls, len(outcome.rescored.scores)) == ("toy_waiting", [], 0)
 
 
 def test_no_more_urls_are_named_than_the_cap() -> None:

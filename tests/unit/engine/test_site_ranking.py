@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.crawl import report, visit
@@ -41,10 +39,3 @@ def test_every_policy_values_sites_and_changes_nothing(name: str) -> None:
     assert packed(crawl.to_state()) == before
     again = CrawlQueries(crawl).rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
     assert (again.urls.tolist(), again.values.tolist()) == (got.urls.tolist(), got.values.tolist())
-
-
-def test_sites_with_urls_are_never_cut() -> None:
-    got = SitesRanked(np.array([0.1, 0.5, 0.3, 0.5]), np.array([2, 0, 0, 1]))
-    assert got.order().tolist() == [1, 3, 2, 0]
-    assert got.order(3).tolist() == [1, 3, 0]
-    assert got.order(1).tolist() == [3, 0]

@@ -39,10 +39,3 @@ def test_a_ticket_is_read_as_it_was_written_and_with_a_flipped_bit_is_none(ticke
 def test_other_bytes_are_no_ticket(raw: bytes) -> None:
     assert BOOK.read(raw) is None
     assert BOOK.read(bytes([VERSION]) + raw) is None
-
-
-def test_tickets_of_another_crawl_or_another_store_are_foreign() -> None:
-    raw = written(Ticket(1, 2, 3))
-    assert TicketBook(b"key", "other").read(raw) is None
-    assert TicketBook(b"other", "crawl").read(raw) is None
-    assert TicketBook(b"key", "crawl").read(raw) == Ticket(1, 2, 3)

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from linkscore.v1.site_model_service_pb2 import RuleFormat
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.files import FORMATS, xpath_of
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
@@ -196,12 +195,6 @@ def test_the_root_is_followed_with_and_without_its_slash() -> None:
     assert not follows("http://forum.example//")
 
 
-def test_heritrix_expressions_fit_the_whole_url() -> None:
-    text = FORMATS["heritrix"](FORUM).text
-    assert r"<value>(?:^https?://forum\.example/news/).*</value>" in text
-    assert r"<value>^https?://(?:[^/?#]*@)?forum\.example(?::(?:80|443))?(?:[/?#]|$).*</value>" in text
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_is_printable_says_where_it_comes_from_and_names_what_it_leaves_out(name: str) -> None:
     odd = UrlRule("thread", r"^https?://forum\.example/\pL+$")
@@ -213,12 +206,6 @@ def test_a_file_is_printable_says_where_it_comes_from_and_names_what_it_leaves_o
     assert "pL" in file.text or any("pL" in note for note in file.notes)
     with pytest.raises(NoRules, match=HOST):
         FORMATS[name](replace(RULES, rules=(), tag_paths=()))
-
-
-def test_the_formats_are_those_of_the_contract() -> None:
-    assert [f"RULE_FORMAT_{name.upper()}" for name in FORMATS] == [
-        name for name, number in RuleFormat.items() if number and name != "RULE_FORMAT_EXPERIENCE"
-    ]
 
 
 @pytest.mark.parametrize("piece", BREAKOUTS, ids=ascii)
@@ -309,10 +296,6 @@ def test_json_says_everything_as_it_is() -> None:
     assert [rule["pattern"] for rule in document["rules"]] == [rule.pattern for rule in FORUM.rules]
     assert document["revision"] == 3
     assert set(document) == {"format", "version", *SiteRules.__dataclass_fields__}
-
-
-def test_every_url_format_was_read_here() -> None:
-    assert set(FORMATS) == {*READERS, "json"}
 
 
 def test_stormcrawler_scopes_are_hosts_or_domains_without_port() -> None:

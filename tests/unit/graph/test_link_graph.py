@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
-import pytest
-
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.graph.link_graph import LINKS_PER_URL, Arrival, LinkGraph
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 
@@ -86,49 +79,3 @@ def test_links_are_bounded_and_the_oldest_page_loses_its_own() -> None:
     assert graph.links <= LINKS_PER_URL * 19
     graph.link(graph.first, [])
     assert graph.out(graph.first) == []
-
-
-@pytest.mark.parametrize("max_urls", [24, 500])
-def test_a_graph_goes_on_after_a_restart_as_without_one(max_urls: int) -> None:
-    rng, straight, restarted = random.Random(2), LinkGraph(), LinkGraph()
-    straight.max_urls = max_urls
-    for step in range(200):
-        if step % 13 == 0:
-            state = unpacked(packed(restarted.to_state()))
-            restarted = LinkGraph()
-            restarted.load_state(state)
-        restarted.max_urls = max_urls
-        name, links = str(rng.randrange(40)), [str(rng.randrange(40)) for _ in range(rng.randrange(5))]
-        asked = str(rng.randrange(40)) if step % 3 == 0 else name
-        arrivals = [visit(graph, name, *links, asked=asked) for graph in (straight, restarted)]
-        assert arrivals[0] == arrivals[1]
-        for graph, arrival in zip((straight, restarted), arrivals, strict=True):
-            graph[arrival.node] += step
-            graph.trim()
-        assert restarted.to_state() == straight.to_state()
-        assert restarted.links == straight.links
-
-
-def broken(**changes: Any) -> dict[str, Any]:
-    graph = LinkGraph()
-    visit(graph, "a", "b", "c")
-    return {**graph.to_state(), **changes}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"keys": [1]},
-        {"keys": None},
-        {"values": ["x", 0, 0]},
-        {"ids": {1: 9}},
-        {"moved": {9: 1}},
-        {"urls": ["", "b"]},
-        {"links": 9},
-        {"out": 5},
-    ],
-)
-def test_state_that_does_not_fit_is_refused(changes: dict[str, Any]) -> None:
-    LinkGraph().load_state(broken())
-    with pytest.raises(CorruptState):
-        LinkGraph().load_state(broken(**changes))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.lists import PageChains
 from linkscore_scoring.pagination.page_links import find_page_links
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import PageObservation, links_of_page
 
 HOST = "http://f.org"
@@ -102,13 +98,3 @@ def test_old_pages_are_forgotten_and_no_list_grows_without_bound():
     assert found.first_page(key_of("/t?id=0&page=2")) == ""
     long = chains(*(page(f"/l?page={i}", ("Next", f"/l?page={i + 1}")) for i in range(2, 30)), max_list=10)
     assert long.first_page(key_of("/l?page=2")) != long.first_page(key_of("/l?page=29"))
-
-
-def test_what_is_known_survives_as_plain_values():
-    found = chains(page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30")))
-    other = PageChains()
-    other.load_state(unpacked(packed(found.to_state())))
-    assert other.to_state() == found.to_state()
-    assert other.first_page(key_of("/t?id=7&start=15")) == f"{HOST}/t?id=7"
-    with pytest.raises(CorruptState, match="page chains"):
-        other.load_state({"parents": [[1]]})

@@ -16,11 +16,6 @@ def test_a_score_is_one_over_one_plus_clicks() -> None:
     assert second.links.scores.tolist() == [1 / 3]
 
 
-def test_the_bucket_is_the_depth() -> None:
-    board = Board("breadth_first")
-    assert board.page("/", [("/a", "x/a"), ("/b", "y/a")]).links.bucket_names == ["h/d1"]
-
-
 def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
     board = Board("breadth_first")
     board.page("/")
@@ -34,9 +29,3 @@ def test_a_bucket_of_another_policy_comes_late(bucket: str) -> None:
     board = Board("breadth_first")
     board.page("/")
     assert CrawlQueries(board.model).rank_buckets([bucket])[1].tolist() == [1 / 101]
-
-
-def test_the_reason_names_the_clicks() -> None:
-    board = Board("breadth_first")
-    board.page("/", [("/a", "x/a")])
-    assert board.explain("/a")[0].explanation.summary == "1 clicks from a seed"

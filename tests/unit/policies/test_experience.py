@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from linkscore_scoring.engine.config import MAX_EXPERIENCES, CrawlConfig
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.experience import ANYTHING, MAX_BYTES, MAX_GROUPS, Experience, LinkGroup
 
@@ -64,14 +63,3 @@ def test_of_too_many_groups_the_most_fetched_stay_and_the_document_is_in_bounds(
 def test_what_is_no_document_is_refused_with_the_reason(given: bytes, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
         Experience.from_bytes(given)
-
-
-def test_a_crawl_names_the_document_that_it_cannot_start_from() -> None:
-    good = Experience.of([GROUP]).to_bytes()
-    CrawlConfig("c", experience=(good,)).check()
-    with pytest.raises(InvalidInput) as caught:
-        CrawlConfig("c", experience=(good, b"{}")).check()
-    assert [problem.field for problem in caught.value.problems] == ["experience[1]"]
-    with pytest.raises(InvalidInput, match="at most 16") as caught:
-        CrawlConfig("c", experience=(good,) * (MAX_EXPERIENCES + 1)).check()
-    assert [problem.field for problem in caught.value.problems] == ["experience"]

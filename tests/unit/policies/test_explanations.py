@@ -68,10 +68,6 @@ FORMULAS: dict[str, Callable[[Terms], float]] = {
     "news_prefix": of_harvest,
     "focus": of_harvest,
 }
-WORDS_ONLY = {
-    "anthelion": "a place among hosts and links: its terms are what both were judged by",
-}
-"""Policies whose score is an order and no sum, with what it is."""
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -96,8 +92,3 @@ def test_they_do_so_where_labels_decide(name: str) -> None:
         terms = {term.name: float(term.value) for term in why.terms}
         assert terms.get("labelled", 1.0) > 0.5
         assert FORMULAS[name](terms) == pytest.approx(score, abs=1e-9), why
-
-
-def test_every_policy_that_ships_has_a_formula_or_says_why_not() -> None:
-    """A new one may do without: its score need not be a sum."""
-    assert set(FORMULAS) | set(WORDS_ONLY) <= set(builtin())

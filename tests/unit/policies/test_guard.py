@@ -15,7 +15,7 @@ from linkscore_scoring.errors import InvalidInput, PolicyFailed
 from linkscore_scoring.policies.base import Params, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
-from linkscore_scoring.policies.registry import builtin, builtin_policy, policy_class, register
+from linkscore_scoring.policies.registry import register
 from support.boards import Board
 
 LINKS = [("/a", "x/a"), ("/b", "x/a")]
@@ -187,15 +187,3 @@ def test_an_explanation_says_that_another_answers() -> None:
         "policy 'toy_guarded' failed, breadth-first order replaces it: observe raised ZeroDivisionError"
         ": 1 clicks from a seed"
     )
-
-
-def test_a_guarded_policy_is_named_as_it_was_and_registered_once() -> None:
-    register(Outside)
-    found = policy_class("toy_guarded")
-    assert (found.__name__, found.__module__, found.__doc__) == ("Outside", __name__, Outside.__doc__)
-    assert issubclass(found, Outside)
-
-
-def test_a_policy_is_found_by_its_name_alone() -> None:
-    assert {name: builtin_policy(name) for name in builtin()} == builtin()
-    assert builtin_policy("registry") is None, "a module that holds no policy of its name"

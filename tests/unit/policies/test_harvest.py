@@ -6,8 +6,6 @@ from math import log, sqrt
 
 import pytest
 
-from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest import Harvest, Tunables
 from linkscore_scoring.policies.harvest.tables import Worked
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
@@ -184,13 +182,6 @@ def test_feedback_replaces_the_reward_for_good() -> None:
         assert mean(board) == pytest.approx((reward + 0.6) / 3)
 
 
-def test_feedback_on_a_page_never_seen_counts_as_a_pull() -> None:
-    board = Board("harvest")
-    board.page("/")
-    board.feedback("/unknown", 1.0)
-    assert harvest_of(board).tables.pulls == 2
-
-
 def test_a_refetch_is_no_second_pull() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 400)])
@@ -292,19 +283,3 @@ def test_arms_beyond_the_bound_are_forgotten_and_the_site_stays() -> None:
     assert len(policy.tables.node_of) == policy.tables.nodes.rows
     assert Worked(policy.tables).n[1] == pytest.approx(200.0)
     assert 0.0 < policy.value(["h1.9"], site)[0] < 1.0
-
-
-def test_a_state_has_the_same_future() -> None:
-    board = Board("harvest")
-    for n in range(20):
-        board.page(f"/thread-{n}", [(f"/thread-{n + i}", LIST) for i in range(4)], texts=[(f"t{n}", 300)])
-    board.feedback("/thread-3", 1.0)
-    again = CrawlModel(board.model.config, ticket_key=b"key")
-    again.crawl_wide.load_state(board.model.crawl_wide.to_state())
-    again.sites.load_state(board.model.sites.to_state())
-    urls = [f"http://h/thread-{n}" for n in range(25)]
-    one, two = (
-        CrawlQueries(model).score_links(urls, urls, [b""] * 25, [""] * 25).scores.tolist()
-        for model in (board.model, again)
-    )
-    assert one == two

@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode, encode
+from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
@@ -179,18 +179,6 @@ def test_an_unwanted_sample_is_worth_nothing_whatever_it_says() -> None:
     assert wanted is not None
     assert wanted.value > 0.5
     assert unwanted == PageRelevance(0.0)
-
-
-def test_what_is_wanted_may_change_at_any_time() -> None:
-    model = crawl()
-    fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "Used cars")))
-    changed = replace(model.config, wanted=Wanted((WantedQuery("used cars"),)))
-    model.apply(model.seq + 1, ConfigChanged(changed.to_state()))
-    kayak, cars = scores(fetch(model, "/b", links(("/1", "Kayak repair"), ("/2", "Used cars"))))
-    assert cars > kayak
-    urls = [f"{HOST}/1", f"{HOST}/2"]
-    known = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
-    assert known[1] > known[0]  # words of anchors seen before are remembered
 
 
 def test_the_reason_names_words_of_the_question_only() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
@@ -94,16 +93,6 @@ def test_a_fallback_that_cannot_be_one_is_named(name: str) -> None:
     (problem,) = FallbackParams(fallback=name).problems()
     assert problem.field == "fallback"
     assert name in problem.rule
-
-
-def test_what_the_fallback_knows_is_kept() -> None:
-    policy, other = made("harvest"), made("harvest")
-    other.load_state(policy.to_state())
-    assert other.to_state() == policy.to_state()
-    with pytest.raises(CorruptState, match="known: missing or malformed field 'inner'"):
-        other.load_state({"policy": "known"})
-    with pytest.raises(CorruptState, match="known: state of the policy 'other'"):
-        other.load_state({"policy": "other"})
 
 
 def test_while_it_is_not_ready_the_fallback_answers_what_else_is_asked(site: SiteModel) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.revisits.changes import (
-    STRUCTURED,
     TITLE,
     Stamps,
     structured_mark,
@@ -103,13 +102,6 @@ def test_counters_and_times_of_a_build_are_no_change(furniture: str) -> None:
     }
     assert len(marks) == 1
     assert marks != {0}
-
-
-def test_events_keep_the_mark_of_a_page_however_it_is_packed() -> None:
-    body = (JSON % ('"name": "x"', '"price": 3')).encode()
-    plain = SiteRevisitor.read(SentPage(9, body=body))
-    packed = SiteRevisitor.read(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
-    assert plain == packed == {STRUCTURED: structured_mark(body)}
 
 
 @pytest.mark.parametrize(

@@ -108,31 +108,6 @@ def test_importance_divides_fetches() -> None:
     assert site.rank(day(42), 3)[0].key != 2
 
 
-def test_the_same_from_its_state_and_asking_changes_nothing() -> None:
-    site = lived(fetches_per_day=1.0)
-    plain = packed(site.to_state())
-    assert site.rank(day(50), 9) == site.rank(day(50), 9)
-    assert 0.0 < site.expected_freshness(day(50)) < 1.0
-    assert packed(site.to_state()) == plain
-    again = SiteRevisits(site.settings)
-    again.load_state(unpacked(plain))
-    for one in (site, again):
-        one.fetched(page(2, 55, unseen=50))
-        one.fetched(page(4, 55))
-    assert again.rank(day(60), 9) == site.rank(day(60), 9)
-    assert again.to_state() == site.to_state()
-
-
-def test_settings_say_what_is_wrong_by_field() -> None:
-    settings = RevisitSettings("fast", -1.0, 10.0, 5.0)
-    found = [problem.field for problem in settings.problems("revisit")]
-    fields = ("objective", "fetches_per_day", "least_interval")
-    assert found == [f"revisit.{name}" for name in fields]
-    assert RevisitSettings().problems("revisit") == []
-    (wrong,) = RevisitSettings(longest_s=0.0).problems("revisit")
-    assert (wrong.field, wrong.rule) == ("revisit.longest_interval", "must be above 0, got 0.0 s")
-
-
 @pytest.mark.parametrize("late", [0.0, -20.0, -100_000.0])
 def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
     site = SiteRevisits(RevisitSettings())

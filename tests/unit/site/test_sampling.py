@@ -18,13 +18,6 @@ def _plan(*pages: dict[int, list[int]], max_urls: int = 20_000) -> SamplingPlan:
     return plan
 
 
-def test_one_url_per_link_path_comes_first_and_the_others_in_turn() -> None:
-    found = _plan({1: [11, 12, 13], 2: [21, 22, 23]}).plan(99)
-    assert [p.link_path for p in found] == [1, 2, 1, 2, 1, 2]
-    assert [p.reason for p in found] == ["one_per_apath"] * 2 + ["unused_link"] * 4
-    assert {p.url for p in found} == {"u11", "u12", "u13", "u21", "u22", "u23"}
-
-
 def test_drawn_fetched_and_failed_urls_are_not_drawn_again() -> None:
     plan = _plan({1: [11, 11]}, {1: [11], 2: [21], 3: [31]})
     plan.mark_fetched([21, 11])
@@ -33,8 +26,3 @@ def test_drawn_fetched_and_failed_urls_are_not_drawn_again() -> None:
     again = SamplingPlan()
     again.load_state(unpacked(packed(plan.to_state())))
     assert again.plan(99) == plan.plan(99)
-
-
-def test_a_plan_is_bounded() -> None:
-    pages = {path: list(range(100 * path, 100 * path + 50)) for path in range(1, 31)}
-    assert len(_plan(pages, max_urls=10).plan(9_999)) <= 20

@@ -82,14 +82,3 @@ def test_pages_that_came_while_learning_are_caught_up() -> None:
         e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
     ]
     assert row.followed == 13.0
-
-
-def test_relearning_keeps_the_ids_of_clusters() -> None:
-    site = Site().learned()
-    before = (site.cluster("list-0"), site.cluster("post-0-0"))
-    for n in range(8):
-        site.fetch(f"member-{n}", [], ("html/body/table/tr/td/text()", "html/body/img"))
-    site.learned()
-    assert (site.cluster("list-0"), site.cluster("post-0-0")) == before
-    assert site.cluster("member-0") not in before
-    assert site.model.revision == 2

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.models import Features, Floats, features_of
 from linkscore_scoring.learners.online import DriftDetector, OnlineClassifier, PlattCalibration
-from linkscore_scoring.state import packed, unpacked
 
 HOT = ("ftrl", "arow", "multinomial_nb")
 DIM = 1_024
@@ -67,22 +65,6 @@ def test_labels_that_turn_round_are_noticed_and_relearned(kind: str) -> None:
     assert model.drift.changes >= 1
     X, y = drawn_rows(8, 400)
     assert auc(model.predict_prob(X), 1.0 - y) >= 0.75
-
-
-def test_a_restart_changes_no_prediction_to_the_last_bit() -> None:
-    straight = OnlineClassifier("ftrl", dim=DIM)
-    straight.learn(*drawn_rows(11, 300, share=0.2))
-    restored = OnlineClassifier("ftrl", dim=DIM)
-    restored.load_state(unpacked(packed(straight.to_state())))
-    for model in (straight, restored):
-        model.learn(*drawn_rows(12, 200, share=0.2))
-    X, _ = drawn_rows(13, 100)
-    np.testing.assert_array_equal(straight.predict_prob(X), restored.predict_prob(X))
-
-
-def test_state_of_another_kind_is_refused() -> None:
-    with pytest.raises(CorruptState, match="state of 'ftrl', want 'arow'"):
-        OnlineClassifier("arow", dim=DIM).load_state(OnlineClassifier("ftrl", dim=DIM).to_state())
 
 
 def test_platts_curve_is_the_identity_until_both_labels_came_and_always_rises() -> None:

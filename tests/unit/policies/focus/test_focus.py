@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.policies.focus import Focus
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from support.focus.generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
@@ -124,15 +122,6 @@ def test_indexes_that_show_the_most_new_threads_come_first() -> None:
     assert low < high
     found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 4, [""] * 4)
     assert found.scores[0] < found.scores[1] < found.scores[3] < found.scores[2]
-
-
-def test_a_crawl_restored_while_the_way_is_known_goes_on_alike() -> None:
-    one, two = Crawler(Forum()).run(70), Crawler(Forum()).run(70)
-    model = CrawlModel(one.model.config, ticket_key=b"key")
-    model.load_state(unpacked(packed(one.model.to_state())))
-    one.model = model
-    assert one.run(100).fetched == two.run(100).fetched
-    assert packed(one.model.to_state()) == packed(two.model.to_state())
 
 
 def test_a_bucket_is_worth_what_its_links_are_while_the_way_is_known() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import visit
@@ -79,10 +77,3 @@ def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:
     assert packed(board.model.to_state()) == before
     other.model.load_state(unpacked(before))
     assert CrawlQueries(other.model).suggest_examples(5) == found
-
-
-def test_policies_without_likeness_ask_nothing_and_unknown_sites_are_refused() -> None:
-    board = crawled()
-    assert CrawlQueries(board.model).suggest_examples(5, "h", PolicyChoice("in_degree")) == []
-    with pytest.raises(NotFound, match="no-such"):
-        CrawlQueries(board.model).suggest_examples(5, "no-such")

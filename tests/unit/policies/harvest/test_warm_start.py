@@ -10,7 +10,6 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import NoRules
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
 from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
@@ -132,9 +131,3 @@ def test_what_misleads_is_not_trusted_after_some_tens_of_fetches() -> None:
 
 def test_a_policy_made_of_harvest_hands_out_what_harvest_learned() -> None:
     assert learned_on(1, policy="focus").groups
-
-
-def test_what_learned_nothing_has_no_experience() -> None:
-    made = crawl(GeneratedSite(seed=1), policy="breadth_first").fetch(5)
-    with pytest.raises(NoRules, match="breadth_first has learned nothing yet"):
-        CrawlQueries(made.model).experience(next(iter(made.model.sites)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.engine.queries import CrawlQueries
 from support.link_graph.webs import Web
 
 
@@ -23,15 +22,6 @@ def test_a_url_counts_the_pages_fetched_that_link_to_it() -> None:
     assert web.values("abcd") == [0, 1, 2, 1]
     web.fetch("c", "a", "d", "d", "c")
     assert web.values("abcd") == [1, 1, 2, 2]
-
-
-def test_the_score_is_n_over_n_plus_one_and_the_bucket_the_count() -> None:
-    web = diamond()
-    assert web.scores("abcz") == [1 / 2, 1 / 2, 2 / 3, 0]
-    assert web.fetch("e", "d", "f").links.bucket_names == ["h/i3", "h/i1"]
-    order, values = CrawlQueries(web.model).rank_buckets(["h/i1", "h/i10", "h/x", "h/i3"])
-    assert order.tolist() == [1, 3, 0, 2]
-    assert values.tolist() == [1 / 2, 10 / 11, 0, 3 / 4]
 
 
 def test_a_failed_fetch_counts_for_nothing_and_a_later_success_does() -> None:

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from linkscore_scoring.engine.queries import CrawlQueries
 from support.link_graph.webs import Web
 
 
@@ -62,12 +61,3 @@ def test_cash_is_conserved_whatever_happens(max_urls: int) -> None:
         assert abs(web.policy.total() - 1) < 1e-9
         if step % 97 == 0:
             web.restart()
-
-
-def test_a_score_is_one_over_one_plus_the_log_of_the_inverse() -> None:
-    web = Web("opic")
-    outcome = web.fetch("a", "b", "c", "d")
-    assert outcome.links.scores.tolist() == pytest.approx([1 / 3] * 3), "log2(1 + 3) = 2"
-    assert outcome.links.bucket_names == ["h/q-7"], "4 log2(1/3) = -6.3"
-    value = CrawlQueries(web.model).rank_buckets(["h/q-7"])[1][0]
-    assert 0 <= 1 / 3 - value <= web.policy.residual
