@@ -30,8 +30,8 @@ type placing struct {
 	value  float64
 }
 
-// tries counts fetches that brought a page, and all.
-type tries struct{ pages, all int }
+// tries counts fetches that brought a page, and all; of the first those before the outage, and links taken since it began.
+type tries struct{ pages, all, before, since int }
 
 func newOutlook() *outlook {
 	return &outlook{
@@ -47,6 +47,10 @@ func (o *outlook) setAway(away bool) {
 		o.before[bucket] += taken
 	}
 	clear(o.since)
+	for coarse, count := range o.tried {
+		count.before, count.since = count.pages, 0
+		o.tried[coarse] = count
+	}
 }
 
 // placed notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now.
@@ -88,23 +92,29 @@ func (o *outlook) guess(address string) placing {
 
 // took notes that a link was taken from a bucket.
 func (o *outlook) took(bucket string) {
-	if o.away {
-		o.since[bucket]++
-	} else {
+	if !o.away {
 		o.before[bucket]++
+		return
+	}
+	o.since[bucket]++
+	if coarse, has := o.shapeOf[bucket]; has {
+		count := o.tried[coarse]
+		count.since++
+		o.tried[coarse] = count
 	}
 }
 
 // worth is what is left of the last known value of a bucket: it fades by what was taken since the server was lost, the
-// slower the more often it was tried before, and with the share of fetches of its shape that failed.
+// slower the more often it was tried before, and with the share of fetches of its shape that failed. What counts is the
+// bucket or that shape, whichever was tried more: links of one kind may be in a bucket each.
 func (o *outlook) worth(bucket string, value float64) float64 {
 	if !o.away {
 		return value
 	}
 	count := o.tried[o.shapeOf[bucket]]
 	value *= float64(1+count.pages) / float64(1+count.all)
-	half := float64(trust * (1 + o.before[bucket]))
-	return value * half / (half + float64(o.since[bucket]))
+	half := float64(trust * (1 + max(o.before[bucket], count.before)))
+	return value * half / (half + float64(max(o.since[bucket], count.since)))
 }
 
 var (

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhileAwayBucketsFadeAndLessIfTheyAreProven(t *testing.T) {
+func TestWhileAwayBucketsFadeWithTheirShapesAndLessIfTheyAreProven(t *testing.T) {
 	o := newOutlook()
 	o.placed("http://a.test/tag/red", placing{"tags", .9})
 	if found := o.guess("http://a.test/tag/blue"); found.bucket != "tags" || found.value != .9 {
@@ -24,6 +24,8 @@ func TestWhileAwayBucketsFadeAndLessIfTheyAreProven(t *testing.T) {
 	is("tags", .9, .9*32/33)
 	o.fetched("http://a.test/tag/red", true)
 	is("tags", .9, .45*32/33)
+	o.placed("http://a.test/tag/blue", placing{"blue", .9}) // another bucket of links of that shape
+	is("blue", .9, .45*16/17)
 	o.setAway(false)
 	is("tags", .9, .9)
 }

@@ -8,6 +8,16 @@ const TRUST = 16;
 /** Shapes of URLs that are remembered: far more than a site has templates. */
 const MAX_SHAPES = 4_096;
 
+/** Of a shape: fetches that brought a page, and all; pages before the outage; and links taken since it began. */
+interface Tries {
+  pages: number;
+  all: number;
+  before: number;
+  since: number;
+}
+
+const NONE: Readonly<Tries> = { pages: 0, all: 0, before: 0, since: 0 };
+
 /** Where a link was found last, and what its bucket was worth then. */
 export interface Guess {
   bucket: string;
@@ -18,9 +28,9 @@ export interface Guess {
 export class Outlook {
   private away = false;
   private readonly found = new Map<string, Guess>();
-  /** The coarse shape of the link found last, by bucket; and fetches of such shapes: those that brought a page, and all. */
+  /** The coarse shape of the link found last, by bucket; and what became of fetches of such shapes. */
   private readonly shapeOf = new Map<string, string>();
-  private readonly tried = new Map<string, { pages: number; all: number }>();
+  private readonly tried = new Map<string, Tries>();
   private readonly before = new Map<string, number>();
   private readonly since = new Map<string, number>();
 
@@ -29,6 +39,7 @@ export class Outlook {
     this.away = away;
     for (const [bucket, taken] of this.since) add(this.before, bucket, taken);
     this.since.clear();
+    for (const tries of this.tried.values()) [tries.before, tries.since] = [tries.pages, 0];
   }
 
   /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
@@ -40,9 +51,9 @@ export class Outlook {
 
   /** Notes whether a fetch brought a page. */
   fetched(url: string, failed: boolean): void {
-    const coarse = shapes(url)[1];
-    const { pages, all } = this.tried.get(coarse) ?? { pages: 0, all: 0 };
-    remember(this.tried, coarse, { pages: pages + Number(!failed), all: all + 1 });
+    const tries = this.tries(shapes(url)[1]);
+    tries.pages += Number(!failed);
+    tries.all++;
   }
 
   /** Where links like this one were found last. */
@@ -54,17 +65,26 @@ export class Outlook {
   /** Notes that a link was taken from a bucket. */
   took(bucket: string): void {
     add(this.away ? this.since : this.before, bucket, 1);
+    const coarse = this.shapeOf.get(bucket);
+    if (this.away && coarse !== undefined) this.tries(coarse).since++;
   }
 
   /**
    * What is left of the last known value of a bucket: it fades by what was taken since the server was lost, the slower the
-   * more often it was tried before, and with the share of fetches of its shape that failed.
+   * more often it was tried before, and with the share of fetches of its shape that failed. What counts is the bucket or
+   * that shape, whichever was tried more: links of one kind may be in a bucket each.
    */
   worth(bucket: string, value: number): number {
     if (!this.away) return value;
-    const { pages, all } = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? { pages: 0, all: 0 };
-    const half = TRUST * (1 + (this.before.get(bucket) ?? 0));
-    return (((value * (1 + pages)) / (1 + all)) * half) / (half + (this.since.get(bucket) ?? 0));
+    const { pages, all, before, since } = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
+    const half = TRUST * (1 + Math.max(this.before.get(bucket) ?? 0, before));
+    return (((value * (1 + pages)) / (1 + all)) * half) / (half + Math.max(this.since.get(bucket) ?? 0, since));
+  }
+
+  private tries(coarse: string): Tries {
+    const tries = this.tried.get(coarse) ?? { ...NONE };
+    remember(this.tried, coarse, tries);
+    return tries;
   }
 }
 

@@ -220,7 +220,7 @@ test("a call beyond a limit is no outage, and the server may say when to come ba
   assert.deepEqual([session.present, waits], [false, [3000]]);
 });
 
-test("while away buckets fade, and less if they are proven", () => {
+test("while away buckets fade with their shapes, and less if they are proven", () => {
   const outlook = new Outlook();
   outlook.placed(`${ROOT}/tag/red`, { bucket: "tags", value: 0.9 });
   assert.deepEqual(outlook.guess(`${ROOT}/tag/blue`), { bucket: "tags", value: 0.9 });
@@ -230,6 +230,8 @@ test("while away buckets fade, and less if they are proven", () => {
   assert.equal(outlook.worth("tags", 1), 32 / 33);
   outlook.fetched(`${ROOT}/tag/red`, true);
   assert.equal(outlook.worth("tags", 1), 16 / 33);
+  outlook.placed(`${ROOT}/tag/blue`, { bucket: "blue", value: 1 }); // another bucket of links of that shape
+  assert.equal(outlook.worth("blue", 1), 8 / 17);
   outlook.setAway(false);
   assert.equal(outlook.worth("tags", 1), 1);
 });

@@ -62,9 +62,10 @@ class Outlook:
     """What buckets are worth, and where new links belong, while the server says nothing of either.
 
     Of a value `odds * h / (h + k)` is left: `k` links were taken from the bucket since the server went away,
-    `h` is `TRUST` times one more than were taken from it before, and `odds` = (1 + pages) / (1 + fetches) of
-    the coarse shape of its URLs. So a bucket that proved itself goes on almost as it was, one that nobody
-    tried gets a few turns, and links to pages that are not there go last: research/notebook/outages.md.
+    or of the coarse shape of its URLs if that is more, `h` is `TRUST` times one more than were taken from it
+    before, or pages of that shape fetched, and `odds` = (1 + pages) / (1 + fetches) of that shape. So a
+    bucket that proved itself goes on almost as it was, one that nobody tried gets a few turns, and links
+    to pages that are not there go last: research/notebook/outages.md.
 
     Examples
     --------
@@ -82,7 +83,8 @@ class Outlook:
         self._away = False
         self._found: OrderedDict[str, tuple[str, float]] = OrderedDict()  # of shapes, where last found
         self._shape_of: dict[str, str] = {}
-        self._tried: OrderedDict[str, list[int]] = OrderedDict()  # of coarse shapes: 1 + pages, 1 + fetches
+        # Of coarse shapes: 1 + pages, 1 + fetches, pages before the outage, links taken since it began
+        self._tried: OrderedDict[str, list[int]] = OrderedDict()
         self._taken: Counter[str] = Counter()
         self._since: Counter[str] = Counter()
 
@@ -96,6 +98,8 @@ class Outlook:
         self._away = is_away
         self._taken += self._since
         self._since.clear()
+        for tried in self._tried.values():
+            tried[2:] = tried[0] - 1, 0
 
     def placed(self, url: str, bucket: str, value: float) -> None:
         """Note the bucket of a link that was scored and is new to the crawl: from others nothing is taken."""
@@ -108,11 +112,9 @@ class Outlook:
 
     def fetched(self, url: str, *, is_page: bool) -> None:
         """Note what came of a fetch."""
-        tried = self._tried.setdefault(url_shapes(url)[1], [1, 1])
+        tried = self._tries(url_shapes(url)[1])
         tried[0] += is_page
         tried[1] += 1
-        while len(self._tried) > MAX_SHAPES:
-            self._tried.popitem(last=False)
 
     def guess(self, url: str) -> tuple[str, float] | None:
         """Give the bucket of links like this one, and its value; None if none was seen."""
@@ -121,14 +123,22 @@ class Outlook:
     def taken(self, bucket: str) -> None:
         """Note a link taken from a bucket."""
         (self._since if self._away else self._taken)[bucket] += 1
+        if self._away and bucket in self._shape_of:
+            self._tries(self._shape_of[bucket])[3] += 1
 
     def worth(self, bucket: str, value: float) -> float:
         """Give what is left of the value of a bucket."""
         if not self._away:
             return value
-        pages, fetches = self._tried.get(self._shape_of.get(bucket, ""), (1, 1))
-        holds = TRUST * (1 + self._taken[bucket])
-        return value * pages / fetches * holds / (holds + self._since[bucket])
+        pages, fetches, before, since = self._tried.get(self._shape_of.get(bucket, ""), (1, 1, 0, 0))
+        holds = TRUST * (1 + max(self._taken[bucket], before))
+        return value * pages / fetches * holds / (holds + max(self._since[bucket], since))
+
+    def _tries(self, shape: str) -> list[int]:
+        tried = self._tried.setdefault(shape, [1, 1, 0, 0])
+        while len(self._tried) > MAX_SHAPES:
+            self._tried.popitem(last=False)
+        return tried
 
 
 @dataclass(slots=True, eq=False)

@@ -41,6 +41,16 @@ def test_links_to_pages_that_are_not_there_go_last() -> None:
     assert worth(outlook, "door") == pytest.approx(1 / 4)
 
 
+def test_links_of_one_shape_are_trusted_and_fade_together_though_each_has_a_bucket_of_its_own() -> None:
+    outlook = Outlook()
+    outlook.fetched("http://a.org/tag/green", is_page=True)
+    for name in ("red", "blue"):
+        outlook.placed(f"http://a.org/tag/{name}", name, 0.5)
+    outlook.away = True
+    take(outlook, "red", 2 * TRUST)
+    assert worth(outlook, "blue") == pytest.approx(1 / 2)
+
+
 @pytest.mark.parametrize(
     ("url", "fine", "coarse"),
     [

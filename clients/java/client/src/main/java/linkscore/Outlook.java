@@ -36,7 +36,7 @@ public final class Outlook {
   private final Map<Integer, Boolean> met = bounded(MOST_MET);
 
   private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
-  private final Map<String, int[]> tried = bounded(MOST_SHAPES); // of coarse shapes: pages, and fetches
+  private final Map<String, Tries> tried = bounded(MOST_SHAPES); // by coarse shape
   private final Map<String, Integer> proven = new HashMap<>();
   private final Map<String, Integer> since = new HashMap<>();
   private boolean away;
@@ -54,11 +54,23 @@ public final class Outlook {
     }
   }
 
+  /** Of one shape: pages, fetches, pages before the outage, and links taken since it began. */
+  private static final class Tries {
+    private int pages;
+    private int all;
+    private int before;
+    private int since;
+
+    private double odds() {
+      return (1.0 + pages) / (1 + all);
+    }
+  }
+
   /**
    * What is left of a value.
    *
    * @param odds how far a fetch can be expected to bring a page
-   * @param proven links that were taken before the outage
+   * @param proven links that were taken before the outage, or pages like theirs
    * @param taken links that were taken since
    */
   public static double faded(double value, double odds, long proven, long taken) {
@@ -71,6 +83,10 @@ public final class Outlook {
     away = isAway;
     since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
     since.clear();
+    for (Tries each : tried.values()) {
+      each.before = each.pages;
+      each.since = 0;
+    }
   }
 
   /** Learns where links are found, of each by its best place on the page; links that are not new teach nothing. */
@@ -97,25 +113,27 @@ public final class Outlook {
   synchronized Optional<Guess> guess(String url) {
     String[] both = shapes(url);
     Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
-    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds(both[1])));
+    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * tried.getOrDefault(both[1], new Tries()).odds()));
   }
 
   /** Notes whether a fetch brought a page; a link to it is none that is new. */
   synchronized void fetched(String url, boolean isPage) {
     meet(url);
-    int[] counts = tried.computeIfAbsent(shapes(url)[1], shape -> new int[2]);
-    counts[0] += isPage ? 1 : 0;
-    counts[1]++;
+    Tries like = tries(shapes(url)[1]);
+    like.pages += isPage ? 1 : 0;
+    like.all++;
   }
 
-  private double odds(String shape) {
-    int[] counts = tried.getOrDefault(shape, new int[2]);
-    return (1.0 + counts[0]) / (1 + counts[1]);
+  private Tries tries(String shape) {
+    return tried.computeIfAbsent(shape, made -> new Tries());
   }
 
   /** Notes a link that is taken from a bucket. */
   synchronized void taken(String bucket) {
     (away ? since : proven).merge(bucket, 1, Integer::sum);
+    if (away && shapes.containsKey(bucket)) {
+      tries(shapes.get(bucket)).since++;
+    }
   }
 
   /** What a bucket is worth that had a value when the server said so last. */
@@ -123,8 +141,9 @@ public final class Outlook {
     if (!away) {
       return value;
     }
-    double odds = odds(shapes.getOrDefault(bucket, ""));
-    return faded(value, odds, proven.getOrDefault(bucket, 0), since.getOrDefault(bucket, 0));
+    Tries like = tried.getOrDefault(shapes.getOrDefault(bucket, ""), new Tries());
+    int before = Math.max(proven.getOrDefault(bucket, 0), like.before);
+    return faded(value, like.odds(), before, Math.max(since.getOrDefault(bucket, 0), like.since));
   }
 
   private static <K, V> Map<K, V> bounded(int most) {

@@ -241,7 +241,7 @@ class SessionTest {
   }
 
   @Test
-  void bucketsFadeAndLessIfTheyAreProven() {
+  void bucketsFadeWithTheirShapesAndLessIfTheyAreProven() {
     Outlook outlook = new Outlook();
     outlook.learn(found("tag", .5, "http://a.test/tag/red"));
     outlook.learn(found("tags", .9, "http://a.test/tag/blue", "http://a.test/tag/red"));
@@ -254,6 +254,8 @@ class SessionTest {
     assertEquals(.9 * 32 / 33, outlook.worth("tags", .9), 1e-9);
     outlook.fetched("http://a.test/tag/red", false);
     assertEquals(.45 * 32 / 33, outlook.worth("tags", .9), 1e-9);
+    outlook.learn(found("blue", .9, "http://a.test/tag/navy")); // another bucket of links of that shape
+    assertEquals(.45 * 16 / 17, outlook.worth("blue", .9), 1e-9);
     outlook.setAway(false);
     assertEquals(.9, outlook.worth("tags", .9));
   }
