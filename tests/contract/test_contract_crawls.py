@@ -15,11 +15,10 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import policy_pb2
 from linkscore_server.settings import Settings
+from support.page_calls import BREADTH, INVALID
 from support.server_process import Stubs, refusal
 from support.small_site import page
 
-INVALID = grpc.StatusCode.INVALID_ARGUMENT
-BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
 UCC = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams(alpha=0.25))
 
 

@@ -9,15 +9,12 @@ import grpc
 import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
-from support.page_calls import INVALID, ingest
+from support.page_calls import BREADTH, INVALID, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
 IN_GROUPS_TOO = True
-
-BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
 
 
 def export(server: Stubs, crawl: str) -> bytes:

@@ -11,15 +11,12 @@ import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as look_pb
-from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
+from support.link_calls import BREADTH, UCC, UNKNOWN
 from support.page_calls import INVALID, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
-UCC = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
-BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
-UNKNOWN = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="no_such"))
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
 
 
