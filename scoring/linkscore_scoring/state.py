@@ -70,7 +70,7 @@ class Stateful:
         """Return what the object keeps as it is, for `packed`; sets are sorted."""
         cls: Any = type(self)
         values = ((name, getattr(self, attribute)) for name, attribute, _ in _kept(cls))
-        return {name: sorted(value) if isinstance(value, set) else value for name, value in values}
+        return {name: sorted(value) if isinstance(value, set | frozenset) else value for name, value in values}
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned; parts that read their state themselves do so where they are.
