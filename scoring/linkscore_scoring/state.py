@@ -69,8 +69,8 @@ class Stateful:
     def state_parts(self) -> State:
         """Return what the object keeps as it is, for `packed`; sets are sorted."""
         cls: Any = type(self)
-        values = ((name, getattr(self, attribute)) for name, attribute, _ in _kept(cls))
-        return {name: sorted(value) if isinstance(value, set | frozenset) else value for name, value in values}
+        kept = ((name, getattr(self, attribute)) for name, attribute, _ in _kept(cls))
+        return {name: sorted(part) if isinstance(part, set | frozenset) else part for name, part in kept}
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned; parts that read their state themselves do so where they are.
