@@ -85,7 +85,9 @@ def test_a_call_waits_for_a_worker_that_starts_again(tmp_path: Path) -> None:
         os.kill(supervisor, signal.SIGSTOP)  # which would start it again
         try:
             os.kill(killed, signal.SIGKILL)
+            # Its port is closed when the last of its threads has ended, not when the first one has.
             wait_until(lambda: "\nState:\tZ" in Path(f"/proc/{killed}/status").read_text())
+            wait_until(lambda: len(list(Path(f"/proc/{killed}/task").iterdir())) == 1)
             with stubs(process.target, use_local_subchannel_pool=1) as server:
                 rows = server.crawls.ListShards(crawl_pb.ListShardsRequest(crawl=crawl)).shards
                 assert [(row.owner, row.state) for row in rows if row.trouble] == [

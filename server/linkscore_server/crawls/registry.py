@@ -243,6 +243,8 @@ class CrawlRegistry:
                 raise StoreAway(f"crawl {name!r}: another server has these sites, try again")
             if name not in self._names and not self._owns(Shard.of(name)):
                 raise CrawlNotFound.named(name)
+            if (found := self._actors.get(name)) is not None and not found.is_lost:
+                return found  # a call was quicker than the opening in advance
             if (lost := self._actors.pop(name, None)) is not None:
                 await lost.close(save=False)
             started = time.perf_counter()
