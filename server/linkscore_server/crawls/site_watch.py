@@ -72,7 +72,7 @@ def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str, str]]:
     """Yield what there is to tell of a site: kind, what stays the same while it stays so, and a sentence."""
     for trap in advice.traps:
         kind = trap.kind.name.lower()
-        what = f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see GetSite"
+        what = f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see linkscore advise"
         yield f"trap_{kind}", what, what
     for warning in advice.warnings:
         yield warning.kind, warning.kind, warning.text
