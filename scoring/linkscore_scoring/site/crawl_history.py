@@ -34,6 +34,7 @@ _LATEST, _LATEST_FETCHES = 0.25, 10
 _NOT_REPORTED = -1.0
 """Stands for no reward; rewards are in [0, 1]."""
 _HALF = 0.5
+"""Share of the fetches that is the later half, which says whether a part of a site still brings something."""
 _GROWN = 5
 """Place of `Tally.grown` among its fields."""
 
@@ -132,7 +133,7 @@ class History:
 
     def halves(self) -> tuple[Tally, Tally]:
         """Return the tallies of the first and of the last half of the fetches, to the bin."""
-        cut = self._cut(0.5)
+        cut = self._cut(_HALF)
         return _tally(self.bins[:cut]), _tally(self.bins[cut:])
 
     def latest(self, share: float) -> Tally:
