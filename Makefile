@@ -16,7 +16,7 @@ SOURCES := clients/python scoring server frontier cli console lab research
 .PHONY: demo bed native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted profile image lock release clean
 
 run: announce $(STAMP)
-	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
+	@$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
 	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
 # Measured in November 2026 on two cores that others used too: 25 s a crawl; minutes where ten others did.
