@@ -222,7 +222,8 @@ def asked(queries: CrawlQueries) -> Any:
     return scored.scores.tolist(), buckets, ranked.values.tolist()
 
 
-async def live(folder: Path, seed: int, steps: int) -> None:
+async def live(folder: Path, seed: int, steps: int) -> int:
+    """Live so many steps; returns how many events were acknowledged."""
     life = Life(folder, seed)
     life.open()
     await life.registry.create(life.config())
@@ -233,6 +234,7 @@ async def live(folder: Path, seed: int, steps: int) -> None:
             assert unlike(state, life.by_events(seq).to_state()) == []
     await life.close()
     life.check_store()
+    return life.acknowledged.total()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +251,7 @@ def test_a_crawl_is_what_its_events_say(
     monkeypatch.setattr(sites, "_LEAST_BYTES", draw.choice([1, 10_000, 1 << 16]))
     monkeypatch.setattr(actor, "_CORE_EVENTS", draw.choice([1, 7, 128]))
     monkeypatch.setattr(actor, "_WIDE_EVENTS", draw.choice([1, 9, 500]))
-    asyncio.run(live(tmp_path, seed, steps))
+    assert asyncio.run(live(tmp_path, seed, steps)) > 0
 
 
 @pytest.fixture(scope="module")
