@@ -33,8 +33,7 @@ _LATEST, _LATEST_FETCHES = 0.25, 10
 """The latest fetches the prior is the mean of: this share, at least so many; chosen, not measured."""
 _NOT_REPORTED = -1.0
 """Stands for no reward; rewards are in [0, 1]."""
-_HALF = 0.5
-"""Share of the fetches that is the later half, which says whether a part of a site still brings something."""
+_HALF = 0.5  # share of the fetches that is the later half: whether a part of a site still brings something
 _GROWN = 5
 """Place of `Tally.grown` among its fields."""
 
