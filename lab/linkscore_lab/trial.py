@@ -52,6 +52,7 @@ _SHOWN = ("valid_ratio", "text_share", "duplicates")
 
 
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+_NO_ANSWER = 599  # no status of HTTP: chosen, counts as a fault of the server
 _FORBIDDEN = "User-agent: *\nDisallow: /"
 
 
@@ -78,7 +79,7 @@ def ask(url: str) -> Reply:
                 body += part
             return Reply(answer.status, {name.title(): value for name, value in answer.headers.items()}, body)
     except (OSError, HTTPException, ValueError) as exc:
-        return Reply(599, {}, str(exc).encode(errors="replace"))
+        return Reply(_NO_ANSWER, {}, str(exc).encode(errors="replace"))
 
 
 class Web:
@@ -92,7 +93,10 @@ class Web:
         while to and len(self.answers) <= 2 * MAX_REDIRECTS:  # with the robots.txt of each
             self.entry, self.host = to, host_of(to)
             if not self.allows(to):
-                raise InvalidInput(f"{to}: its robots.txt forbids it, or cannot be read", field="site")
+                robots = self.get(urljoin(to, "/robots.txt"))
+                away = f"does not answer: {robots.body.decode()}" if robots.status == _NO_ANSWER else ""
+                why = away or "its robots.txt forbids it, or cannot be read"
+                raise InvalidInput(f"{to}: {why}", field="site")
             to = self._redirect(to)
         first = self.answers[self.entry]
         if not 200 <= first.status < 300:
@@ -207,6 +211,8 @@ def try_site(
     console = console or Console()
     relevance = ByUrl(relevant_url) if relevant_url else None
     with progress_on(console) as progress, TemporaryDirectory(prefix="linkscore-") as folder:
+        if site and "://" not in site and not Path(site).exists():
+            raise InvalidInput(f"{site}: is no file, and no absolute http or https URL", field="site")
         if site and Path(site).exists():
             names = [policy.name for policy in ORDERS]
             runs = run([Path(site)], names, relevance=relevance, budget=str(fetches), progress=progress)

@@ -107,7 +107,8 @@ def test_what_cannot_be_tried_says_why(shop: ThreadingHTTPServer, path: str, say
     done = run("try", f"http://127.0.0.1:{shop.server_port}{path}", "--delay", 0)
     assert done.exit_code == 1
     assert says in done.output
-    assert "must be an absolute http" in run("try", "no-such.warc.gz").output
+    assert "is no file, and no absolute http" in run("try", "no-such.warc.gz").output
+    assert "does not answer" in run("try", "http://127.0.0.1:1/").output
 
 
 @pytest.mark.parametrize(
