@@ -1,9 +1,9 @@
 """Run the tests of the clients: `make test-clients`, or `python tools/test_clients.py go node` for some.
 
 Each language's own lint and tests, one after the other; then the scenarios that every client passes
-(`linkscore conformance`), two drivers at a time. A language whose tools are missing, or whose packages can be
-fetched from nowhere, is skipped, with one line that says so; so is what `--within` leaves no time for. Ends
-with 1 if anything failed.
+(`linkscore_lab.conformance`), two drivers at a time. A language whose tools are missing, or whose packages
+can be fetched from nowhere, is skipped, with one line that says so; so is what `--within` leaves no time
+for. Ends with 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-LINKSCORE = Path(sys.executable).parent / "linkscore"
 
 # Drivers that are played with at once. Half of their time is one scenario that waits for a dead connection;
 # more than two, and bodies of 60 MB meet deadlines on a machine of two cores (chosen, not measured).
@@ -44,7 +43,7 @@ class Language:
     steps
         Commands that must succeed; they also build what `driver` starts.
     driver
-        What `linkscore conformance` starts, in one go for each of the client's ways to call.
+        What `linkscore_lab.conformance` starts, in one go for each of the client's ways to call.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Language:
 
 
 CHECK_GENERATED = (sys.executable, str(ROOT / "tools" / "check_generated.py"))
-PYTHON_DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver")
+PYTHON_DRIVER = (sys.executable, str(ROOT / "tests/support/python_driver.py"))
 JAVA_CLASSES = "target/classes:target/test-classes:$(cat target/classpath)"
 
 LANGUAGES = (
@@ -176,7 +175,7 @@ def failed_steps(language: Language, clock: Clock) -> list[str]:
 
 def failed_scenarios(language: Language, driver: tuple[str, ...], clock: Clock) -> list[str]:
     """Play all scenarios with a driver; say so if one failed, and print what was said."""
-    command = (str(LINKSCORE), "conformance", "--", *driver)
+    command = (sys.executable, "-m", "linkscore_lab.conformance", *driver)
     played = clock.run(command, ROOT / language.folder, stdout=subprocess.PIPE)
     if not played.returncode:
         return []

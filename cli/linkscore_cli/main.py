@@ -11,9 +11,8 @@ from linkscore_cli.plugins import CommandGroup
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
-    "Crawl": ("crawls", "score", "explain", "advise", "skipped", "seeds", "revisits", "export", "logs"),
+    "Crawl": ("crawls", "score", "advise", "skipped", "seeds", "revisits", "export", "logs"),
     "Replay and measure": ("try", "demo", "replay", "compare"),
-    "Develop": ("conformance",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
 
@@ -21,7 +20,6 @@ SECTIONS = {
 _OWN = {
     "crawls": "linkscore_cli.crawls:crawls",
     "score": "linkscore_cli.score:score",
-    "explain": "linkscore_cli.score:explain",
     "advise": "linkscore_cli.sites:advise",
     "seeds": "linkscore_cli.sites:seeds",
     "skipped": "linkscore_cli.sites:skipped",

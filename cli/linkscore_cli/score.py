@@ -1,4 +1,4 @@
-"""`linkscore score` and `linkscore explain`: what URLs are worth, and why, from the shell."""
+"""`linkscore score`: what URLs are worth, and why, from the shell."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ _BATCH = 5_000
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option("--why", is_flag=True, help="Say what each score is made of, in the order given.")
 @click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
 @json_option
 @online
 def score(
     urls: tuple[str, ...],
     policy: policy_pb2.PolicySpec | None,
+    why: bool,
     tsv: bool,
     as_json: bool,
     connection: Connection,
@@ -44,6 +46,9 @@ def score(
     crawl, found = connection.crawl, list[tuple[str, Row]]()
     wanted = _urls(urls)
     with connection.client() as client:
+        if why:
+            answer = client.explain_links(crawl=crawl, links=wanted, policy=policy)
+            return _explain(answer, as_json)
         while batch := list(islice(wanted, _BATCH)):
             answer = client.score_links(crawl=crawl, links=batch, policy=policy)
             found += zip(batch, rows(answer.links), strict=True)
@@ -101,25 +106,19 @@ def _problem(row: Row) -> str:
     return "; ".join(problem.description for problem in problems) or "cannot be scored"
 
 
-@click.command()
-@click.argument("url")
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@json_option
-@online
-def explain(url: str, policy: policy_pb2.PolicySpec | None, as_json: bool, connection: Connection) -> None:
-    """Say why a URL has its score."""
-    crawl = connection.crawl
-    with connection.client() as client:
-        answer = client.explain_links(crawl=crawl, links=[url], policy=policy)
-    found = answer.explanations[0]
-    if found.status.problems:
-        raise click.ClickException("; ".join(f"URL: {safe(p.description)}" for p in found.status.problems))
+def _explain(answer: pb.ScoreLinksResponse, as_json: bool) -> None:
+    for found in answer.explanations:
+        if found.status.problems:
+            raise click.ClickException(
+                "; ".join(f"URL: {safe(p.description)}" for p in found.status.problems)
+            )
     if as_json:
-        print_json({"policy": answer.policy} | plain(found))
+        print_json([{"policy": answer.policy} | plain(found) for found in answer.explanations])
         return
-    say(found.url, italic=True)
-    say(f"{answer.policy}: {found.summary}", italic=True)
-    Console().print(_explanation(found))
+    for found in answer.explanations:
+        say(found.url, italic=True)
+        say(f"{answer.policy}: {found.summary}", italic=True)
+        Console().print(_explanation(found))
 
 
 def _explanation(found: pb.LinkExplanation) -> Table:

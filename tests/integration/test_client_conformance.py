@@ -11,7 +11,7 @@ from linkscore_lab.conformance import SCENARIOS, play
 
 # It waits for a dead connection to be noticed, 15 s and more.
 SLOW = {"silent_connection"}
-DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver")
+DRIVER = (sys.executable, str(Path(__file__).parents[1] / "support/python_driver.py"))
 NAIVE = (sys.executable, str(Path(__file__).parents[1] / "support/naive_client.py"))
 # What plain stubs with gRPC's defaults do not do.
 BEYOND_DEFAULTS = {

@@ -64,7 +64,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
     there: dict[str, str],
 ) -> None:
     asked = {
-        ("explain", url_of(3), "--crawl", "life"): "score",
+        ("score", "--why", url_of(3), "--crawl", "life"): "score",
         ("advise", HOST, "--crawl", "life"): "30 pages",
         ("skipped", "--crawl", "spent"): f"crawl_budget\thttp://{HOST}/",
         ("skipped", HOST, "--crawl", "life"): "no link was left out",
@@ -169,7 +169,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
             ["crawls", "update", "life", "--policy", "harvest:curiosity=99"],
             "--policy harvest.curiosity: must",
         ),
-        (["explain", "/relative", "--crawl", "life"], "URL: must be an absolute"),
+        (["score", "--why", "/relative", "--crawl", "life"], "URL: must be an absolute"),
         (["advise", HOST, "--crawl", "life", "--horizon", "0"], "'--horizon': 0 is not in the range"),
     ],
 )

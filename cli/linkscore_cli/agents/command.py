@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import wraps
 from importlib.metadata import version
 from typing import Any
 
@@ -59,14 +60,13 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
         finally:
             await agent.close()
 
-    it = _Tools(agent)
     titles = {
-        it.begin: "Begin a crawl",
-        it.next_urls: "Next URLs to fetch",
-        it.report_page: "Report a fetched page",
-        it.explain: "Why a link has its score",
-        it.advise: "Whether going on pays",
-        it.site_map: "What the site is made of",
+        agent.begin: "Begin a crawl",
+        agent.next_urls: "Next URLs to fetch",
+        agent.report_page: "Report a fetched page",
+        agent.explain: "Why a link has its score",
+        agent.advise: "Whether going on pays",
+        agent.site_map: "What the site is made of",
     }
     return MCPServer[None](
         "linkscore",
@@ -83,7 +83,7 @@ def _tool(made: Any, title: str) -> Tool:
     """Return a tool that refuses arguments it does not have: by default they are dropped in silence."""
     asks = made.__name__ in ("explain", "advise", "site_map")
     hints = ToolAnnotations(read_only_hint=asks, destructive_hint=False, open_world_hint=False)
-    tool = Tool.from_function(made, title=title, annotations=hints)
+    tool = Tool.from_function(_told(made), title=title, annotations=hints)
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
@@ -91,61 +91,21 @@ def _tool(made: Any, title: str) -> Tool:
     return tool
 
 
-class _Tools:
-    """The tools; agents read the docstring of each, and its parameters."""
+def _told(made: Any) -> Any:
+    """Return a tool that says to the agent, as a sentence, what goes wrong."""
 
-    def __init__(self, agent: AgentCrawl) -> None:
-        self._agent = agent
+    @wraps(made)
+    async def told(**given: Any) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = await made(**given)
+            return found
+        except AgentError as error:
+            raise ToolError(str(error)) from None
+        except LinkscoreError as error:
+            raise ToolError(f"linkscore: {error}") from None
+        except UnicodeError:
+            raise ToolError(
+                "an argument holds half a surrogate pair, which is no text: leave it out"
+            ) from None
 
-    async def begin(self, start_urls: list[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
-        """Begin to crawl the sites of some start URLs. Ends a crawl that was begun before.
-
-        wanted: what pages are wanted, as a question or keywords; empty: pages with new text.
-        max_pages: pages to fetch at most; 0: all that the budget has left.
-        """
-        return await _told(self._agent.begin(start_urls, wanted, max_pages))
-
-    async def next_urls(self, n: int = 1) -> dict[str, Any]:
-        """Return up to n (at most 20) URLs to fetch next, best first. Each counts against the budget.
-
-        Few at a time are chosen better: every page that is reported improves the choice. `stop` says why
-        there are none.
-        """
-        return await _told(self._agent.next_urls(n))
-
-    async def report_page(
-        self, url: str, content: str = "", status: int = 200, reward: float | None = None
-    ) -> dict[str, Any]:
-        """Report a page that was fetched, so that its links are scored and the order learns.
-
-        content: its HTML, or Markdown with its links; leave it out only for a failed fetch.
-        status: its HTTP status.
-        reward: what the page was worth to you, from 0 to 1, if you know; the order learns most from it.
-        Returns the number of new links and, with `wanted`, how relevant the page is, from 0 to 1.
-        """
-        return await _told(self._agent.report_page(url, content, status, reward))
-
-    async def explain(self, urls: list[str]) -> dict[str, Any]:
-        """Say why URLs that were found have their scores, in a sentence and numbers. At most 20."""
-        return await _told(self._agent.explain(urls))
-
-    async def advise(self) -> dict[str, Any]:
-        """Say whether going on pays: budget, links that wait, what the next pages should bring, traps."""
-        return await _told(self._agent.advise())
-
-    async def site_map(self) -> dict[str, Any]:
-        """Show what the site is made of: groups of links by the shape of their URLs, and page templates."""
-        return await _told(self._agent.site_map())
-
-
-async def _told(work: Any) -> dict[str, Any]:
-    """Return what a tool found; what went wrong is said to the agent as a sentence."""
-    try:
-        found: dict[str, Any] = await work
-        return found
-    except AgentError as error:
-        raise ToolError(str(error)) from None
-    except LinkscoreError as error:
-        raise ToolError(f"linkscore: {error}") from None
-    except UnicodeError:
-        raise ToolError("an argument holds half a surrogate pair, which is no text: leave it out") from None
+    return told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -68,7 +68,7 @@ class AgentCrawl:
         self._reported: set[str] = set()
         self._begun = uuid.uuid4()
 
-    async def begin(self, start_urls: Sequence[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
+    async def begin(self, start_urls: list[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
         """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
         for url in start_urls:
             if not _is_absolute(url):
@@ -104,7 +104,11 @@ class AgentCrawl:
         await self._client.close()
 
     async def next_urls(self, n: int = 1) -> dict[str, Any]:
-        """Take the URLs to fetch next, best first, from the budget."""
+        """Return up to n (at most 20) URLs to fetch next, best first. Each counts against the budget.
+
+        Few at a time are chosen better: every page that is reported improves the choice. `stop` says why
+        there are none.
+        """
         self._check_begun()
         n = min(max(n, 1), MAX_URLS, self._left)
         if n and (waiting := self._frontier.waiting):
@@ -208,8 +212,8 @@ class AgentCrawl:
             self._frontier.add(row.url, [Place(row.bucket, row.score, row.bucket_value, row.ticket)])
         return new
 
-    async def explain(self, urls: Sequence[str]) -> dict[str, Any]:
-        """Say why URLs are worth what they are."""
+    async def explain(self, urls: list[str]) -> dict[str, Any]:
+        """Say why URLs that were found have their scores, in a sentence and numbers. At most 20."""
         self._check_begun()
         links = [(url, self._tickets.get(url, b"")) for url in urls[:MAX_URLS]]
         answer = await self._client.explain_links(crawl=self.crawl, links=links)
@@ -226,7 +230,7 @@ class AgentCrawl:
         }
 
     async def advise(self) -> dict[str, Any]:
-        """Say whether to go on, and by which figures."""
+        """Say whether going on pays: budget, links that wait, what the next pages should bring, traps."""
         self._check_begun()
         said = {"budget": self._budget(), "waiting": len(self._frontier)}
         sites = []
@@ -266,7 +270,7 @@ class AgentCrawl:
         return {"decision": decision, **said, "sites": sites}
 
     async def site_map(self) -> dict[str, Any]:
-        """Say what kinds of pages a site has: groups of links by shape of URL, and templates once learned."""
+        """Show what the site is made of: groups of links by the shape of their URLs, and page templates."""
         self._check_begun()
         sites = []
         async for site in self._client.list_sites(crawl=self.crawl):

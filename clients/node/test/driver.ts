@@ -1,7 +1,7 @@
 /**
  * Drives the Node client through the scenarios every client passes:
  *
- *     linkscore conformance -- node --import tsx test/driver.ts
+ *     python -m linkscore_lab.conformance node --import tsx test/driver.ts
  *
  * Reads one JSON command a line and answers with one; the lab's package conformance says which there are.
  */

@@ -88,7 +88,7 @@ def test_the_token_is_the_first_line_of_its_file(token_file: str) -> None:
 
 
 def test_a_command_that_needs_a_crawl_says_how_to_name_it() -> None:
-    got = run("explain", "http://a.org/")
+    got = run("score", "http://a.org/")
     assert got.exit_code == 2
     assert "Missing option '--crawl' (or LINKSCORE_CRAWL)" in got.output
 

@@ -13,7 +13,7 @@ def test_the_help_lists_what_needs_an_extra_and_which() -> None:
     said = {line[0]: line[1] for line in lines if len(line) == 2}
     assert said["serve"].endswith("(needs linkscore[server])")
     assert said["replay"].endswith("(needs linkscore[lab])")
-    assert said["explain"] == "Say why a URL has its score."
+    assert said["seeds"].startswith("Say which pages a crawl of SITE")
 
 
 def test_a_command_that_needs_an_extra_says_which() -> None:

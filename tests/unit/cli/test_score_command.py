@@ -62,7 +62,7 @@ class Copies(FakeLinkscore):
 
 def test_an_explanation_says_why_a_link_is_to_skip() -> None:
     for fake in serve(Copies()):
-        args = ["explain", "--target", f"127.0.0.1:{fake.port}", "--crawl", "c", LINKS[0]]
+        args = ["score", "--why", "--target", f"127.0.0.1:{fake.port}", "--crawl", "c", LINKS[0]]
         told = CliRunner().invoke(main, args)
     rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in told.output.splitlines()]
     assert ["to skip", "copy"] in rows

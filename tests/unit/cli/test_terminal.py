@@ -28,7 +28,7 @@ COMMANDS = [
     "seeds h",
     "skipped h",
     "score http://h/x",
-    "explain http://h/x",
+    "score --why http://h/x",
 ]
 
 

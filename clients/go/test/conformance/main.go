@@ -1,6 +1,6 @@
 // Command conformance drives the Go client through the scenarios every client passes:
 //
-//	linkscore conformance -- go run ./conformance
+//	python -m linkscore_lab.conformance go run ./conformance
 //
 // It reads one JSON command a line and answers with one; the lab's package conformance says which there are.
 package main

@@ -30,7 +30,7 @@ import linkscore.v1.Page;
 import linkscore.v1.PageResult;
 
 /**
- * Drives the Java client through the scenarios every client passes: {@code linkscore conformance -- java -cp ...
+ * Drives the Java client through the scenarios every client passes: {@code python -m linkscore_lab.conformance java -cp ...
  * linkscore.conformance.Driver}. Reads one JSON command a line and answers with one; the lab's package conformance says
  * which there are.
  */

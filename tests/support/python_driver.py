@@ -1,4 +1,4 @@
-"""The driver of the Python clients: ``python -m linkscore_lab.conformance.python_driver [--aio]``."""
+"""The driver of the Python clients, blocking or (``--aio``) for asyncio."""
 
 from __future__ import annotations
 
