@@ -28,7 +28,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.services.contract import RPCS, crawl_of, name_in, set_caller
+from linkscore_server.services.contract import CALLER, RPCS, crawl_of, name_in
 from linkscore_server.services.errors import REQUEST_ID as KEY
 from linkscore_server.services.errors import (
     BadToken,
@@ -408,7 +408,7 @@ class Door(grpc.aio.ServerInterceptor):
         if call.who.role < rpc.role:
             need, has = rpc.role.name.lower(), call.who.role.name.lower()
             raise NotAllowed(f"{call.method} needs role {need}, {call.who.name} has {has}")
-        set_caller(call.who)
+        CALLER.set(call.who)
 
     @contextmanager
     def _in_flight(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front import fan_out
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
-from linkscore_server.services.contract import SERVICES, caller, check_count, crawl_in
+from linkscore_server.services.contract import CALLER, SERVICES, check_count, crawl_of, name_in
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in
 from linkscore_server.services.errors import Forwarded, NotServing, is_unavailable, logged
@@ -96,7 +96,7 @@ class Router:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call."""
-        name = crawl_in(method, request)
+        name = crawl_of(name_in(method, request))
         if method in self._of_all:
             _check_name(name)
             return await self._of_all[method](request, context)
@@ -110,7 +110,7 @@ class Router:
 
     async def call_of_peer(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of another server: about shards that are here, or the change of a crawl."""
-        if method == _UPDATE and is_crawl_name(crawl_in(method, request)):
+        if method == _UPDATE and is_crawl_name(crawl_of(name_in(method, request))):
             return await self._update(request, context)
         return await self._local.call(method, request, context)
 
@@ -253,7 +253,7 @@ class Router:
     # -- lists ---------------------------------------------------------------------------------------------
 
     async def _list(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
-        mine = [name for name in await self._registry.crawls() if caller().may_touch(name)]
+        mine = [name for name in await self._registry.crawls() if CALLER.get().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
         found = [await self._listed(name, context) for name in names]
         return pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
@@ -288,7 +288,7 @@ class Router:
         except ValueError:
             raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None
         crawl = parse_crawl(request.crawl) if request.crawl else ""
-        there = [name for name in await self._registry.crawls() if caller().may_touch(name)]
+        there = [name for name in await self._registry.crawls() if CALLER.get().may_touch(name)]
         mine = [name for name in there if crawl in ("", name)]
         asked = [shards_at(*one, mine, after, size) for one in self._owners.named()]
         rows = sorted(

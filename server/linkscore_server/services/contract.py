@@ -126,22 +126,13 @@ RPCS: dict[str, Rpc] = {
 }
 """Every RPC of the contract, by service and method. One that is not here is refused to everybody."""
 
-_caller: ContextVar[Caller] = ContextVar("caller", default=ANYBODY)
-
-
-def caller() -> Caller:
-    """Return who makes the call that is being answered."""
-    return _caller.get()
-
-
-def set_caller(who: Caller) -> None:
-    """Say who makes the call that the current task answers."""
-    _caller.set(who)
+CALLER: ContextVar[Caller] = ContextVar("caller", default=ANYBODY)
+"""Who makes the call that the current task answers."""
 
 
 def check_count(others: Collection[str]) -> None:
     """Refuse a new crawl if its creator's token allows no more than those of its crawls that are there."""
-    who = caller()
+    who = CALLER.get()
     if (n := sum(map(who.may_touch, others))) >= who.most_crawls:
         raise LimitExceeded(f"{n} crawls of {who.name} are there, and its token allows no more: delete one")
 
@@ -152,11 +143,6 @@ def name_in(method: str, request: Any) -> str:
     for field in filter(None, RPCS[method].crawl.split(".")):
         name = getattr(name, field)
     return "" if name is request else str(name)
-
-
-def crawl_in(method: str, request: Any) -> str:
-    """Return the crawl that a request is about, empty if it names none."""
-    return crawl_of(name_in(method, request))
 
 
 def crawl_of(name: str) -> str:

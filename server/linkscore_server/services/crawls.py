@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -36,7 +36,6 @@ from linkscore_server.services.messages import (
     same_fields,
     set_fields,
     spec_of,
-    wire,
 )
 from linkscore_server.services.results import decision_of
 
@@ -286,7 +285,9 @@ def _revisit_message(given: Mapping[str, Any] | None) -> pb.Revisit | None:
         return None
     message = pb.Revisit(fetches_per_day=given.get("fetches_per_day", 0.0))
     if "objective" in given:
-        message.objective = wire(pb.RevisitObjective.Value(f"REVISIT_OBJECTIVE_{given['objective'].upper()}"))
+        message.objective = cast(
+            "Any", pb.RevisitObjective.Value(f"REVISIT_OBJECTIVE_{given['objective'].upper()}")
+        )
     if "least_s" in given:
         message.least_interval.FromNanoseconds(round(given["least_s"] * 1e9))
     if "longest_s" in given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2
@@ -29,7 +29,6 @@ from linkscore_server.services.messages import (
     choice_of,
     parse_site,
     same_fields,
-    wire,
 )
 
 # Bounds of requests, as the contract says.
@@ -58,7 +57,7 @@ class InspectionService:
                 templates=[_template_message(template, site) for template in found],
                 next_page_token=str(start + n) if start + n < count else "",
                 template_count=count,
-                stage=wire(site.stage),
+                stage=cast("Any", site.stage),
                 learning=site.learning_since > 0,
                 sample_count=len(site.sample),
                 next_learning_at=site.schedule.next_at,
@@ -228,7 +227,7 @@ def _lookback_message(policy: PolicyQuality, judged: int, means: Sequence[float]
     """Return what a policy would have made of the latest fetched links."""
     return pb.PolicyLookback(
         policy=policy.policy,
-        role=wire(policy.role),
+        role=cast("Any", policy.role),
         judged_count=judged,
         mean_rewards=means,
     )

@@ -29,11 +29,6 @@ DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 100, 1_000
 MAX_BROWSE_SITES = 1_000  # of one answer on browse logs, as the contract says
 
 
-def wire(numbers: Any) -> Any:
-    """Return numbers, or one, as an enum of the contract whose numbers are the same: for who checks types."""
-    return numbers
-
-
 def same_fields(kind: type[M], found: object, **others: Any) -> M:
     """Return a message whose fields have the values of the attributes of their names, but for `others`."""
     names = (field.name for field in kind.DESCRIPTOR.fields if field.name not in others)

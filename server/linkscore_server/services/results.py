@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
@@ -29,7 +29,6 @@ from linkscore_server.services.messages import (
     site_name,
     site_of,
     status,
-    wire,
 )
 
 _T = TypeVar("_T")
@@ -51,7 +50,7 @@ _OPTIONAL = {
 
 def skip_reason_name(reason: int) -> str:
     """Return the name of a reason to skip a link, in lower case: the label of metrics."""
-    return common_pb2.SkipReason.Name(wire(reason)).removeprefix("SKIP_REASON_").lower()
+    return common_pb2.SkipReason.Name(cast("Any", reason)).removeprefix("SKIP_REASON_").lower()
 
 
 def cluster_name(cluster: int) -> str:
@@ -120,7 +119,7 @@ def add_page_result(
     result.status.code = common_pb2.ITEM_CODE_DUPLICATE if outcome.duplicate else said
     result.status.notes.extend(notes)
     result.site = site_name(crawl, outcome.site)
-    result.stage = wire(outcome.stage)
+    result.stage = cast("Any", outcome.stage)
     if seen is not None:
         result.cluster = cluster_name(seen.cluster)
         result.novel_chars = seen.novel_chars
@@ -132,7 +131,7 @@ def add_page_result(
     result.model_revision = outcome.revision
     result.learning = outcome.learning
     result.thread_id = outcome.thread_id
-    result.page_type = wire(outcome.page_type)
+    result.page_type = cast("Any", outcome.page_type)
     if outcome.relevance is not None:
         if outcome.relevance.value is not None:
             result.relevance = outcome.relevance.value
@@ -169,10 +168,10 @@ def classification(crawl: str, found: PageClassified) -> pb.PageClassification:
         status=status(common_pb2.ITEM_CODE_OK),
         site=site_name(crawl, found.site),
         cluster=cluster_name(found.cluster),
-        stage=wire(found.stage),
+        stage=cast("Any", found.stage),
         distance=found.distance,
         model_revision=found.revision,
-        page_type=wire(found.page_type),
+        page_type=cast("Any", found.page_type),
     )
 
 
@@ -212,8 +211,8 @@ def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
         terms=score_terms(found.explanation),
         source_cluster=cluster_name(found.source),
         tag_path=found.tag_path,
-        stage=wire(found.stage),
-        skip_reason=wire(found.skip_reason),
+        stage=cast("Any", found.stage),
+        skip_reason=cast("Any", found.skip_reason),
         duplicate_probability=found.duplicate_probability,
     )
 
@@ -338,7 +337,7 @@ def _unusable_link(row: int) -> common_pb2.ItemStatus:
 
 def decision_of(stop: Stop | None) -> common_pb2.Decision:
     """Return a decision."""
-    return wire(stop.decision) if stop else common_pb2.DECISION_CONTINUE
+    return cast("Any", stop.decision) if stop else common_pb2.DECISION_CONTINUE
 
 
 def decision_name(stop: Stop | None) -> str:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -35,7 +35,6 @@ from linkscore_server.services.messages import (
     seconds_of,
     site_name,
     site_of,
-    wire,
 )
 
 DUE_PAGES, MAX_DUE_PAGES = 100, 10_000
@@ -77,10 +76,17 @@ class Revisits:
 
     def applied(self, event: Event, outcome: Outcome) -> None:
         """Count a page that was applied, if its crawl fetches again and knew it."""
-        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome):
-            found = _refetch_of(event, outcome)
-            if found:
-                self._metrics.refetches.labels(found).inc()
+        said = outcome.revisit if isinstance(outcome, PageOutcome) else None
+        if said is None or not isinstance(event, PageFetched):
+            return
+        if event.features is None:
+            is_gone = "gone" if event.status_code in GONE_STATUSES else "failed"
+            found = "not_modified" if event.status_code == NOT_MODIFIED else is_gone
+        elif said.share is None:
+            return
+        else:
+            found = "changed" if said.share > 0.0 else "unchanged"
+        self._metrics.refetches.labels(found).inc()
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
@@ -104,20 +110,6 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
         is_known = site != event.site and site in model.sites
         if is_known and registrable_domain(site) == registrable_domain(event.site):
             yield ChangesNotified(site, [url for url, _ in pages], event.now_s, [date for _, date in pages])
-
-
-def _refetch_of(event: PageFetched, outcome: PageOutcome) -> str:
-    """Return what a fetch found of a known page; empty if it was not known or nobody fetches again."""
-    said = outcome.revisit
-    if said is None:
-        return ""
-    if event.features is None:
-        if event.status_code == NOT_MODIFIED:
-            return "not_modified"
-        return "gone" if event.status_code in GONE_STATUSES else "failed"
-    if said.share is None:
-        return ""
-    return "changed" if said.share > 0.0 else "unchanged"
 
 
 def _page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
@@ -202,7 +194,7 @@ async def _take_notices(
         said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
         new = []
         for row, outcome in zip(rows, said, strict=True):
-            answer.statuses[row].outcome = wire(outcome)
+            answer.statuses[row].outcome = cast("Any", outcome)
             if outcome == NOTED:
                 new.append(row)
         if new:
@@ -246,7 +238,7 @@ async def _submit(
         if isinstance(outcomes, Exception):
             raise outcomes
         for row, outcome in zip(rows, cast("list[int]", outcomes), strict=False):
-            answer.statuses[row].outcome = wire(outcome)
+            answer.statuses[row].outcome = cast("Any", outcome)
 
 
 def _time_of(request: pb.NotifyChangedRequest, clock: Callable[[], float]) -> float:

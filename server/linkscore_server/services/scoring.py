@@ -7,13 +7,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel, Watch, unwatched
+from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
@@ -35,7 +35,6 @@ from linkscore_server.services.messages import (
     parse_site,
     seconds_of,
     status,
-    wire,
     wrong_numbers,
 )
 from linkscore_server.services.pages import (
@@ -94,7 +93,42 @@ class LinkScoringService:
         actor, choice, encode = await self.resolve(request)
         check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
         self._registry.check_room()
-        return await self._ingest_all(actor, request, choice, encode, context)
+        options = ParseOptions.of(actor.model.config)
+        known = await self._parser.read_ahead(request.pages, options, context)
+        parsed: list[PageFetched | common_pb2.ItemStatus] = []
+        together: list[PageFetched] = []
+        submitted: list[PageFetched | ChangesNotified] = []
+        written: list[asyncio.Future[list[Any]]] = []
+        try:  # pages are parsed in turn, those of other calls between them, and some become durable together
+            with await self._turns.of_call(actor.model.config.name) as queue:
+                for page, ahead in zip(request.pages, known, strict=True):
+                    event = await self._parsed(actor, page, options, ahead, context, queue)
+                    parsed.append(event)
+                    if isinstance(event, PageFetched):
+                        together.append(event)
+                    if together and (len(parsed) == len(known) or _is_enough(together)):
+                        if (wanted := actor.model.config.wanted) is not None:
+                            await self._registry.embeddings.compare(wanted, together)
+                        told = ((page, of_other_sites(actor.model, page)) for page in together)
+                        events = [each for page, others in told for each in (page, *others)]
+                        written.append(tasks.heard(actor.submit_all(events)))
+                        submitted += events
+                        together = []
+            applied = [outcome for group in written for outcome in await group]
+            outcomes = {id(event): outcome for event, outcome in zip(submitted, applied, strict=True)}
+        finally:
+            for group in written:
+                group.cancel()
+        answer = pb.IngestPagesResponse(policy=(choice or actor.model.config.policy).name)
+        for event in parsed:
+            if answer.results:
+                await asyncio.sleep(0)  # another policy may take its time for each page
+            result = answer.results.add()
+            if isinstance(event, PageFetched):
+                self._add_result(result, actor, event, outcomes[id(event)], choice, encode)
+            else:
+                result.status.CopyFrom(event)
+        return answer
 
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
@@ -129,7 +163,7 @@ class LinkScoringService:
                 if bad
                 else common_pb2.LinkScores(),
                 policy=policy,
-                stage=wire(scored.stage if rows else 0),
+                stage=cast("Any", scored.stage if rows else 0),
                 event_seq=actor.model.seq,
             )
             if not bad:
@@ -249,50 +283,6 @@ class LinkScoringService:
         wanted = number and not actor.model.config.observe_only
         return actor, choice, _ENCODINGS[number] if wanted else ""
 
-    async def _ingest_all(
-        self,
-        actor: CrawlActor,
-        request: pb.IngestPagesRequest,
-        choice: PolicyChoice | None,
-        encode: str,
-        context: Any,
-    ) -> pb.IngestPagesResponse:
-        """Parse pages in turn, other calls between them, and make those of one call durable together."""
-        options = ParseOptions.of(actor.model.config)
-        known = await self._parser.read_ahead(request.pages, options, context)
-        parsed: list[PageFetched | common_pb2.ItemStatus] = []
-        together: list[PageFetched] = []
-        submitted: list[PageFetched | ChangesNotified] = []
-        written: list[asyncio.Future[list[Any]]] = []
-        try:
-            with await self._turns.of_call(actor.model.config.name) as queue:
-                for page, ahead in zip(request.pages, known, strict=True):
-                    event = await self._parsed(actor, page, options, ahead, context, queue)
-                    parsed.append(event)
-                    if isinstance(event, PageFetched):
-                        together.append(event)
-                    if together and (len(parsed) == len(known) or _is_enough(together)):
-                        await self._registry.embeddings.compare(actor.model.config.wanted, together)
-                        events = [each for page in together for each in _with_others(actor.model, page)]
-                        written.append(tasks.heard(actor.submit_all(events)))
-                        submitted += events
-                        together = []
-            applied = [outcome for group in written for outcome in await group]
-            outcomes = {id(event): outcome for event, outcome in zip(submitted, applied, strict=True)}
-        finally:
-            for group in written:
-                group.cancel()
-        answer = pb.IngestPagesResponse(policy=(choice or actor.model.config.policy).name)
-        for event in parsed:
-            if answer.results:
-                await asyncio.sleep(0)  # another policy may take its time for each page
-            result = answer.results.add()
-            if isinstance(event, PageFetched):
-                self._add_result(result, actor, event, outcomes[id(event)], choice, encode)
-            else:
-                result.status.CopyFrom(event)
-        return answer
-
     async def _parsed(
         self,
         actor: CrawlActor,
@@ -336,7 +326,7 @@ class LinkScoringService:
         choice: PolicyChoice | None,
         encode: str,
     ) -> None:
-        """Write the answer for a page that was applied."""
+        """Write the answer for a page that was applied, and count it."""
         if isinstance(outcome, Exception):
             raise outcome
         assert isinstance(outcome, PageOutcome), "of a page"
@@ -345,11 +335,8 @@ class LinkScoringService:
                 actor.queries.answer_by(choice, event, outcome)
             if encode:
                 actor.queries.encode(outcome, encode)
-            self._count(actor, outcome)
             links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
             results.add_page_result(result, actor.model.config.name, outcome, links, notes)
-
-    def _count(self, actor: CrawlActor, outcome: PageOutcome) -> None:
         seen = outcome.observation
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
@@ -440,10 +427,6 @@ class LinkScoringService:
         if item.HasField("extraction_time"):
             now_s = seconds_of(item.extraction_time, self._clock)
         return FeedbackGiven(event_id, site or actor.model.site_of(url), key, ticket, _reward(item), now_s)
-
-
-def _with_others(model: CrawlModel, page: PageFetched) -> list[PageFetched | ChangesNotified]:
-    return [page, *of_other_sites(model, page)]
 
 
 def _is_enough(events: Sequence[PageFetched]) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, SiteAdvice, TrapReport
@@ -33,7 +33,6 @@ from linkscore_server.services.messages import (
     same_fields,
     site_name,
     site_of,
-    wire,
 )
 
 # Bounds of requests, as the contract says.
@@ -81,7 +80,7 @@ class SiteModelService:
                 advice=advice,
                 suggestions=map(results.suggestion, plan),
                 skipped_links=[
-                    pb.SkippedLink(url=url, reason=wire(reason), page_url=page)
+                    pb.SkippedLink(url=url, reason=cast("Any", reason), page_url=page)
                     for url, (reason, page) in latest
                 ],
                 skipped_counts={
@@ -146,7 +145,7 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
     return pb.Site(
         name=site_name(actor.model.config.name, site.name),
         host=site.name,
-        stage=wire(site.stage),
+        stage=cast("Any", site.stage),
         page_count=site.pages,
         failed_count=site.failed,
         sample_count=len(site.sample),
@@ -215,7 +214,7 @@ def _group(group: GroupHistory) -> pb.GroupYield:
 
 def _trap(trap: TrapReport) -> pb.TrapSuspicion:
     return pb.TrapSuspicion(
-        kind=wire(trap.kind),
+        kind=cast("Any", trap.kind),
         url_pattern=trap.url_pattern,
         tag_path=trap.tag_path,
         fetched_count=trap.fetched,

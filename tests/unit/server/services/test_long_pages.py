@@ -13,7 +13,7 @@ import pytest
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
-from linkscore_server.services.long_pages import (
+from linkscore_server.services.pages import (
     LARGE_BYTES,
     LARGE_TAGS,
     LargePages,
