@@ -17,7 +17,6 @@ LATER = {
     "pandas",
     "py3langid",
     "rich",
-    "river",
     "scipy",
     "sklearn",
     "tldextract",
