@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from lxml import etree
 
 from linkscore_scoring.errors import NoRules
-from linkscore_scoring.exporters.portable import Branch, NotPortable, branches, joined, literal
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
 from linkscore_scoring.types import UrlRule
 
@@ -34,24 +33,10 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule about URLs, its expression in parts that every engine reads alike."""
+    """A rule about URLs, and its expression as every engine reads it."""
 
     rule: UrlRule
-    parts: list[Branch]
-
-    @property
-    def pattern(self) -> str:
-        """The expression for engines that look for it in the URL."""
-        return joined(self.parts)
-
-    @property
-    def whole(self) -> str:
-        """The expression for engines that want it to fit the whole URL."""
-        ends = len(self.parts) == 1 and self.parts[0][-1:] == ["$"]
-        if ends and self.parts[0][0] == "^":
-            return self.pattern
-        before = "" if all(parts[:1] == ["^"] for parts in self.parts) else ".*"
-        return f"{before}(?:{self.pattern}).*"
+    pattern: str
 
     @property
     def comment(self) -> str:
@@ -142,7 +127,7 @@ def heritrix(site: SiteRules) -> RuleFile:
     for decision, entries in (("ACCEPT", allowed), ("REJECT", denied)):
         rules.extend(_xml_comment(entry.comment) for entry in entries)
         if entries:
-            _decide(rules, decision, [entry.whole for entry in entries])
+            _decide(rules, decision, [f".*(?:{entry.pattern}).*" for entry in entries])
     text = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True).decode()
     return RuleFile("linkscore-decide-rules.xml", "application/xml", text, notes)
 
@@ -221,19 +206,67 @@ def _portable_rules(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[st
 def _portable(rules: Iterable[UrlRule], notes: list[str]) -> Iterator[_Rule]:
     for rule in rules:
         try:
-            yield _Rule(rule, branches(rule.pattern))
-        except NotPortable as exc:
+            yield _Rule(rule, portable(rule.pattern))
+        except ValueError as exc:
             notes.append(f"rule {_one_line(rule.pattern)} of kind {_one_line(rule.kind)} is left out: {exc}")
 
 
 def _seeds(site: SiteRules) -> Iterator[_Rule]:
     for url in site.seeds:
         is_root = url.count("/") == 3 and url.endswith("/")
-        try:
-            text = literal(url.removesuffix("/") if is_root else url)
-        except NotPortable:
-            continue
-        yield _Rule(UrlRule("seed", url, example=url), [["^", *text, *["/?"] * is_root, "$"]])
+        text = _literal(url.removesuffix("/") if is_root else url)
+        yield _Rule(UrlRule("seed", url, example=url), f"^{text}{'/?' if is_root else ''}$")
+
+
+# What Java, Python and JavaScript read alike of RE2
+
+_PIECE = re.compile(
+    r"\\x\{([0-9A-Fa-f]{1,4})\}|(\[\^?)((?:[^\[\]\\]|\\.)+)\]|\\([^0-9A-Za-z])|(\\[dws]|\\x[0-9A-Fa-f]{2}|\(\?:)"
+    r"|([\\\[]|\(\?)|([^!-~]|[\"'<>&`]|\{(?![0-9]+(?:,[0-9]*)?\}))",
+    re.DOTALL,
+)
+_META = frozenset("\\.^$|?*+()[]{}")
+
+
+def portable(pattern: str) -> str:
+    r"""Return an RE2 expression as all engines read it.
+
+    In ASCII without blanks, quotes, ``<``, ``>`` and ``&``: no URL can end a line, a string or an element of
+    the file it is written to. Raises ValueError, naming what is not shared.
+
+    Examples
+    --------
+    >>> print(portable(r"^https?://a\.org/\d+[^&#]*\x{e9}$"))
+    ^https?://a\.org/\d+[^\x26#]*\u00e9$
+    """
+    found = _PIECE.sub(_printed, pattern)
+    try:
+        re.compile(found)
+    except (re.error, OverflowError, RecursionError) as exc:
+        raise ValueError(str(exc)) from exc
+    return found
+
+
+def _printed(piece: re.Match[str]) -> str:
+    number, begins, inside, escaped, kept, strange, char = piece.groups()
+    if strange:
+        raise ValueError(f"no engine shares {piece.string[piece.start() :][:3]!r}")
+    if begins:
+        return f"{begins}{_PIECE.sub(_printed, inside)}]"
+    if escaped:
+        return f"\\{escaped}" if _char(escaped) in (escaped, f"\\{escaped}") else _char(escaped)
+    return kept or _char(char or chr(int(number, 16)))
+
+
+def _literal(text: str) -> str:
+    """Return an expression that fits exactly a text."""
+    return "".join(map(_char, text))
+
+
+def _char(char: str) -> str:
+    if "!" <= char <= "~" and char not in "\"'<>&`":
+        return f"\\{char}" if char in _META else char
+    return f"\\x{ord(char):02x}" if char < "\x80" else f"\\u{ord(char):04x}"
 
 
 def _nothing_yet(site: SiteRules) -> NoRules:
@@ -249,7 +282,7 @@ def _host_name(site: SiteRules) -> str:
 def _url_of_site(site: SiteRules) -> str:
     """Return an expression, anchored in front, that fits every URL of the site."""
     port = _DEFAULT_PORTS if site.host == _host_name(site) else ""
-    host = f"{_SUBDOMAINS if site.subdomains else ''}{''.join(literal(site.host))}{port}"
+    host = f"{_SUBDOMAINS if site.subdomains else ''}{_literal(site.host)}{port}"
     return f"^https?://(?:[^/?#]*@)?{host}(?:[/?#]|$)"
 
 
@@ -271,32 +304,26 @@ def _one_line(text: str) -> str:
 
 # StormCrawler sees path and query only
 
-_BEGINS_PATH = re.compile(r"/\??|\(\?:/[^|]*")
-_NEGATED = re.compile(r"\[\^[^\]]*\]")
+_BEFORE_PATH = re.compile(
+    r"\^https?\??:(?:\\?/){2}(?:\[\^[^\]]*\]|\(\?:\[\^[^\]]*\][^()/|]*\)\??|[^/\[(|])+(?=\\?/\\?\??|\(\?:/)"
+)
 
 
 def _paths(rules: Iterable[_Rule], notes: list[str]) -> list[str]:
     """Return expressions without scheme and host; a note for a rule of which it is unclear where they end."""
     paths = list[str]()
     for entry in rules:
-        starts = [_path_start(parts) for parts in entry.parts]
-        if all(starts):
-            pairs = zip(entry.parts, starts, strict=True)
-            paths += ["^" + "".join(parts[start:]) for parts, start in pairs]
+        branches = ["^" + branch for branch in entry.pattern.removeprefix("^").split("|^")]
+        before = [_BEFORE_PATH.match(branch) for branch in branches]
+        if entry.pattern[:1] == "^" and all(before):
+            paths += [
+                "^" + branch[found.end() :] for branch, found in zip(branches, before, strict=True) if found
+            ]
         else:
             notes.append(
                 f"rule {_one_line(entry.pattern)} is left out: it is not clear where its path begins"
             )
     return paths
-
-
-def _path_start(parts: Branch) -> int:
-    """Return where the path begins: at the first slash after ``//``; 0 if that is unclear."""
-    slashes = [at for at, part in enumerate(parts) if "/" in _NEGATED.sub("", part)]
-    if parts[:1] != ["^"] or len(slashes) < 3 or slashes[1] != slashes[0] + 1:
-        return 0
-    is_clear = parts[slashes[0]] + parts[slashes[1]] == "//" and _BEGINS_PATH.fullmatch(parts[slashes[2]])
-    return slashes[2] if is_clear else 0
 
 
 # Browsertrix, Heritrix: escapes and elements
