@@ -44,8 +44,7 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
 
 
 @click.command()
-@click.argument("archives", nargs=-1, type=FILE)
-@click.option("--suite", type=FILE, help="TOML file of sites, tasks and policies, instead of archives.")
+@click.argument("archives", nargs=-1, required=True, type=FILE)
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
 @click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
@@ -74,12 +73,13 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     metavar="NAME=NUMBER",
     help="Bound of the budget of a crawl, at which it ends: enough_coverage=0.9; repeatable.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=None, help="Runs of each crawl.  [default: 5]")
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs of each crawl.")
 @click.option(
     "--starts",
     type=click.IntRange(1),
-    default=None,
-    help="Start pages: the entry, others drawn.  [default: 1]",
+    default=1,
+    show_default=True,
+    help="Start pages: the entry, others drawn.",
 )
 @click.option(
     "--examples",
@@ -126,10 +126,10 @@ def replay(json_file: Path | None, **options: Any) -> None:
     Without an option about target pages, those with much text of their own count.
     """
     with lab_errors(), figures_to(json_file) as json_out:
-        from linkscore_lab.replay.command import run_replay, suite_of
+        from linkscore_lab.replay.command import run_replay, session_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
-        run_replay(suite_of(options), json_out=json_out, **outputs)
+        run_replay(session_of(options), json_out=json_out, **outputs)
 
 
 @click.command("try")

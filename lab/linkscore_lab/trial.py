@@ -39,7 +39,6 @@ from linkscore_lab.replay.runs import NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.session import Progress, run, tasks_of
 from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite
-from linkscore_lab.replay.suite import SuiteSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of, validate_url
 
@@ -240,7 +239,7 @@ def _live(
     source = SiteSource([warc])
     with prepare_site([source], workers=1) as stored:
         experiment = Experiment(stored)
-        (task,) = tasks_of(experiment, SuiteSite(source, relevance), progress)
+        (task,) = tasks_of(experiment, relevance, (), progress)
         return [
             experiment.result(Case(task, NONE, policy, 1), fetches, task.wanted, trace, (0.0, 0.0), 0)
             for policy, trace in zip(ORDERS, traces, strict=True)

@@ -11,7 +11,6 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import Meta, Results, RunResult, print_summary, read_results, write_results
 from linkscore_lab.replay.runs import ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession, run
-from linkscore_lab.replay.suite import Suite, SuiteSite, read_suite
 
 __all__ = [
     "Comparison",
@@ -22,14 +21,11 @@ __all__ = [
     "Results",
     "RunResult",
     "SiteSource",
-    "Suite",
-    "SuiteSite",
     "compare_files",
     "prepare_site",
     "print_summary",
     "read_policy",
     "read_results",
-    "read_suite",
     "run",
     "write_results",
 ]

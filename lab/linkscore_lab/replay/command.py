@@ -1,10 +1,10 @@
-"""The `linkscore replay` command: its options as a suite, progress on a terminal, tables and files."""
+"""The `linkscore replay` command: its options, progress on a terminal, tables and files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,10 @@ from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import Input, Meta, RunResult, print_summary, write_results
-from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, ReplayProtocol
+from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, MakeScorer, ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession
-from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
 from linkscore_lab.replay.task import NEW_TEXT
 from linkscore_lab.report import write_report
-from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.site.texts import HALF_CHARS
 
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
@@ -36,26 +34,8 @@ _BY_TEXT = (
 )
 
 
-def suite_of(options: Mapping[str, Any]) -> Suite:
-    """Return the suite the options describe; what is given beside ``--suite`` wins over the file."""
-    if bool(options["suite"]) == bool(options["archives"]):
-        raise InvalidInput("either archives or --suite must be given", field="archives")
-    suite = read_suite(options["suite"]) if options["suite"] else _one_site(options)
-    policies = tuple(read_policy(text) for text in options["policies"])
-    modes = _modes(options)
-    suite = replace(
-        suite,
-        protocol=_protocol(suite.protocol, options),
-        policies=policies or suite.policies,
-        sites=tuple(replace(site, modes=modes) for site in suite.sites) if modes else suite.sites,
-        **{name: options[name] for name in ("seeds", "starts") if options[name] is not None},
-    )
-    check_suite(suite)
-    return suite
-
-
-def _one_site(options: Mapping[str, Any]) -> Suite:
-    source = SiteSource(list(options["archives"]), options["labels"])
+def session_of(options: Mapping[str, Any]) -> ReplaySession:
+    """Return the comparison that options describe."""
     ways = {
         "types": _split(options["relevant"]),
         "url": options["relevant_url"],
@@ -63,19 +43,24 @@ def _one_site(options: Mapping[str, Any]) -> Suite:
         "feedback": options["feedback_file"],
         "tag": options["wanted_tag"],
     }
-    targets = tuple(options["targets"])
-    relevance = choose_relevance(**ways) if any(ways.values()) else None
-    policies = tuple(read_policy(name) for name in _DEFAULT_POLICIES)
-    return Suite((SuiteSite(source, relevance, targets),), policies)
+    return ReplaySession(
+        SiteSource(list(options["archives"]), options["labels"]),
+        [read_policy(text) for text in options["policies"] or _DEFAULT_POLICIES],
+        choose_relevance(**ways) if any(ways.values()) else None,
+        options["targets"],
+        _modes(options),
+        protocol=_protocol(options),
+        seeds=options["seeds"],
+        starts=options["starts"],
+    )
 
 
 def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the modes the options ask for, none if they leave that to the suite."""
-    asked = (EXAMPLES,) if options["examples"] is not None else ()
-    return asked + ((FEEDBACK,) if options["feedback"] else ())
+    asked = {EXAMPLES: options["examples"] is not None, FEEDBACK: options["feedback"]}
+    return tuple(mode for mode in asked if asked[mode]) or (NONE,)
 
 
-def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayProtocol:
+def _protocol(options: Mapping[str, Any]) -> ReplayProtocol:
     names = {f.name for f in fields(ReplayProtocol)}
     given = {k: v for k, v in options.items() if k in names and v not in (None, False, "", ())}
     if options["examples"] is not None:
@@ -84,7 +69,7 @@ def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayPro
         given["limits"] = {"budget": {field.name: value for field, value in bounds.ListFields()}}
     if options["warm_start"]:
         given["experience"] = tuple(path.read_bytes() for path in options["warm_start"])
-    return replace(protocol, **given)
+    return ReplayProtocol(**given)
 
 
 def _split(text: str) -> Sequence[str]:
@@ -92,7 +77,7 @@ def _split(text: str) -> Sequence[str]:
 
 
 def run_replay(
-    suite: Suite,
+    session: ReplaySession,
     *,
     report: Path | None = None,
     json_out: Path | None = None,
@@ -101,14 +86,13 @@ def run_replay(
     browse_days: int = 0,
     console: Console | None = None,
 ) -> list[RunResult]:
-    """Carry out a suite, print its table, write the files asked for, and return the runs.
+    """Carry out a comparison, print its table, write the files asked for, and return the runs.
 
-    Browse logs of the sites, their first days or all, are mined for every crawl before its first page.
+    Browse logs of the site, their first days or all, are mined for every crawl before its first page.
     """
     console = console or Console()
-    scorer = _make_scorer(browse_logs, browse_days)
-    with progress_on(console) as progress:
-        session = ReplaySession(suite, progress, scorer, workers)
+    session.make_scorer, session.workers = _make_scorer(browse_logs, browse_days), workers
+    with progress_on(console) as session.progress:
         runs = list(session.run())
     print_summary(console, runs)
     for run in runs:

@@ -1,22 +1,21 @@
-"""A suite carried out: sites prepared one after the other, their crawls spread over all cores."""
+"""A comparison carried out: a site prepared, its crawls spread over all cores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.datasets.relevance import Relevance
+from linkscore_lab.datasets.relevance import ByType, Relevance
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.policies import read_policy, reads_layout
+from linkscore_lab.replay.policies import PolicyText, read_policy, reads_layout
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import Input, RunResult
-from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol, cases
+from linkscore_lab.replay.runs import MODES, NONE, Case, Experiment, MakeScorer, ReplayProtocol, cases
 from linkscore_lab.replay.scorer import ORACLES
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite
 from linkscore_lab.replay.task import (
     NEW_TEXT,
     USER_CONTENT,
@@ -28,10 +27,13 @@ from linkscore_lab.replay.task import (
     type_rewards,
     wanted_pages,
 )
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import policy_class
+
+# At 3 the slowest of a hundred fetches takes a thousand times what the median does. A bound, chosen.
+_MAX_LATENCY_SPREAD = 3.0
 
 
 class Progress:
@@ -46,22 +48,62 @@ class Progress:
 
 @dataclass(slots=True)
 class ReplaySession:
-    """One comparison."""
+    """One comparison; InvalidInput if it cannot be run."""
 
-    suite: Suite  # What is compared
+    source: SiteSource  # Archives and labels
+    policies: Sequence[PolicyText]  # What orders the crawls
+    # What is relevant in task ``user_content``; None leaves that task out. Without targets too, pages with
+    # text of their own are wanted, in task ``new_text``
+    relevance: Relevance | None = None
+    targets: Sequence[str] = ()  # Page types that are a task of their own
+    modes: Sequence[str] = (NONE,)  # What crawls learn of labels: ``none``, ``examples`` or ``feedback``
+    kinds: Mapping[str, str] = field(default_factory=dict)  # ENTRY, INDEX, THREAD or OTHER by page type
+    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out and charged
+    seeds: int = 1  # Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random
+    starts: int = 1
     progress: Progress = field(default_factory=Progress)  # Who watches
     make_scorer: MakeScorer = InProcessScorer  # The library in process, or a server
     workers: int = 0  # Processes; 0 means one a core
-    inputs: dict[str, Input] = field(default_factory=dict)  # What was read of each site, filled while it runs
+    inputs: dict[str, Input] = field(default_factory=dict)  # What was read of the site, filled while it runs
+
+    def __post_init__(self) -> None:
+        p = self.protocol
+        least = {"seeds": self.seeds, "starts": self.starts, "every": p.every, "in_flight": p.in_flight}
+        bad = {name: f"must be at least 1, got {value}" for name, value in least.items() if value < 1}
+        if not 0.0 < p.share <= 1.0:
+            bad["share"] = f"must be in (0, 1], got {p.share:g}"
+        if p.delay < 0:
+            bad["delay"] = f"must be >= 0, got {p.delay}"
+        if not 0.0 <= p.latency_spread <= _MAX_LATENCY_SPREAD:
+            bad["latency_spread"] = f"must be in [0, {_MAX_LATENCY_SPREAD:g}], got {p.latency_spread:g}"
+        if other := [mode for mode in self.modes if mode not in MODES]:
+            bad["modes"] = f"must be among {', '.join(MODES)}, got {', '.join(other)}"
+        if (isinstance(self.relevance, ByType) or self.targets) and self.source.labels is None:
+            bad["labels"] = "is needed where pages are wanted by type"
+        problems = [FieldProblem(*each) for each in bad.items()]
+        problems += p.in_words.problems("wanted") if p.in_words is not None else []
+        if problems:
+            raise InvalidInput(problems)
 
     def run(self) -> Iterator[RunResult]:
         """Yield the result of each crawl."""
         self._check_policies()
-        for site in self.suite.sites:
-            yield from self._run_site(site)
+        name, wanted = self.source.archives[0].name, self.protocol.in_words
+        with prepare_site(
+            [self.source],
+            workers=self.workers,
+            seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
+            layout=any(map(reads_layout, self.policies)),
+            words=wanted.reads if wanted is not None else Words.NONE,
+        ) as site:
+            self.inputs[site.name] = Input(site.digest, site.damaged)
+            experiment = Experiment(site, self.protocol, self.kinds, self.make_scorer)
+            tasks = tasks_of(experiment, self.relevance, self.targets, self.progress)
+            self.progress.said(_opened(site, len(experiment.pages), tasks))
+            yield from self._run_cases(experiment, self._cases(experiment, tasks))
 
     def _check_policies(self) -> None:
-        for policy in self.suite.policies:
+        for policy in self.policies:
             if policy.name in ORACLES:
                 if policy.params:
                     raise InvalidInput(f"{policy.name} has no parameters", field="policy")
@@ -71,30 +113,11 @@ class ReplaySession:
             given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
             make_params(kind, given)
 
-    def _run_site(self, entry: SuiteSite) -> Iterator[RunResult]:
-        name = entry.source.archives[0].name
-        wanted = self.suite.protocol.in_words
-        with prepare_site(
-            [entry.source],
-            workers=self.workers,
-            seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
-            layout=any(map(reads_layout, self.suite.policies)),
-            words=wanted.reads if wanted is not None else Words.NONE,
-        ) as site:
-            self.inputs[site.name] = Input(site.digest, site.damaged)
-            experiment = Experiment(site, self.suite.protocol, entry.kinds, self.make_scorer)
-            tasks = tasks_of(experiment, entry, self.progress)
-            self.progress.said(_opened(site, len(experiment.pages), tasks))
-            yield from self._run_cases(experiment, self._cases(experiment, entry, tasks))
-
-    def _cases(self, experiment: Experiment, entry: SuiteSite, tasks: Sequence[Task]) -> list[Case]:
-        starts = (
-            draw_starts(experiment.site, experiment.pages, self.suite.starts)
-            if self.suite.starts > 1
-            else [""]
-        )
-        seeds = range(1, self.suite.seeds + 1)
-        every = list(cases(tasks, list(dict.fromkeys(entry.modes)), self.suite.policies, seeds, starts))
+    def _cases(self, experiment: Experiment, tasks: Sequence[Task]) -> list[Case]:
+        drawn = self.starts > 1
+        starts = draw_starts(experiment.site, experiment.pages, self.starts) if drawn else [""]
+        seeds = range(1, self.seeds + 1)
+        every = list(cases(tasks, list(dict.fromkeys(self.modes)), self.policies, seeds, starts))
         kept = [case for case in every if experiment.applies(case)]
         if not kept:
             rule = "every policy asked for needs an example page: use mode examples or a target type"
@@ -116,18 +139,20 @@ class ReplaySession:
             yield result
 
 
-def tasks_of(experiment: Experiment, entry: SuiteSite, progress: Progress) -> list[Task]:
+def tasks_of(
+    experiment: Experiment, relevance: Relevance | None, targets: Sequence[str], progress: Progress
+) -> list[Task]:
     """Return what a site is crawled for: its relevant pages, or those with text, and each target type."""
     site = experiment.site
     tasks = []
-    if entry.relevance:
-        rewards = page_rewards(site, entry.relevance)
+    if relevance:
+        rewards = page_rewards(site, relevance)
         tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards))
         if not tasks[0].wanted:
             raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
-    elif not entry.targets:
+    elif not targets:
         tasks.append(_new_text(experiment))
-    for target in dict.fromkeys(entry.targets):
+    for target in dict.fromkeys(targets):
         rewards = type_rewards(site, target)
         task = Task(target_name(target), wanted_pages(site, experiment.facts, rewards), rewards)
         if task.wanted:
@@ -164,6 +189,7 @@ def run(
     modes: Sequence[str] = (NONE,),
     seeds: int = 1,
     starts: int = 1,
+    kinds: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
     **protocol: Any,
@@ -190,6 +216,8 @@ def run(
         What crawls learn of labels: ``none``, ``examples``, ``feedback``, or several of them.
     seeds, starts
         Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random.
+    kinds
+        ``ENTRY``, ``INDEX``, ``THREAD`` or ``OTHER`` by page type: for the figures of forum crawling.
     workers
         Processes; 0 means one a core.
     progress
@@ -226,13 +254,17 @@ def run(
     >>> [(row.policy, row.fetched, row.curve[-1], row.metrics["valid_ratio"]) for row in rows]
     [('breadth_first', 20, 5, 0.25), ('oracle_greedy', 20, 15, 0.75)]
     """
-    site = SuiteSite(SiteSource(list(archives), labels), relevance, tuple(targets), modes=tuple(modes))
-    suite = Suite(
-        (site,),
-        tuple(read_policy(text) for text in policies),
+    session = ReplaySession(
+        SiteSource(list(archives), labels),
+        [read_policy(text) for text in policies],
+        relevance,
+        targets,
+        modes,
+        kinds or {},
         ReplayProtocol(**protocol),
-        seeds=seeds,
-        starts=starts,
+        seeds,
+        starts,
+        progress or Progress(),
+        workers=workers,
     )
-    check_suite(suite)
-    return list(ReplaySession(suite, progress or Progress(), workers=workers).run())
+    return list(session.run())

@@ -15,7 +15,6 @@ from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _experience
 from linkscore_cli.logs import read_labels
 from linkscore_lab.datasets.labels import read_rewards
-from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
 from linkscore_server.settings import load
@@ -29,7 +28,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "browse log": log_file,
     "labels of news": read_labels,
     "rewards": read_rewards,
-    "suite": read_suite,
     "settings": lambda path: load({}, {}, path),
     "token file of a server": TokenFile,
     "token file in settings": lambda path: load({"token_file": str(path)}, {}, None),

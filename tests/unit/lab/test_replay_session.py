@@ -1,18 +1,21 @@
-"""Whole comparisons of small stored sites, in process."""
+"""Whole comparisons of small stored sites, in process; bad ones refused."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from linkscore_lab.commands import replay
 from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.replay.command import session_of
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
+from linkscore_lab.replay.runs import ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession
-from linkscore_lab.replay.suite import Suite, SuiteSite
+from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import page, shop, write_site
 
 
@@ -26,22 +29,19 @@ class Heard(Progress):
         self.lines.append(line)
 
 
-def shop_site(folder: Path, host: str = "shop.test") -> SuiteSite:
-    warc, labels = shop(folder, host)
+def shop_of(folder: Path, *policies: str, **options: Any) -> ReplaySession:
+    warc, labels = shop(folder)
     kinds = {"item": "THREAD", "list": "INDEX", "home": "ENTRY", "about": "OTHER", "help": "OTHER"}
-    return SuiteSite(SiteSource([warc], labels), ByType(["item"]), kinds=kinds)
+    given = {"relevance": ByType(["item"]), "kinds": kinds, "workers": 1} | options
+    return ReplaySession(SiteSource([warc], labels), list(map(read_policy, policies)), **given)
 
 
-def run(suite: Suite, workers: int = 1) -> list[RunResult]:
-    return list(ReplaySession(suite, workers=workers).run())
-
-
-def of(site: SuiteSite, *policies: str, seeds: int = 1) -> Suite:
-    return Suite((site,), tuple(map(read_policy, policies)), seeds=seeds)
+def run(session: ReplaySession) -> list[RunResult]:
+    return list(session.run())
 
 
 def test_a_run_says_what_was_crawled_and_how_well(tmp_path: Path) -> None:
-    (found,) = run(of(shop_site(tmp_path), "breadth_first"))
+    (found,) = run(shop_of(tmp_path, "breadth_first"))
     assert (found.site, found.task, found.mode, found.policy) == (
         "shop.test",
         "user_content",
@@ -57,8 +57,9 @@ def test_a_run_says_what_was_crawled_and_how_well(tmp_path: Path) -> None:
 
 
 def test_runs_are_the_same_on_one_core_and_on_several(tmp_path: Path) -> None:
-    suite = of(shop_site(tmp_path), "uniform_random", "harvest", seeds=3)
-    one, two = run(suite), run(suite, workers=2)
+    one, two = (
+        run(shop_of(tmp_path, "uniform_random", "harvest", seeds=3, workers=workers)) for workers in (1, 2)
+    )
     assert [r.order_digest for r in one] == [r.order_digest for r in two]
     assert [(r.policy, r.seed) for r in one] == [
         (p, s) for p in ("uniform_random", "harvest") for s in (1, 2, 3)
@@ -67,28 +68,27 @@ def test_runs_are_the_same_on_one_core_and_on_several(tmp_path: Path) -> None:
 
 
 def test_oracles_run_beside_policies(tmp_path: Path) -> None:
-    suite = of(shop_site(tmp_path), "breadth_first", "oracle_greedy")
-    ratios = [run.metrics["valid_ratio"] for run in run(suite)]
+    ratios = [r.metrics["valid_ratio"] for r in run(shop_of(tmp_path, "breadth_first", "oracle_greedy"))]
     assert ratios == [pytest.approx(2 / 7), pytest.approx(5 / 7)]
 
 
 def test_a_target_task_has_as_many_fetches_as_pages_and_gives_an_example_away(tmp_path: Path) -> None:
-    site = replace(shop_site(tmp_path), relevance=None, targets=("item",))
-    plain, with_example = run(of(site, "breadth_first", "source_target"))
+    policies = "breadth_first", "source_target"
+    plain, with_example = run(shop_of(tmp_path, *policies, relevance=None, targets=("item",)))
     assert (plain.task, plain.budget, plain.n_wanted) == ("target:item", 24, 24)
     assert (with_example.budget, with_example.n_wanted) == (24, 23)
     assert (plain.n_examples, with_example.n_examples) == (0, 1)
 
 
 def test_examples_are_not_counted(tmp_path: Path) -> None:
-    (found,) = run(of(replace(shop_site(tmp_path), modes=("examples",)), "breadth_first"))
+    (found,) = run(shop_of(tmp_path, "breadth_first", modes=("examples",)))
     assert (found.mode, found.n_wanted, found.n_examples) == ("examples", 21, 3)
 
 
 def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -> None:
     heard = Heard()
-    suite = of(shop_site(tmp_path), "source_target", "breadth_first")
-    assert [run.policy for run in ReplaySession(suite, heard, workers=1).run()] == ["breadth_first"]
+    session = shop_of(tmp_path, "source_target", "breadth_first", progress=heard)
+    assert [found.policy for found in run(session)] == ["breadth_first"]
     assert "left out: source_target, user_content, none: needs an example page" in heard.lines[1]
 
 
@@ -101,5 +101,52 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     pages["/list"] = page(list(items)) + "".join(f"<p>{text}</p>" for text in items.values())
     pages |= {url: page(["/"], text) for url, text in items.items()}
     warc = write_site(tmp_path / "shop.warc.gz", "shop.test", pages)
-    found = run(of(SuiteSite(SiteSource([warc])), "breadth_first", "oracle_greedy"))
+    policies = [read_policy("breadth_first"), read_policy("oracle_greedy")]
+    found = run(ReplaySession(SiteSource([warc]), policies, workers=1))
     assert {(r.task, r.n_reachable, r.n_wanted) for r in found} == {("new_text", 7, 5)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"modes": ["loud"]}, "must be among none, examples"),
+        ({"seeds": 0}, "seeds: must be at least 1, got 0"),
+        ({"protocol": ReplayProtocol(share=0.0)}, r"share: must be in \(0, 1\], got 0"),
+        ({"protocol": ReplayProtocol(latency_spread=9)}, "latency_spread: must be in"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_its_name(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        shop_of(tmp_path, "breadth_first", **options)
+
+
+def test_options_win_over_what_a_replay_does_by_itself(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    given = [
+        "--relevant",
+        "item, list",
+        "--examples",
+        "2",
+        "--feedback",
+        "--seeds",
+        "3",
+        "--target-type",
+        "item",
+    ]
+    given += ["--policy", "opic", "--policy", "harvest:exploration=0.5", "--bound", "max_fetches=9"]
+    context = replay.make_context("replay", [str(warc), "--labels", str(labels), *given])
+    session = session_of(context.params)
+    assert isinstance(session.relevance, ByType)
+    assert session.relevance.types == {"item", "list"}
+    assert (session.targets, session.modes, session.seeds) == (("item",), ("examples", "feedback"), 3)
+    assert [(p.name, p.params) for p in session.policies] == [("opic", {}), ("harvest", {"exploration": 0.5})]
+    assert (session.protocol.n_examples, session.protocol.budget) == (2, "25%")
+    assert session.protocol.limits == {"budget": {"max_fetches": 9}}
+
+
+def test_parameters_of_a_policy_are_json_or_text() -> None:
+    policy = read_policy("source_target:alpha=0.5,multi_hop=false,example_url=http://s.test/?a=b")
+    assert policy.params == {"alpha": 0.5, "multi_hop": False, "example_url": "http://s.test/?a=b"}
+    assert policy.text.startswith("source_target:alpha")
