@@ -214,9 +214,12 @@ def test_a_masked_field_that_is_not_set_is_cleared(server: Stubs, new_crawl: Cal
 
 def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(observe_only=True)
-    changed = update(server, name=name, policy=UCC)
-    assert changed.policy == UCC
-    assert changed.observe_only
+    for _ in range(2):
+        changed = update(server, name=name, policy=UCC, seed=get(server, name).seed)
+        assert changed.policy == UCC
+        assert changed.observe_only
+    told = refusal(lambda: update(server, name=name, policy=UCC, seed=7))
+    assert (told.code, set(told.violations)) == (INVALID, {"crawl.seed"})
 
 
 def test_a_policy_that_is_masked_must_be_given(server: Stubs, crawl: str) -> None:

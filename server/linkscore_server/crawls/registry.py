@@ -377,6 +377,8 @@ class CrawlRegistry:
                 limits = {**actor.model.config.limits, **changes["limits"]}
                 changes["limits"] = {field: value for field, value in limits.items() if value is not None}
             config = replace(actor.model.config, **changes).with_examples(more_examples)
+            if config == actor.model.config:
+                return actor
             if config.groups > 1:
                 config = replace(config, revision=config.revision + 1)
             await self._in_thread(self._check, config)

@@ -40,6 +40,7 @@ from linkscore_server.services.messages import (
 from linkscore_server.services.results import decision_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
+_FIXED = ("scope", "learn", "groups", "seed", "keep_titles")
 VERSION = version("linkscore")
 _MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -81,6 +82,8 @@ class CrawlService:
         name = parse_crawl(crawl.name, "crawl.name")
         actor = await self._registry.open(name)
         changes: dict[str, Any] = {}
+        if not request.update_mask.paths:
+            _check_fixed(crawl, crawl_message(actor.model))
         for path in _paths(request):
             if path == "policy":
                 choice = choice_of(crawl.policy, "crawl.policy")
@@ -134,6 +137,13 @@ def _paths(request: pb.UpdateCrawlRequest) -> list[str]:
             f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask"
         )
     return paths or [field.name for field, _ in request.crawl.ListFields() if field.name in _UPDATABLE]
+
+
+def _check_fixed(asked: pb.Crawl, there: pb.Crawl) -> None:
+    """Refuse what cannot be changed and is asked for otherwise: without a mask all that is set is meant."""
+    for field, value in asked.ListFields():
+        if field.name in _FIXED and value != getattr(there, field.name):
+            raise InvalidInput("cannot be changed", field=f"crawl.{field.name}")
 
 
 def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:

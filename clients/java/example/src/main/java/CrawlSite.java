@@ -12,58 +12,46 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import linkscore.Client;
 import linkscore.Frontier;
 import linkscore.Link;
 import linkscore.Session;
-import linkscore.Settings;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
 
 /**
  * A whole crawler of one site in the order a linkscore server advises: {@code CrawlSite --start http://shop.example/
- * --fetches 500 --target localhost:7411}. Prints what it fetched; {@code --budget
- * enough_coverage=0.95} gives the crawl a budget at which it ends by itself; {@code --proxy http://127.0.0.1:8080} fetches through a
+ * --fetches 500 --target localhost:7411}. Prints what it fetched; {@code --proxy http://127.0.0.1:8080} fetches through a
  * proxy.
  */
 public final class CrawlSite {
-  private static final Pattern HREF = Pattern.compile("<a\\s[^<>]*?href\\s*=\\s*[\"']([^\"']+)");
+  private static final Pattern HREF = Pattern.compile("<a\\s[^<>]*?href\\s*=\\s*[\"']([^\"'#]+)");
 
   private final Session session;
   private final Frontier frontier;
   private final HttpClient http;
   private final Set<String> fetched = ConcurrentHashMap.newKeySet(); // answers may come later, from another thread
 
-  private CrawlSite(Session session, String proxy) {
+  private CrawlSite(Session session, HttpClient http) {
     this.session = session;
     this.frontier = new Frontier(session);
-    var settings = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL);
-    if (proxy != null) {
-      URI at = URI.create(proxy);
-      settings.proxy(ProxySelector.of(new InetSocketAddress(at.getHost(), at.getPort())));
-    }
-    this.http = settings.build();
+    this.http = http;
   }
 
   public static void main(String[] arguments) throws InterruptedException {
-    Map<String, String> options = new HashMap<>();
+    Map<String, String> options = new HashMap<>(Map.of("target", "localhost:7411", "fetches", "500", "proxy", ""));
     for (int i = 0; i + 1 < arguments.length; i += 2) {
       options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
     }
-    String target = options.getOrDefault("target", "localhost:7411");
-    var config = linkscore.v1.Crawl.newBuilder();
-    if (options.containsKey("budget")) {
-      config.setBudget(Settings.budget(options.get("budget")));
+    var http = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL);
+    if (!options.get("proxy").isEmpty()) {
+      URI proxy = URI.create(options.get("proxy"));
+      http.proxy(ProxySelector.of(new InetSocketAddress(proxy.getHost(), proxy.getPort())));
     }
-    try (Session session = new Session(Client.to(target).connect(), "example", config.build())) {
-      new CrawlSite(session, options.get("proxy"))
-          .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
+    try (Session session = new Session(Client.to(options.get("target")).connect(), "example", null)) {
+      new CrawlSite(session, http.build()).crawl(options.get("start"), Integer.parseInt(options.get("fetches")));
       System.err.println(session);
-      if (!session.stopped().isEmpty()) {
-        System.err.println(session.stopped() + ": " + session.whyStopped());
-      }
     }
   }
 
@@ -108,22 +96,20 @@ public final class CrawlSite {
 
   /** Lets the links of the site wait, each in its bucket. */
   private void queue(PageResult result) {
-    Link.of(result).stream()
-        .filter(link -> link.usable() && link.inScope && !fetched.contains(link.url))
-        .forEach(
-            link -> {
-              session.scored.increment();
-              frontier.add(link);
-            });
+    for (Link link : Link.of(result)) {
+      if (link.usable() && link.inScope && !fetched.contains(link.url)) {
+        session.scored.increment();
+        frontier.add(link);
+      }
+    }
   }
 
   /** Lets the links of a page wait where links like them went: the server is away, and its answer comes later. */
   private void queueUnscored(HttpResponse<byte[]> page) {
-    Matcher href = HREF.matcher(new String(page.body(), StandardCharsets.UTF_8));
+    var href = HREF.matcher(new String(page.body(), StandardCharsets.UTF_8));
     while (href.find()) {
-      String link = href.group(1).replace("&amp;", "&");
       try {
-        URI found = page.uri().resolve(link.split("#", 2)[0]);
+        URI found = page.uri().resolve(href.group(1).replace("&amp;", "&"));
         if (page.uri().getHost().equals(found.getHost()) && !fetched.contains(found.toString())) {
           session.fallback.increment();
           frontier.addUnscored(found.toString());

@@ -15,29 +15,23 @@ final class Allowance {
           Decision.DECISION_STOP_YIELD, "linkscore_yield",
           Decision.DECISION_STOP_COVERED, "linkscore_covered",
           Decision.DECISION_STOP_BUDGET, "linkscore_budget");
-  private static final long UNBOUNDED = Long.MAX_VALUE;
+  private static final double UNBOUNDED = Double.POSITIVE_INFINITY;
 
-  private long left = UNBOUNDED;
+  volatile String reason = ""; // why the crawl ends, as one word; empty while it goes on
+  volatile String why = ""; // the same in a sentence
+  private double left = UNBOUNDED;
   private boolean isAnswered;
   private long seq; // event of the answer that was taken over
   private long unknown; // fetches that the server has not counted, for ever if it refused them
-  private boolean spent;
-  private String reason = "";
-  private String why = "";
+  private boolean isSpent;
 
-  /** That of a crawl that is given a budget; null for none. */
   Allowance(Budget budget) {
-    if (budget != null && budget.hasMaxFetches()) {
-      left = atLeastZero(budget.getMaxFetches());
+    if (budget.hasMaxFetches()) {
+      left = budget.getMaxFetches();
     }
-    if (budget != null && budget.hasMaxCost() && budget.getFetchCost() > 0) {
-      left = Math.min(left, (long) Math.floor(budget.getMaxCost() / budget.getFetchCost()));
+    if (budget.hasMaxCost() && budget.getFetchCost() > 0) {
+      left = Math.min(left, Math.floor(budget.getMaxCost() / budget.getFetchCost()));
     }
-  }
-
-  /** A number of the contract, which Java has negative from 2^63 on. */
-  private static long atLeastZero(long unsigned) {
-    return unsigned < 0 ? UNBOUNDED : unsigned;
   }
 
   /** Notes a fetch that the server is told of now or later. */
@@ -55,10 +49,10 @@ final class Allowance {
       return;
     }
     var said = result.getStanding();
-    long now = said.hasFetchesLeft() ? atLeastZero(said.getFetchesLeft()) : UNBOUNDED;
+    double now = said.hasFetchesLeft() ? said.getFetchesLeft() : UNBOUNDED;
     left = isLatest ? now : Math.min(left, now);
-    if (isLatest || said.getSpent() || !spent) {
-      spent = said.getSpent();
+    if (isLatest || said.getSpent() || !isSpent) {
+      isSpent = said.getSpent();
       heed(said.getDecision(), said.getReason());
     }
   }
@@ -69,12 +63,9 @@ final class Allowance {
     why = sentence;
   }
 
-  /**
-   * Whether no fetch may begin beside those under way. If it says so of none the crawl has ended. A crawl whose sites have
-   * stopped goes on while start pages wait, which may be of another site.
-   */
+  /** Whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped. */
   synchronized boolean isFull(int underWay, boolean hasSeeds) {
-    if (spent || (!reason.isEmpty() && !hasSeeds)) {
+    if (isSpent || (!reason.isEmpty() && !hasSeeds)) {
       return true;
     }
     if (left == UNBOUNDED) {
@@ -85,15 +76,5 @@ final class Allowance {
       why = unknown + " fetches that the server does not know are all that was left";
     }
     return underWay + unknown >= left || (!isAnswered && underWay > 0);
-  }
-
-  /** Why the crawl ends, as one word; empty while it goes on. */
-  synchronized String reason() {
-    return reason;
-  }
-
-  /** The same in a sentence. */
-  synchronized String why() {
-    return why;
   }
 }

@@ -20,12 +20,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
-import linkscore.v1.ExamplePage;
 import linkscore.v1.UpdateCrawlRequest;
 
 /**
@@ -92,7 +89,6 @@ public final class Client implements AutoCloseable {
     return new Builder(target);
   }
 
-  /** What it connects to. */
   String target() {
     return target;
   }
@@ -116,8 +112,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Creates a crawl, or takes the one there is, which then gets what is asked for and differs: policy, wanted, budget, and
-   * the examples it lacks.
+   * Creates a crawl, or takes the one there is, which then gets what is asked for: policy, wanted, budget, examples.
    *
    * @param config null leaves all to the server, or as it is
    */
@@ -132,30 +127,10 @@ public final class Client implements AutoCloseable {
         throw e;
       }
       if (asked.getAllFields().size() > 1) { // more than its name
-        change(crawl.get().getCrawl(), asked);
+        LinkscoreException.typed(() -> stub.updateCrawl(UpdateCrawlRequest.newBuilder().setCrawl(asked).build()));
       }
     }
     return crawl;
-  }
-
-  private void change(linkscore.v1.Crawl there, linkscore.v1.Crawl.Builder asked) {
-    var lacking = asked.getExamplesList().stream().filter(each -> !urls(there).contains(each.getUrl()));
-    List<ExamplePage> examples = lacking.collect(Collectors.toList());
-    asked.clearExamples().addAllExamples(examples);
-    var change = UpdateCrawlRequest.newBuilder();
-    asked.getAllFields().forEach(
-        (field, value) -> {
-          if (!value.equals(there.getField(field)) && !field.getName().equals("name")) {
-            change.getUpdateMaskBuilder().addPaths(field.getName());
-          }
-        });
-    if (change.getUpdateMask().getPathsCount() > 0) {
-      LinkscoreException.typed(() -> CrawlServiceGrpc.newBlockingStub(channel).updateCrawl(change.setCrawl(asked).build()));
-    }
-  }
-
-  private static Set<String> urls(linkscore.v1.Crawl crawl) {
-    return crawl.getExamplesList().stream().map(ExamplePage::getUrl).collect(Collectors.toSet());
   }
 
   /** Ends the connection; calls under way fail. */
@@ -228,7 +203,6 @@ public final class Client implements AutoCloseable {
               .build());
     }
 
-    /** Gives every unary call a deadline that begins with it, and every call the token. */
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
       boolean bounded = options.getDeadline() != null || !method.getType().clientSendsOneMessage();

@@ -5,13 +5,10 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.Collectors;
-import linkscore.v1.CandidateLink;
 
 /**
  * A queue of URLs in memory that gives the best first: one first-in-first-out queue a bucket, and one for URLs the
@@ -20,25 +17,18 @@ import linkscore.v1.CandidateLink;
  * use by many threads; it grows with the URLs that wait.
  *
  * <p>Of a crawl with a budget it gives no URL beyond it, those under way counted, and none once the crawl has stopped; see
- * {@link Session#stopped}.
- *
- * <p>While the server is away a bucket keeps the value it had, less with every URL that is taken from it, and the less the
- * more were taken before. What {@link #addUnscored} brings waits where links of its shape went last, behind those that are
- * scored. When the server is back, such URLs are scored.
+ * {@link Session#stopped}. While the server is away links go on by the rule of outages (docs/reference/clients.md).
  */
 public final class Frontier {
   // How many buckets a URL that was found several times may wait in at once.
   private static final int MAX_PLACES = 4;
 
-  // Links that are scored in one call.
-  private static final int SLICE = 500;
-
   private final Session session;
   private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
-  private final Map<String, Item> waiting = new LinkedHashMap<>();
+  private final Map<String, Item> waiting = new HashMap<>();
+  private final Bucket seeds = new Bucket("", 0);
+  private final Bucket unknown = new Bucket("", 0);
   private final Map<String, Bucket> buckets = new LinkedHashMap<>(); // those that are not empty
-  private final Set<Item> seeds = new LinkedHashSet<>();
-  private final Set<Item> unknown = new LinkedHashSet<>();
   private final Map<String, Integer> inFlight = new HashMap<>();
   private int taken; // and not done
   private long numbers;
@@ -52,7 +42,7 @@ public final class Frontier {
 
   /** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
   private static final class Bucket {
-    private final String name;
+    private final String name; // empty of what the server does not know
     private final Set<Item> scored = new LinkedHashSet<>();
     private final Set<Item> guessed = new LinkedHashSet<>();
     private double value;
@@ -67,7 +57,7 @@ public final class Frontier {
     }
 
     private long age() {
-      return head().places.get(name).number;
+      return head().places.get(this).number;
     }
 
     private int size() {
@@ -89,10 +79,10 @@ public final class Frontier {
   /** A URL that waited to be fetched. */
   public static final class Item {
     private final String url;
-    private final Map<String, Place> places = new HashMap<>(2); // by the bucket it waits in
-    private ByteString ticket = ByteString.EMPTY;
+    private final Map<Bucket, Place> places = new HashMap<>(2); // of each bucket it waits in
+    private ByteString ticket;
     private boolean isUnscored; // where it waits was guessed
-    private String from; // bucket it was taken from, null if from none
+    private String from; // bucket it was taken from
 
     private Item(String url) {
       this.url = url;
@@ -111,15 +101,17 @@ public final class Frontier {
 
   /** Lets a URL wait ahead of every scored one. */
   public synchronized void addSeed(String url) {
-    if (!waiting.containsKey(url)) {
-      seeds.add(made(url));
-    }
+    addTo(seeds, url);
   }
 
   /** Lets a URL that the server said nothing about wait behind every scored one. */
   public synchronized void addUnknown(String url) {
+    addTo(unknown, url);
+  }
+
+  private void addTo(Bucket bucket, String url) {
     if (!waiting.containsKey(url)) {
-      unknown.add(made(url));
+      place(made(url), bucket, ByteString.EMPTY);
     }
   }
 
@@ -133,9 +125,7 @@ public final class Frontier {
     }
     Item item = made(url);
     item.isUnscored = true;
-    session
-        .guess(url)
-        .ifPresentOrElse(as -> place(item, as.bucket, as.value, ByteString.EMPTY), () -> unknown.add(item));
+    place(item, session.guess(url).map(like -> bucket(like.bucket, like.value)).orElse(unknown), ByteString.EMPTY);
   }
 
   /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
@@ -145,7 +135,10 @@ public final class Frontier {
       leave(item);
       item.isUnscored = false;
     }
-    place(item, link.bucket, link.bucketValue, link.ticket);
+    Bucket there = buckets.get(link.bucket);
+    if (item.places.size() < MAX_PLACES && (there == null || !item.places.containsKey(there))) {
+      place(item, bucket(link.bucket, link.bucketValue), link.ticket);
+    }
   }
 
   private Item made(String url) {
@@ -154,28 +147,25 @@ public final class Frontier {
     return item;
   }
 
-  private void place(Item item, String name, double value, ByteString ticket) {
-    if (item.places.size() >= MAX_PLACES || item.places.containsKey(name)) {
-      return;
-    }
-    item.places.put(name, new Place(++numbers, ticket));
-    Bucket bucket = buckets.computeIfAbsent(name, made -> new Bucket(made, value));
+  private Bucket bucket(String name, double value) {
+    return buckets.computeIfAbsent(name, made -> new Bucket(made, value));
+  }
+
+  private void place(Item item, Bucket bucket, ByteString ticket) {
+    item.places.put(bucket, new Place(++numbers, ticket));
     (item.isUnscored ? bucket.guessed : bucket.scored).add(item);
   }
 
   /** Takes an item out of all queues. */
   private void leave(Item item) {
-    for (String name : item.places.keySet()) {
-      Bucket bucket = buckets.get(name);
+    for (Bucket bucket : item.places.keySet()) {
       bucket.scored.remove(item);
       bucket.guessed.remove(item);
       if (bucket.size() == 0) {
-        buckets.remove(name);
+        buckets.remove(bucket.name);
       }
     }
     item.places.clear();
-    seeds.remove(item);
-    unknown.remove(item);
   }
 
   /** Counts the URLs that wait. */
@@ -190,11 +180,11 @@ public final class Frontier {
   public Optional<Item> next() {
     turn.lock();
     try {
-      Map<String, Integer> counts = new LinkedHashMap<>();
-      Map<String, Integer> underWay = new HashMap<>();
       if (isFull()) {
         return Optional.empty();
       }
+      Map<String, Integer> counts = new LinkedHashMap<>();
+      Map<String, Integer> underWay = new HashMap<>();
       if (isDue(counts, underWay)) { // without the lock of the queues: links may be added meanwhile
         heed(session.planBuckets(counts, underWay, 1, false));
       }
@@ -205,19 +195,16 @@ public final class Frontier {
   }
 
   private synchronized boolean isFull() {
-    return !waiting.isEmpty() && session.isFull(taken, !seeds.isEmpty());
+    return !waiting.isEmpty() && session.isFull(taken, seeds.size() > 0);
   }
 
   /** Says what is to be asked, the bucket of the oldest link first. */
   private synchronized boolean isDue(Map<String, Integer> counts, Map<String, Integer> underWay) {
-    if (isShort) {
-      return false;
-    }
     buckets.values().stream()
         .sorted(Comparator.comparingLong(Bucket::age))
         .forEach(bucket -> counts.put(bucket.name, bucket.size()));
     underWay.putAll(inFlight);
-    return !counts.isEmpty();
+    return !isShort && !counts.isEmpty();
   }
 
   private synchronized void heed(Optional<Crawl.Plan> plan) {
@@ -227,27 +214,24 @@ public final class Frontier {
   }
 
   private synchronized Optional<Item> take() {
-    Item item = null;
-    if (!seeds.isEmpty()) {
-      item = seeds.iterator().next();
-    } else if (isShort) {
+    Bucket from = seeds;
+    if (seeds.size() == 0) {
+      from = buckets.isEmpty() ? unknown : buckets.getOrDefault(granted, best());
+    }
+    if (from.size() == 0 || (isShort && from != seeds)) {
       return Optional.empty();
-    } else if (!buckets.isEmpty()) {
-      Bucket from = buckets.containsKey(granted) ? buckets.get(granted) : best();
-      item = from.head();
-      item.from = from.name;
-      item.ticket = item.places.get(from.name).ticket;
+    }
+    Item item = from.head();
+    item.from = from.name;
+    item.ticket = item.places.get(from).ticket;
+    if (!from.name.isEmpty()) {
       inFlight.merge(from.name, 1, Integer::sum);
       session.outlook.taken(from.name);
-    } else if (!unknown.isEmpty()) {
-      item = unknown.iterator().next();
     }
-    if (item != null) {
-      leave(item);
-      waiting.remove(item.url);
-      taken++;
-    }
-    return Optional.ofNullable(item);
+    leave(item);
+    waiting.remove(item.url);
+    taken++;
+    return Optional.of(item);
   }
 
   /** The bucket that is worth most; of equal ones that of the oldest link. */
@@ -263,8 +247,6 @@ public final class Frontier {
   public synchronized void done(Item item) {
     isShort = false;
     taken--;
-    if (item.from != null) {
-      inFlight.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
-    }
+    inFlight.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
   }
 }

@@ -37,7 +37,6 @@ public final class LinkscoreException extends RuntimeException {
     this.code = code;
   }
 
-  /** Status of the call. */
   public Status.Code code() {
     return code;
   }

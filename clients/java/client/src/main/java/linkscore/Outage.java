@@ -4,18 +4,14 @@ import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.Deque;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Whether the server is away, and what is done about it. While it is, a thread of its own asks it now and then whether it
- * is back, and nothing else is asked of it. What it was not told waits, the oldest dropped beyond a bound of bytes, and is
- * sent when it is back, oldest first, beside the calls of the crawl.
+ * Whether the server is away, and what it was not told meanwhile. A thread asks now and then whether it is back; then what
+ * waits is sent, oldest first, beside the calls of the crawl: the rule of outages in docs/reference/clients.md.
  */
 final class Outage implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
@@ -37,17 +33,11 @@ final class Outage implements AutoCloseable {
   private final Duration firstPause;
   private final int maxBytes;
   private final Deque<Owed> owed = new ArrayDeque<>();
-  private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread made = new Thread(task, "linkscore-outage");
-            made.setDaemon(true);
-            return made;
-          });
-  private volatile boolean away;
   private long bytes;
+  private volatile LinkscoreException lost; // why the server is away; null if it is not
   private long since;
-  private Duration pause; // before the next question
+  private Thread thread; // that asks and sends, while there is something to do
+  private boolean isClosed;
 
   /** A call that tells the server something, and throws {@link LinkscoreException} as long as it does not. */
   static final class Owed {
@@ -61,12 +51,7 @@ final class Outage implements AutoCloseable {
     }
   }
 
-  /**
-   * No outage yet.
-   *
-   * @param probe asks something cheap
-   * @param changed is told whether the server is away, when that changes
-   */
+  /** No outage yet: {@code probe} asks something cheap, {@code changed} is told whether the server is away. */
   Outage(Runnable probe, Consumer<Boolean> changed, Duration firstPause, int maxBytes) {
     this.probe = probe;
     this.changed = changed;
@@ -74,51 +59,49 @@ final class Outage implements AutoCloseable {
     this.maxBytes = maxBytes;
   }
 
-  /** Whether no call should be made. */
   boolean isAway() {
-    return away;
+    return lost != null;
   }
 
   /** Keeps a call for later if the server is away; says whether it is. */
   synchronized boolean keep(Owed call) {
-    if (away) {
+    if (lost != null && call != null) {
       owed.add(call);
       bytes += call.bytes;
       while (bytes > maxBytes) {
-        oldest();
+        bytes -= owed.remove().bytes;
       }
     }
-    return away;
+    return lost != null;
   }
 
   /** Notes that a call met an outage; null for one that told the server nothing. */
   synchronized void met(LinkscoreException why, Owed call) {
-    if (!away && !thread.isShutdown()) {
-      away = true;
-      since = System.nanoTime();
-      Duration asked = why.retryAfter().compareTo(LONGEST_PAUSE) < 0 ? why.retryAfter() : LONGEST_PAUSE;
-      pause = asked.compareTo(firstPause) > 0 ? asked : firstPause;
-      String what = "pages wait for it, and links go on by what links like them were last worth";
-      LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
-      changed.accept(true);
-      askLater();
-    }
-    if (call != null) {
-      keep(call);
+    turn(why);
+    keep(call);
+    if (thread == null && !isClosed) {
+      thread = new Thread(this::watch, "linkscore-outage");
+      thread.setDaemon(true);
+      thread.start();
     }
   }
 
-  /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than a few seconds. */
+  /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than half a minute. */
   @Override
   public void close() {
+    Thread last;
+    synchronized (this) {
+      isClosed = true;
+      notifyAll();
+      last = thread;
+    }
     try {
-      thread.submit(() -> away && tryAgain()).get(LAST_WORDS.toMillis(), TimeUnit.MILLISECONDS);
+      if (last != null) {
+        last.join(LAST_WORDS.toMillis());
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (ExecutionException | TimeoutException e) {
-      LOG.log(Level.WARNING, "linkscore: the end of the outage", e);
     }
-    thread.shutdownNow();
     synchronized (this) {
       if (!owed.isEmpty()) {
         LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", owed.size());
@@ -126,83 +109,94 @@ final class Outage implements AutoCloseable {
     }
   }
 
-  private void askLater() {
-    thread.schedule(
-        () -> {
-          if (away && !tryAgain()) {
-            waitLonger();
-          }
-        },
-        pause.toNanos(),
-        TimeUnit.NANOSECONDS);
-  }
-
-  private synchronized void waitLonger() {
-    pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
-    if (!thread.isShutdown()) {
-      askLater();
+  /** Asks and sends until the server is there and knows all, or this was closed and it is not there. */
+  private void watch() {
+    Duration pause = firstPause;
+    while (hasWork()) {
+      LinkscoreException before = lost;
+      LinkscoreException outage = null;
+      if (before != null) {
+        rest(Collections.max(List.of(pause, before.retryAfter())));
+        pause = pause.multipliedBy(2);
+        outage = failure(probe);
+      }
+      if (outage == null) {
+        outage = tellOldest();
+      }
+      if (outage != null || before != null) {
+        turn(outage);
+      }
+      if (lost == null) {
+        pause = firstPause;
+      } else if (isClosed) {
+        return;
+      }
     }
   }
 
-  /** Asks whether the server is back, that is, answers and takes what waits longest; then tells it everything. */
-  private boolean tryAgain() {
+  private synchronized boolean hasWork() {
+    if (lost == null && owed.isEmpty()) {
+      thread = null;
+    }
+    return thread != null;
+  }
+
+  private synchronized void rest(Duration pause) {
     try {
-      probe.run();
-    } catch (LinkscoreException e) {
-      if (e.isOutage()) {
-        return false;
-      } // an answer too: the next call says what is wrong
+      if (!isClosed) {
+        wait(Collections.min(List.of(pause, LONGEST_PAUSE)).toMillis());
+      }
+    } catch (InterruptedException e) {
+      isClosed = true;
     }
-    if (tellOldest() != null) {
-      return false;
-    }
-    synchronized (this) {
-      away = false;
+  }
+
+  /** Notes that the server is away, or is there again: null. */
+  private synchronized void turn(LinkscoreException why) {
+    boolean wasAway = lost != null;
+    lost = why;
+    if (why != null && !wasAway) {
+      since = System.nanoTime();
+      String what = "pages wait for it, and links go on by what links like them were last worth";
+      LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
+      changed.accept(true);
+    } else if (why == null && wasAway) {
       changed.accept(false);
-      long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - since);
+      long seconds = Duration.ofNanos(System.nanoTime() - since).toSeconds();
       LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
     }
-    while (!away && isOwing()) {
-      LinkscoreException outage = tellOldest();
-      if (outage != null) {
-        met(outage, null);
-      }
-    }
-    return true;
   }
 
-  private synchronized boolean isOwing() {
-    return !owed.isEmpty();
-  }
-
-  /** Makes the oldest call; returns the outage that it met, if it did. A refusal is an answer, after which it is over. */
+  /** Makes the oldest call; returns the outage that it met, if it did. */
   private LinkscoreException tellOldest() {
-    Owed oldest = oldest();
-    try {
-      if (oldest != null) {
-        oldest.call.run();
-      }
-    } catch (RuntimeException e) {
-      LinkscoreException why = LinkscoreException.from(e);
-      if (why.isOutage()) {
-        putBack(oldest, why.code() == Status.Code.DEADLINE_EXCEEDED);
-        return why;
-      }
+    Owed oldest;
+    synchronized (this) {
+      oldest = owed.poll();
+      bytes -= oldest == null ? 0 : oldest.bytes;
     }
-    return null;
+    LinkscoreException outage = oldest == null ? null : failure(oldest.call);
+    if (outage != null) {
+      oldest.tries += outage.code() == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
+      putBack(oldest);
+    }
+    return outage;
   }
 
-  private synchronized Owed oldest() {
-    Owed oldest = owed.poll();
-    bytes -= oldest == null ? 0 : oldest.bytes;
-    return oldest;
-  }
-
-  private synchronized void putBack(Owed call, boolean isLate) {
-    call.tries += isLate ? 1 : 0;
+  private synchronized void putBack(Owed call) {
     if (call.tries < MOST_TRIES) {
       owed.addFirst(call);
       bytes += call.bytes;
     }
+  }
+
+  /** The outage that a call meets; none if it is refused, which is an answer: the next call says what is wrong. */
+  private static LinkscoreException failure(Runnable call) {
+    try {
+      call.run();
+    } catch (RuntimeException e) {
+      LinkscoreException why = LinkscoreException.from(e);
+      return why.isOutage() ? why : null;
+    }
+    return null;
   }
 }

@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * What buckets are worth and where new links belong while the server says nothing of either: the rule of outages in
@@ -17,8 +16,7 @@ import java.util.stream.Collectors;
  * of the page either.
  */
 public final class Outlook {
-  // While the server is away, the value of a bucket counts half after so many links, for each that was taken before and
-  // one more: the rule of outages, docs/reference/clients.md.
+  // Links taken from a bucket nobody had tried that halve what it is thought to be worth.
   private static final double TRUST = 16;
 
   // Of shapes those used longest ago are forgotten. Chosen, not measured: a site has some hundred.
@@ -29,16 +27,13 @@ public final class Outlook {
 
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
   private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
+  private static final Tries NONE = new Tries();
 
   private final Map<String, Guess> last = bounded(MOST_SHAPES);
-
-  /** Hash codes of URLs that were found or fetched: where two are equal, one teaches nothing. */
-  private final Map<Integer, Boolean> met = bounded(MOST_MET);
-
+  private final Map<Integer, Boolean> met = bounded(MOST_MET); // hash codes of URLs that were found or fetched
   private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
-  private final Map<String, Tries> tried = bounded(MOST_SHAPES); // by coarse shape
-  private final Map<String, Integer> proven = new HashMap<>();
-  private final Map<String, Integer> since = new HashMap<>();
+  private final Map<String, Tries> fetched = bounded(MOST_SHAPES); // by coarse shape
+  private final Map<String, Tries> taken = new HashMap<>(); // by bucket
   private boolean away;
 
   Outlook() {}
@@ -54,7 +49,7 @@ public final class Outlook {
     }
   }
 
-  /** Of one shape: pages, fetches, pages before the outage, and links taken since it began. */
+  /** Links taken from a bucket; or of a shape, pages and all fetches: before the outage too, and links taken since. */
   private static final class Tries {
     private int pages;
     private int all;
@@ -78,14 +73,13 @@ public final class Outlook {
     return value * odds * half / (half + taken);
   }
 
-  /** Notes whether the server is away. */
   synchronized void setAway(boolean isAway) {
     away = isAway;
-    since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
-    since.clear();
-    for (Tries each : tried.values()) {
-      each.before = each.pages;
-      each.since = 0;
+    for (var counts : List.of(fetched.values(), taken.values())) {
+      for (Tries each : counts) {
+        each.before = each.pages;
+        each.since = 0;
+      }
     }
   }
 
@@ -112,27 +106,26 @@ public final class Outlook {
   /** Where a link belongs by its shape; none if no such link was found of late. */
   synchronized Optional<Guess> guess(String url) {
     String[] both = shapes(url);
+    double odds = fetched.getOrDefault(both[1], NONE).odds();
     Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
-    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * tried.getOrDefault(both[1], new Tries()).odds()));
+    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds));
   }
 
   /** Notes whether a fetch brought a page; a link to it is none that is new. */
   synchronized void fetched(String url, boolean isPage) {
     meet(url);
-    Tries like = tries(shapes(url)[1]);
+    Tries like = fetched.computeIfAbsent(shapes(url)[1], made -> new Tries());
     like.pages += isPage ? 1 : 0;
     like.all++;
   }
 
-  private Tries tries(String shape) {
-    return tried.computeIfAbsent(shape, made -> new Tries());
-  }
-
   /** Notes a link that is taken from a bucket. */
   synchronized void taken(String bucket) {
-    (away ? since : proven).merge(bucket, 1, Integer::sum);
-    if (away && shapes.containsKey(bucket)) {
-      tries(shapes.get(bucket)).since++;
+    Tries own = taken.computeIfAbsent(bucket, made -> new Tries());
+    own.pages++;
+    if (away) {
+      own.since++;
+      fetched.computeIfAbsent(shapes.getOrDefault(bucket, ""), made -> new Tries()).since++;
     }
   }
 
@@ -141,9 +134,9 @@ public final class Outlook {
     if (!away) {
       return value;
     }
-    Tries like = tried.getOrDefault(shapes.getOrDefault(bucket, ""), new Tries());
-    int before = Math.max(proven.getOrDefault(bucket, 0), like.before);
-    return faded(value, like.odds(), before, Math.max(since.getOrDefault(bucket, 0), like.since));
+    Tries own = taken.getOrDefault(bucket, NONE);
+    Tries like = fetched.getOrDefault(shapes.getOrDefault(bucket, ""), NONE);
+    return faded(value, like.odds(), Math.max(own.before, like.before), Math.max(own.since, like.since));
   }
 
   private static <K, V> Map<K, V> bounded(int most) {
@@ -168,10 +161,9 @@ public final class Outlook {
   }
 
   private static String keys(String query) {
-    return Arrays.stream(query.split("&"))
-        .filter(part -> !part.isEmpty())
-        .map(part -> plain(part.split("=", 2)[0]))
-        .collect(Collectors.collectingAndThen(Collectors.toCollection(TreeSet::new), keys -> String.join("&", keys)));
+    var keys = new TreeSet<String>();
+    Arrays.stream(query.split("&")).filter(part -> !part.isEmpty()).forEach(part -> keys.add(plain(part.split("=", 2)[0])));
+    return String.join("&", keys);
   }
 
   private static String plain(String text) {

@@ -27,15 +27,13 @@ import linkscore.v1.PageResult;
  * What a crawler's plugin needs of a crawl: calls that are left out while the server is away instead of stopping the
  * crawler, and counts of what became of them. The crawl is made at the first call, and again if the server lost it.
  *
- * <p>A server that is away is asked once a second, then every five, whether it is back, from a thread of the session. What
- * it was not told waits, up to 64 MiB, and is sent when it is back, beside the crawl. Meanwhile {@link #guess} says what
- * links of a shape were last worth. It logs how it goes by {@link System.Logger} {@code linkscore}: at the start and the
- * end, once a minute, and of each outage.
+ * <p>What a server that is away was not told waits, up to 64 MiB, and is sent when it is back, beside the crawl. Meanwhile
+ * {@link #guess} says what links of a shape were last worth. It logs by {@link System.Logger} {@code linkscore}: at the
+ * start and the end, once a minute, and of each outage.
  */
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
   private static final Duration LOG_EVERY = Duration.ofMinutes(1);
-
   private static final Set<String> KEYS =
       Set.of(
           "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
@@ -109,11 +107,8 @@ public final class Session implements AutoCloseable {
     String timeout = String.valueOf(Client.DEFAULT_TIMEOUT.toMillis());
     client.timeout(Duration.ofMillis(Settings.read(settings, "timeout.ms", timeout, Long::valueOf)));
     client.tokenFile(Settings.read(settings, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
-    Settings.read(
-        settings,
-        "tls.ca",
-        "",
-        file -> file.isEmpty() ? client : client.tls(file.equals("system") ? null : Path.of(file)));
+    Function<String, Path> authority = file -> file.equals("system") ? null : Path.of(file);
+    Settings.read(settings, "tls.ca", "", file -> file.isEmpty() ? client : client.tls(authority.apply(file)));
     var config = linkscore.v1.Crawl.newBuilder();
     Settings.read(settings, "budget", "", text -> text.isEmpty() ? config : config.setBudget(Settings.budget(text)));
     Settings.read(settings, "policy", "", name -> name.isEmpty() ? config : config.setPolicy(Settings.policy(name)));
@@ -126,8 +121,7 @@ public final class Session implements AutoCloseable {
         config.addExamples(Settings.read(Map.of("examples", example), "examples", "", Settings::example));
       }
     }
-    String id = Settings.read(settings, "crawl", crawl, name -> name);
-    Session session = new Session(client.connect(), id, config.build());
+    Session session = new Session(client.connect(), Settings.read(settings, "crawl", crawl, id -> id), config.build());
     try {
       session.start(Settings.read(settings, "required", "false", Boolean::valueOf));
     } catch (LinkscoreException e) {
@@ -260,17 +254,14 @@ public final class Session implements AutoCloseable {
     return allowance.isFull(underWay, hasSeeds);
   }
 
-  /**
-   * Why the crawl ends by its budget: {@code linkscore_budget}, {@code linkscore_covered} or {@code linkscore_yield}; empty
-   * while it goes on.
-   */
+  /** Why the crawl ends: {@code linkscore_budget}, {@code linkscore_covered} or {@code linkscore_yield}; or empty. */
   public String stopped() {
-    return allowance.reason();
+    return allowance.reason;
   }
 
   /** The same in a sentence. */
   public String whyStopped() {
-    return allowance.why();
+    return allowance.why;
   }
 
   /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
@@ -309,7 +300,7 @@ public final class Session implements AutoCloseable {
 
   /** Makes a call unless the server is away; what tells it something is made again when it is back, if it did not answer. */
   private <T> Optional<T> call(Function<Crawl, T> call, Outage.Owed again) {
-    if (again == null ? outage.isAway() : outage.keep(again)) {
+    if (outage.keep(again)) {
       return Optional.empty();
     }
     sayHowItGoes();
@@ -341,33 +332,22 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private void make() {
+  private synchronized void make() {
     if (made) {
       return;
     }
-    synchronized (this) {
-      if (made) {
-        return;
-      }
-      var there = client.ensureCrawl(id, config).get();
-      var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
-      made = true;
-      revisits = there.getCrawl().hasRevisit();
-      String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}, pages of earlier runs: {4}";
-      LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served, there.getCrawl().getPageCount());
-    }
+    var there = client.ensureCrawl(id, config).get();
+    var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
+    made = true;
+    revisits = there.getCrawl().hasRevisit();
+    String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}, pages of earlier runs: {4}";
+    LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served, there.getCrawl().getPageCount());
   }
 
+  /** Asks for as little as it can; a crawl that the server lost is made by the next call. */
   private void probe() {
     client.reconnect();
-    try {
-      client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
-    } catch (LinkscoreException e) {
-      if (e.code() != Status.Code.NOT_FOUND) {
-        throw e;
-      }
-      client.ensureCrawl(id, config);
-    }
+    client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
   }
 
   private void sayHowItGoes() {

@@ -2,6 +2,7 @@ package linkscore;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.TextFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -30,32 +31,17 @@ public final class Settings {
   /**
    * Reads {@code max_fetches=5000 enough_coverage=0.95}: fields of {@link Budget}, with spaces or commas between.
    *
-   * @return null if there is none
+   * @return an empty one if there is none
    * @throws IllegalArgumentException a name is unknown, or a number is none
    */
   public static Budget budget(String text) {
     Budget.Builder made = Budget.newBuilder();
-    for (String bound : text.split("[,\\s]+")) {
-      if (!bound.isEmpty()) {
-        set(made, bound.split("=", 2));
-      }
-    }
-    return made.getAllFields().isEmpty() ? null : made.build();
-  }
-
-  private static void set(Budget.Builder budget, String[] bound) {
-    FieldDescriptor field = Budget.getDescriptor().findFieldByName(bound[0]);
-    if (field == null) {
-      throw new IllegalArgumentException("budget has no bound \"" + bound[0] + "\"");
-    }
-    boolean isWhole = field.getJavaType() == FieldDescriptor.JavaType.LONG;
-    String number = bound.length < 2 ? "" : bound[1];
     try {
-      budget.setField(field, isWhole ? (Object) Long.valueOf(number) : (Object) Double.valueOf(number));
-    } catch (NumberFormatException e) {
-      String what = isWhole ? " must be a whole number" : " must be a number";
-      throw new IllegalArgumentException(bound[0] + what + ", got \"" + number + "\"", e);
+      TextFormat.merge(text.replace('=', ':'), made);
+    } catch (TextFormat.ParseException e) {
+      throw new IllegalArgumentException("line:column " + e.getMessage(), e);
     }
+    return made.build();
   }
 
   /** Writes a ticket as text, for queues that keep strings: base64url without padding. */
@@ -73,7 +59,7 @@ public final class Settings {
   }
 
   /** Reads an example of the pages wanted: its URL, or {@code URL=FILE} with its HTML. */
-  public static ExamplePage example(String text) throws IOException {
+  static ExamplePage example(String text) throws IOException {
     int at = text.lastIndexOf('=');
     Path file = Path.of(text.substring(at + 1));
     if (at < 0 || !(Files.exists(file) || file.toString().endsWith(".html"))) {

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -78,9 +77,7 @@ public final class FakeServer implements AutoCloseable {
   /** Whether no bucket is given a place. */
   public volatile boolean grantsNothing;
 
-  /** What was changed of crawls, a list a change; and when every page is to be fetched again, null for never. */
-  public final List<List<String>> masks = new CopyOnWriteArrayList<>();
-
+  /** When every page is to be fetched again, null for never. */
   public volatile Timestamp nextFetch;
 
   /** Whether crawls have {@code revisit}; the pages that are due then, best first. */
@@ -88,8 +85,6 @@ public final class FakeServer implements AutoCloseable {
 
   public volatile List<String> due = List.of();
 
-  /** Questions that were cheap, by any client: GetCrawl. */
-  public final LongAdder probes = new LongAdder();
   private final Server server;
   private final int port;
 
@@ -248,7 +243,6 @@ public final class FakeServer implements AutoCloseable {
   private final class Crawls extends CrawlServiceGrpc.CrawlServiceImplBase {
     @Override
     public void getCrawl(GetCrawlRequest request, StreamObserver<GetCrawlResponse> to) {
-      probes.increment();
       if (crawls.containsKey(request.getName())) {
         Crawl.Builder known = crawl.toBuilder().setName(request.getName());
         if (revisits) {
@@ -277,7 +271,6 @@ public final class FakeServer implements AutoCloseable {
     @Override
     public void updateCrawl(UpdateCrawlRequest request, StreamObserver<UpdateCrawlResponse> to) {
       crawl = request.getCrawl();
-      masks.add(request.getUpdateMask().getPathsList());
       answer(to, UpdateCrawlResponse.newBuilder().setCrawl(crawl).build());
     }
   }

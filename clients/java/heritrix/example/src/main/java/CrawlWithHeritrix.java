@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.archive.crawler.framework.CrawlController;
 import org.archive.crawler.framework.CrawlJob;
 import org.archive.modules.CrawlURI;
@@ -22,44 +23,51 @@ import org.archive.modules.Processor;
  */
 public final class CrawlWithHeritrix {
   private static final String PROFILE = "/org/archive/crawler/restlet/profile-crawler-beans.cxml";
+  private static final String OVERRIDES =
+      String.join(
+          "\n",
+          "metadata.operatorContactUrl=http://example.org/",
+          "crawlController.maxToeThreads=1",
+          "crawlController.pauseAtStart=false",
+          "preparer.preferenceEmbedHops=0",
+          "fetchDns.acceptNonDnsResolves=true",
+          "disposition.delayFactor=0",
+          "disposition.minDelayMs=0",
+          "disposition.maxDelayMs=0",
+          "disposition.respectCrawlDelayUpToSeconds=0");
   private static final CountDownLatch ENOUGH = new CountDownLatch(1);
   private static int left;
 
   private CrawlWithHeritrix() {}
 
   public static void main(String[] arguments) throws Exception {
-    Map<String, String> options = options(arguments);
-    String target = options.getOrDefault("target", "");
-    left = Integer.parseInt(options.getOrDefault("fetches", "500"));
+    Map<String, String> options = new HashMap<>(Map.of("target", "", "fetches", "500", "proxy", ""));
+    for (int i = 0; i + 1 < arguments.length; i += 2) {
+      options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
+    }
+    left = Integer.parseInt(options.get("fetches"));
     Path folder = Files.createTempDirectory("heritrix");
-    if (!options.getOrDefault("proxy", "").isEmpty()) {
+    if (!options.get("proxy").isEmpty()) {
       resolveToLoopback(folder, URI.create(options.get("start")).getHost());
     }
     Path beans = folder.resolve("crawler-beans.cxml");
-    Files.writeString(beans, beans(options, target));
+    Files.writeString(beans, beans(options));
     CrawlJob job = new CrawlJob(beans.toFile());
     job.validateConfiguration();
     if (!job.hasValidApplicationContext()) {
       throw new IllegalStateException("no valid job: " + beans);
     }
     job.launch();
-    await(job);
-    String last = target.isEmpty() ? "Heritrix's own order" : report(job);
-    System.err.println(last);
-    Runtime.getRuntime().halt(0); // Heritrix would go on with what it has in hand
-  }
-
-  /** The counts of the plugin. */
-  private static String report(CrawlJob job) {
-    return ((Processor) job.getJobContext().getBean("linkscore")).report().strip();
-  }
-
-  private static Map<String, String> options(String[] arguments) {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < arguments.length; i += 2) {
-      options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
+    while (!ENOUGH.await(200, TimeUnit.MILLISECONDS)) {
+      CrawlController controller = job.getCrawlController();
+      if (controller != null && controller.getState() == CrawlController.State.FINISHED) {
+        break; // nothing is left
+      }
     }
-    return options;
+    if (job.getJobContext().containsBean("linkscore")) {
+      System.err.println(job.getJobContext().getBean("linkscore", Processor.class).report().strip());
+    }
+    Runtime.getRuntime().halt(0); // Heritrix would go on with what it has in hand
   }
 
   /** Heritrix resolves names itself, though a proxy does: a stored site has none, so it is given one, and so is this machine. */
@@ -69,64 +77,33 @@ public final class CrawlWithHeritrix {
     System.setProperty("jdk.net.hosts.file", hosts.toString());
   }
 
-  /** The beans of a new job, changed as a user would change them. */
-  private static String beans(Map<String, String> options, String target) throws IOException {
+  /** The beans of a new job, changed as a user would change them: the plugin's readme says how. */
+  private static String beans(Map<String, String> options) throws IOException {
     String beans;
     try (InputStream profile = CrawlJob.class.getResourceAsStream(PROFILE)) {
       beans = new String(profile.readAllBytes(), StandardCharsets.UTF_8);
     }
-    beans = beans.replaceFirst("metadata\\.operatorContactUrl=.*", overrides(options.getOrDefault("proxy", "")));
+    String overrides = OVERRIDES;
+    if (!options.get("proxy").isEmpty()) {
+      URI proxy = URI.create(options.get("proxy"));
+      overrides += "\nfetchHttp.httpProxyHost=" + proxy.getHost() + "\nfetchHttp.httpProxyPort=" + proxy.getPort();
+    }
+    beans = beans.replaceFirst("metadata\\.operatorContactUrl=.*", overrides);
     beans = beans.replace("http://example.example/example", options.get("start"));
-    String first = target.isEmpty() ? "" : "<ref bean=\"linkscore\"/>";
-    beans = beans.replaceFirst("<ref bean=\"warcWriter\"/>", "<ref bean=\"printed\"/>" + first);
-    beans = beans.replaceFirst("<bean id=\"preparer\"", bean("printed", Printed.class.getName(), "") + "$0");
-    return target.isEmpty() ? beans : ordered(beans, target);
-  }
-
-  private static String overrides(String proxy) {
-    String overrides =
-        String.join(
-            "\n",
-            "metadata.operatorContactUrl=http://example.org/",
-            "crawlController.maxToeThreads=1",
-            "crawlController.pauseAtStart=false",
-            "preparer.preferenceEmbedHops=0",
-            "fetchDns.acceptNonDnsResolves=true",
-            "disposition.delayFactor=0",
-            "disposition.minDelayMs=0",
-            "disposition.maxDelayMs=0",
-            "disposition.respectCrawlDelayUpToSeconds=0");
-    if (proxy.isEmpty()) {
-      return overrides;
+    String printed = "<bean id=\"printed\" class=\"CrawlWithHeritrix\\$Printed\"/>\n";
+    if (options.get("target").isEmpty()) {
+      return beans
+          .replaceFirst("<ref bean=\"warcWriter\"/>", "<ref bean=\"printed\"/>")
+          .replaceFirst("<bean id=\"preparer\"", printed + "$0");
     }
-    URI address = URI.create(proxy);
-    return overrides + "\nfetchHttp.httpProxyHost=" + address.getHost() + "\nfetchHttp.httpProxyPort=" + address.getPort();
-  }
-
-  /** The two beans of the README, and what uses the policy. */
-  private static String ordered(String beans, String target) {
-    String property = "<property name=\"target\" value=\"" + target + "\"/>";
+    String property = "<property name=\"target\" value=\"" + options.get("target") + "\"/>";
     String two =
-        bean("linkscore", "linkscore.heritrix.LinkscoreProcessor", property)
-            + bean("linkscorePrecedence", "linkscore.heritrix.LinkscorePrecedencePolicy", "");
+        "<bean id=\"linkscore\" class=\"linkscore.heritrix.LinkscoreProcessor\">" + property + "</bean>\n"
+            + "<bean id=\"linkscorePrecedence\" class=\"linkscore.heritrix.LinkscorePrecedencePolicy\"/>\n";
     String policy = "<property name=\"uriPrecedencePolicy\" ref=\"linkscorePrecedence\"/>";
-    return beans.replaceFirst("<bean id=\"preparer\"[^>]*>", two + "$0" + policy);
-  }
-
-  private static String bean(String id, String type, String properties) {
-    return "<bean id=\"" + id + "\" class=\"" + type.replace("$", "\\$") + "\">" + properties + "</bean>\n";
-  }
-
-  /** Returns when enough is fetched, or nothing is left. */
-  private static void await(CrawlJob job) throws InterruptedException {
-    boolean begun = false;
-    while (!ENOUGH.await(200, java.util.concurrent.TimeUnit.MILLISECONDS)) {
-      CrawlController controller = job.getCrawlController();
-      begun |= controller != null && controller.isRunning();
-      if (begun && controller.getState() == CrawlController.State.FINISHED) {
-        return;
-      }
-    }
+    return beans
+        .replaceFirst("<ref bean=\"warcWriter\"/>", "<ref bean=\"printed\"/><ref bean=\"linkscore\"/>")
+        .replaceFirst("<bean id=\"preparer\"[^>]*>", printed + two + "$0" + policy);
   }
 
   /** Prints each page that was asked for, robots.txt and names aside; there is one thread. */

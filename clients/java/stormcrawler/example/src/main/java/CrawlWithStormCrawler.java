@@ -43,15 +43,20 @@ import org.yaml.snakeyaml.Yaml;
  * <p>StormCrawler's bolts are unchanged, and so are its spout and status bolt for URLFrontier.
  */
 public final class CrawlWithStormCrawler {
+  private static final String PERSISTED =
+      "linkscore.bucket linkscore.score linkscore.value linkscore.ticket fetch.statusCode linkscore.next";
   private static final CountDownLatch ENOUGH = new CountDownLatch(1);
   private static final AtomicInteger LEFT = new AtomicInteger(); // the cluster is in this virtual machine
 
   private CrawlWithStormCrawler() {}
 
   public static void main(String[] arguments) throws Exception {
-    Map<String, String> options = options(arguments);
-    LEFT.set(Integer.parseInt(options.getOrDefault("fetches", "500")));
-    boolean frontier = !options.getOrDefault("frontier", "").isEmpty();
+    Map<String, String> options = new HashMap<>(Map.of("fetches", "500", "target", "", "frontier", "", "proxy", ""));
+    for (int i = 0; i + 1 < arguments.length; i += 2) {
+      options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
+    }
+    LEFT.set(Integer.parseInt(options.get("fetches")));
+    boolean frontier = !options.get("frontier").isEmpty();
     if (frontier) {
       withoutDelay(options.get("frontier"));
     }
@@ -60,14 +65,6 @@ public final class CrawlWithStormCrawler {
       ENOUGH.await();
       Runtime.getRuntime().halt(0); // a cluster takes half a minute to end
     }
-  }
-
-  private static Map<String, String> options(String[] arguments) {
-    Map<String, String> options = new HashMap<>();
-    for (int i = 0; i + 1 < arguments.length; i += 2) {
-      options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
-    }
-    return options;
   }
 
   /** A host is left alone for a second by default, as it should be; this one is the user's own. */
@@ -102,19 +99,10 @@ public final class CrawlWithStormCrawler {
     settings.put("urlfilters.config.file", "urlfilters.json");
     settings.put("parsefilters.config.file", "");
     settings.put("jsoup.filters.config.file", "");
-    String target = options.getOrDefault("target", "");
-    if (!target.isEmpty()) { // what the plugin's README says
+    if (!options.get("target").isEmpty()) { // what the plugin's README says
       settings.put("jsoup.filters.config.file", "jsoupfilters.json");
-      settings.put("linkscore.target", target);
-      settings.put(
-          "metadata.persist",
-          List.of(
-              "linkscore.bucket",
-              "linkscore.score",
-              "linkscore.value",
-              "linkscore.ticket",
-              "fetch.statusCode",
-              "linkscore.next"));
+      settings.put("linkscore.target", options.get("target"));
+      settings.put("metadata.persist", List.of(PERSISTED.split(" ")));
     }
     if (frontier) {
       String[] address = options.get("frontier").split(":");
@@ -124,10 +112,10 @@ public final class CrawlWithStormCrawler {
       settings.put("spout.min.delay.queries", 20);
       settings.setMaxSpoutPending(4);
     }
-    String proxy = options.getOrDefault("proxy", "");
-    if (!proxy.isEmpty()) {
-      settings.put("http.proxy.host", URI.create(proxy).getHost());
-      settings.put("http.proxy.port", URI.create(proxy).getPort());
+    if (!options.get("proxy").isEmpty()) {
+      URI proxy = URI.create(options.get("proxy"));
+      settings.put("http.proxy.host", proxy.getHost());
+      settings.put("http.proxy.port", proxy.getPort());
       settings.put("http.proxy.type", "HTTP");
     }
     return settings;

@@ -24,10 +24,8 @@ import org.springframework.beans.factory.annotation.Autowired;
  * Sends every fetched page to a linkscore server, failed fetches too, and gives each link of the page its value and
  * ticket. A bean at the head of the disposition chain, ahead of {@code candidates}, which schedules the links.
  *
- * <p>Only navigational links (hop L, not of a {@code <link>} element) are scored; feeds, embedded resources and guesses
- * found in scripts are not, and go last.
- * While the server is away links are scheduled by what links of their URL shape were worth last, and behind all others if there
- * was none; pages wait in memory and are sent when it is back.
+ * <p>Only navigational links (hop L, not of a {@code <link>} element) are scored; the others go last. While the server is
+ * away links are scheduled by what links of their URL shape were worth last.
  */
 public final class LinkscoreProcessor extends Processor {
   /** What another processor puts into the data of a URI to say what its page was worth: a Double in [0, 1]. */
@@ -56,55 +54,15 @@ public final class LinkscoreProcessor extends Processor {
     settings.put("target", target);
   }
 
-  /** Name of the crawl on the server; heritrix if not set. Two jobs of one name share what was learned. */
-  public void setCrawl(String crawl) {
-    settings.put("crawl", crawl);
-  }
-
-  /** Name of the policy; the server's default if not set. */
-  public void setPolicy(String policy) {
-    settings.put("policy", policy);
-  }
-
-  /** File that holds the bearer token; read at every call. */
-  public void setTokenFile(String file) {
-    settings.put("token.file", file);
-  }
-
-  /** PEM file of the authority to trust, or {@code system}; plain text if not set. */
-  public void setTlsCa(String authority) {
-    settings.put("tls.ca", authority);
-  }
-
-  /** Deadline of each call in milliseconds; 10000 if not set. */
-  public void setTimeoutMs(long milliseconds) {
-    settings.put("timeout.ms", Long.toString(milliseconds));
-  }
-
-  /** Bounds at which the job ends, {@code max_fetches=5000 enough_coverage=0.95}; none if not set. */
-  public void setBudget(String budget) {
-    settings.put("budget", budget);
-  }
-
-  /** What the crawl is for, in words; nothing if not set. */
-  public void setWanted(String query) {
-    settings.put("wanted", query);
-  }
-
-  /** Pages like those wanted: URLs, or {@code URL=FILE}, with blanks between; none if not set. */
-  public void setExamples(String examples) {
-    settings.put("examples", examples);
+  /** Further settings by their names in {@link Session#configured}: {@code budget}, {@code token.file} and the like. */
+  public void setSettings(Map<String, String> further) {
+    settings.putAll(further);
   }
 
   /** What ends the job when the crawl has stopped; Heritrix sets it. */
   @Autowired(required = false)
   public void setCrawlController(CrawlController controller) {
     end = () -> controller.requestCrawlStop(CrawlStatus.FINISHED);
-  }
-
-  /** Whether the job must not start without the server; false if not set. */
-  public void setRequired(boolean required) {
-    settings.put("required", Boolean.toString(required));
   }
 
   @Override
@@ -153,13 +111,8 @@ public final class LinkscoreProcessor extends Processor {
     if (worth instanceof Double) {
       session.reward(uri.getURI(), ticket, (Double) worth);
     }
-    endIfStopped();
-  }
-
-  /** Asks Heritrix once to end the job; fetches under way are finished. */
-  private void endIfStopped() {
     if (!session.stopped().isEmpty() && hasEnded.compareAndSet(false, true)) {
-      end.run();
+      end.run(); // fetches under way are finished
     }
   }
 

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import linkscore.FakeServer;
 import org.archive.io.RecordingInputStream;
@@ -37,7 +38,7 @@ class AdapterTest {
   void start() throws Exception {
     server = new FakeServer();
     processor.setTarget(server.target());
-    processor.setTimeoutMs(3000);
+    processor.setSettings(Map.of("timeout.ms", "3000"));
     processor.start();
   }
 

@@ -4,8 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import linkscore.Session;
-import linkscore.Settings;
-import linkscore.v1.Budget;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.conf.Configured;
 import org.apache.hadoop.fs.Path;
@@ -52,27 +50,20 @@ public final class Generate extends Configured implements Tool {
     long topN = after(given, "-topN", Long.MAX_VALUE);
     long now = System.currentTimeMillis() + after(given, "-adddays", 0) * DAY_MS;
     Configuration conf = new Configuration(getConf());
-    Waiting waiting = new Waiting(conf, topN, now);
     try (Session session = LinkscoreScoringFilter.configured(conf)) {
-      Budget budget = Settings.budget(conf.getTrimmed("linkscore.budget", ""));
-      if (budget != null && budget.hasMaxFetches()) {
-        waiting.bound(budget.getMaxFetches());
-      }
-      waiting.askForKnown(session, !given.contains("-noFilter"));
-      waiting.read(new Path(args[0]));
-      if (waiting.isOver(!session.askStopped().isEmpty())) {
-        LOG.info("linkscore: the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
+      Waiting waiting = new Waiting(conf, session, new Path(args[0]), topN, now);
+      Round round = waiting.isOver() ? new Round(false, 0) : waiting.round();
+      if (round.urls().isEmpty()) {
+        LOG.info("linkscore: nothing waits, or the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
         return NO_ROUND;
       }
-      Round round = waiting.round(session);
       round.write(conf);
-      LOG.info("linkscore: a round of {}, {} advice", waiting.size(), round.isAdvised ? "by" : "without");
+      given.addAll(List.of("-topN", "" + round.urls().size())); // of an option that stands twice Nutch takes the last
+      if (waiting.isKnownNamed()) {
+        given.addAll(List.of("-adddays", ALL_DAYS));
+      }
     }
-    conf.setFloat(Generator.GENERATOR_MIN_SCORE, 0); // links the round does not take are below
-    given.addAll(List.of("-topN", String.valueOf(waiting.size()))); // of an option that stands twice Nutch takes the last
-    if (waiting.isKnownNamed()) {
-      given.addAll(List.of("-adddays", ALL_DAYS));
-    }
+    conf.setFloat(Generator.GENERATOR_MIN_SCORE, 0); // URLs the round does not take are below
     return new Generator(conf).run(given.toArray(String[]::new));
   }
 

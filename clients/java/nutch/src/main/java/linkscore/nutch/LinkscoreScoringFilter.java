@@ -37,8 +37,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the buckets and the tickets it was
  * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
- * buckets were worth when they were found. Start pages go first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the
- * server is away the crawl goes on, and new links wait where links of their URL shape went last.
+ * buckets were worth when they were found. Start pages go first, links the server does not know last. Failed fetches are
+ * reported when the crawl database is updated. While the server is away the crawl goes on, and new links wait where links
+ * of their URL shape went last.
  */
 public final class LinkscoreScoringFilter implements ScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
@@ -54,22 +55,16 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final Text MISSED = new Text("linkscore.missed");
   private static final String ANSWER = "linkscore.answer";
 
-  // Sort values, in the order of docs/reference/clients.md: start pages, known pages that the server names, scored links (1 plus a
-  // value in [0, 1]), links that came while the server was away, links it did not find on their page.
+  // Sort values without a round, in the order of docs/reference/clients.md: start pages, scored links (1 plus a value in
+  // [0, 1]), links that came while the server was away, links it did not find on their page.
   private static final float SEEDS = 3;
-  private static final float KNOWN = 2.5f;
   private static final float SCORED = 1;
   private static final float FALLBACK = 0.5f;
   private static final float LAST = 0;
 
-  // Of a link that a later round takes.
-  private static final float NOT_NOW = -1;
-
   /** What a protocol status of Nutch was in HTTP. */
   private static final Map<Integer, Integer> HTTP =
       Map.of(ProtocolStatus.NOTFOUND, 404, ProtocolStatus.GONE, 410, ProtocolStatus.ACCESS_DENIED, 403);
-
-  private static final int PAGES_A_LOG_LINE = 100;
 
   // Nutch's own default of db.fetch.interval.max: 90 days.
   private static final long LONGEST_S = 7_776_000;
@@ -114,74 +109,73 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     datum.getMetaData().put(SEED, new Text("1"));
   }
 
+  static boolean isSeed(CrawlDatum datum) {
+    return datum.getMetaData().containsKey(SEED);
+  }
+
+  /** Whether the server did not find a link on its page. */
+  static boolean isMissed(CrawlDatum datum) {
+    return datum.getMetaData().containsKey(MISSED);
+  }
+
   /** A link keeps what {@link #distributeScoreToOutlinks} gave it. */
   @Override
   public void initialScore(Text url, CrawlDatum datum) {}
 
   @Override
   public float generatorSortValue(Text url, CrawlDatum datum, float initSort) {
-    if (round != null && round.takesAgain(url, datum)) {
-      return KNOWN;
-    }
-    if (round != null && !round.isDue(url, datum)) {
-      return NOT_NOW;
+    if (round != null) {
+      return round.sortValue(url.toString(), datum);
     }
     if (isSeed(datum)) {
       return SEEDS;
     }
-    List<Place> places = Place.of(datum);
-    if (places.isEmpty()) {
-      return datum.getMetaData().containsKey(MISSED) ? LAST : FALLBACK;
-    }
-    if (round == null) {
-      return SCORED + (float) places.get(0).value;
-    }
-    Optional<Place> from = round.place(places);
-    from.ifPresent(place -> place.takenOf(datum, round.isAdvised));
-    return from.map(place -> SCORED + (float) round.value(place.bucket)).orElse(NOT_NOW);
+    float unscored = isMissed(datum) ? LAST : FALLBACK;
+    return Place.of(datum).stream().findFirst().map(best -> SCORED + (float) best.value).orElse(unscored);
+  }
+
+  private static String ticketOf(CrawlDatum datum) {
+    return Place.of(datum).stream().findFirst().map(place -> place.ticket).orElse("");
   }
 
   /** Hands the ticket on to the page. */
   @Override
   public void passScoreBeforeParsing(Text url, CrawlDatum datum, Content content) {
-    Place.of(datum).stream().limit(1).forEach(place -> content.getMetadata().set(TICKET, place.ticket));
+    content.getMetadata().set(TICKET, ticketOf(datum));
   }
 
   /** Sends the page, and keeps what the server says of its outlinks for the task that writes them. */
   @Override
   public void passScoreAfterParsing(Text url, Content content, Parse parse) {
-    ByteString ticket = Settings.ticket(content.getMetadata().get(TICKET));
     String segment = content.getMetadata().get(Nutch.SEGMENT_NAME_KEY);
+    Metadata metadata = parse.getData().getParseMeta();
     Outlink[] outlinks = parse.getData().getOutlinks();
     Page.Builder page =
-        Page.newBuilder()
-            .setEventId(eventId(segment + " " + url))
-            .setUrl(url.toString())
+        page(segment + " " + url, url, content.getMetadata().get(TICKET))
             .setFinalUrl(content.getBaseUrl() == null ? "" : content.getBaseUrl())
             .setContentType(content.getContentType() == null ? "" : content.getContentType())
-            .setBody(ByteString.copyFrom(content.getContent()))
-            .setTicket(ticket);
+            .setBody(ByteString.copyFrom(content.getContent()));
     for (Outlink outlink : outlinks) { // their places on the page are read from the body
       page.addOutlinksBuilder().setUrl(outlink.getToUrl()).setAnchorText(outlink.getAnchor());
     }
-    session
-        .ingest(page.build())
-        .ifPresent(result -> keep(result, outlinks, parse.getData().getParseMeta()));
-    reward(url, ticket, parse.getData().getParseMeta().get(REWARD));
-    if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
-      LOG.info("linkscore: {}", session);
+    Optional<PageResult> answer = session.ingest(page.build());
+    answer.ifPresent(result -> metadata.set(ANSWER, Place.text(outlinks, Link.of(result))));
+    answer.flatMap(LinkscoreScoringFilter::next).ifPresent(next -> metadata.set(NEXT, next));
+    reward(page, metadata.get(REWARD));
+  }
+
+  private void reward(Page.Builder page, String worth) {
+    try {
+      if (worth != null) {
+        session.reward(page.getUrl(), page.getTicket(), Double.parseDouble(worth));
+      }
+    } catch (NumberFormatException e) {
+      LOG.warn("linkscore: {} of {} is no number: {}", REWARD, page.getUrl(), worth);
     }
   }
 
-  private static void keep(PageResult result, Outlink[] outlinks, Metadata metadata) {
-    metadata.set(ANSWER, Place.text(outlinks, Link.of(result)));
-    next(result).ifPresent(next -> metadata.set(NEXT, next));
-  }
-
   private static Optional<String> next(PageResult result) {
-    return result.hasNextFetchTime()
-        ? Optional.of(Long.toString(result.getNextFetchTime().getSeconds()))
-        : Optional.empty();
+    return Optional.of(result).filter(PageResult::hasNextFetchTime).map(it -> "" + it.getNextFetchTime().getSeconds());
   }
 
   /** Gives each outlink its bucket, ticket and value. */
@@ -194,12 +188,15 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       int allCount) {
     String said = parseData.getParseMeta().get(ANSWER);
     parseData.getParseMeta().remove(ANSWER);
-    Map<String, List<Place>> found = said == null ? Map.of() : Place.read(said, now(allCount));
+    long now = now(allCount);
+    Map<String, List<Place>> found = said == null ? Map.of() : Place.found(said, now);
     for (Entry<Text, CrawlDatum> target : targets) {
-      List<Place> places = found.get(Place.form(target.getKey().toString()));
-      if (said == null) {
+      String url = target.getKey().toString();
+      List<Place> places = found.get(Place.form(url));
+      if (said == null) { // an outage: it waits where links of its shape went last
         session.fallback.increment();
-        guess(target);
+        session.guess(url).ifPresent(
+            like -> Place.keep(target.getValue(), List.of(new Place(like.bucket, like.value, "", now))));
       } else if (places == null) {
         session.missed.increment();
         target.getValue().getMetaData().put(MISSED, new Text("1"));
@@ -211,11 +208,10 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return adjust;
   }
 
-  /** Lets a link of an outage wait where links of its shape went last, since now. */
-  private void guess(Entry<Text, CrawlDatum> target) {
-    session
-        .guess(target.getKey().toString())
-        .ifPresent(like -> Place.keep(target.getValue(), List.of(new Place(like.bucket, like.value, "", now(1)))));
+  /** The time as steps, later than all links found before; a page with so many links takes as many. */
+  private static long now(int links) {
+    long now = System.currentTimeMillis() * STEPS_A_MS;
+    return FOUND.accumulateAndGet(links, (last, n) -> Math.max(last, now) + n) - links;
   }
 
   /**
@@ -225,11 +221,14 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
     if (old != null && failedNow(old, datum)) {
-      session.ingest(failure(url, datum));
+      int protocol = protocolOf(datum);
+      int status = HTTP.getOrDefault(protocol, 0);
+      Page.Builder page = page("failed " + url + " " + datum.getFetchTime(), url, ticketOf(datum));
+      session.ingest(page.setStatusCode(status).setFetchError(status == 0 ? "nutch status " + protocol : "").build());
     }
     if (old != null && unchangedNow(old, datum)) {
       session
-          .unchanged(withoutPage("unchanged", url, datum))
+          .unchanged(page("unchanged " + url + " " + datum.getFetchTime(), url, ticketOf(datum)))
           .flatMap(LinkscoreScoringFilter::next)
           .ifPresent(next -> datum.getMetaData().put(new Text(NEXT), new Text(next)));
     }
@@ -268,17 +267,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return initScore;
   }
 
-  private void reward(Text url, ByteString ticket, String worth) {
-    if (worth == null) {
-      return;
-    }
-    try {
-      session.reward(url.toString(), ticket, Double.parseDouble(worth));
-    } catch (NumberFormatException e) {
-      LOG.warn("linkscore: {} of {} is no number: {}", REWARD, url, worth);
-    }
-  }
-
   /** Whether this update, and not an earlier one, brought the news that a fetch failed. */
   private static boolean failedNow(CrawlDatum old, CrawlDatum datum) {
     boolean gone =
@@ -293,41 +281,14 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
         && datum.getFetchTime() != old.getFetchTime();
   }
 
-  private static Page failure(Text url, CrawlDatum datum) {
-    int protocol = protocolOf(datum);
-    int status = HTTP.getOrDefault(protocol, 0);
-    return withoutPage("failed", url, datum)
-        .setStatusCode(status)
-        .setFetchError(status == 0 ? "nutch status " + protocol : "")
-        .build();
-  }
-
-  private static Page.Builder withoutPage(String how, Text url, CrawlDatum datum) {
-    return Page.newBuilder()
-        .setEventId(eventId(how + " " + url + " " + datum.getFetchTime()))
-        .setUrl(url.toString())
-        .setTicket(Settings.ticket(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)));
+  /** A page whose event id is the same for the same fetch, because Hadoop runs a task again that failed. */
+  private static Page.Builder page(String event, Text url, String ticket) {
+    String id = UUID.nameUUIDFromBytes(event.getBytes(StandardCharsets.UTF_8)).toString();
+    return Page.newBuilder().setEventId(id).setUrl(url.toString()).setTicket(Settings.ticket(ticket));
   }
 
   private static int protocolOf(CrawlDatum datum) {
     Writable said = datum.getMetaData().get(Nutch.WRITABLE_PROTO_STATUS_KEY);
     return said instanceof ProtocolStatus ? ((ProtocolStatus) said).getCode() : ProtocolStatus.NOTFOUND;
-  }
-
-  /** The same for the same fetch, because Hadoop runs a task again that failed. */
-  private static String eventId(String of) {
-    return UUID.nameUUIDFromBytes(of.getBytes(StandardCharsets.UTF_8)).toString();
-  }
-
-  /** Whether a URL is a start page. */
-  static boolean isSeed(CrawlDatum datum) {
-    return datum.getMetaData().containsKey(SEED);
-  }
-
-  /** The time as steps, later than all links found before; a page with so many links takes as many. */
-  private static long now(int links) {
-    return FOUND.accumulateAndGet(
-            links, (last, n) -> Math.max(last, System.currentTimeMillis() * STEPS_A_MS) + n)
-        - links;
   }
 }

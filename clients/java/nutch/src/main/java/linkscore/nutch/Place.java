@@ -12,8 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 import linkscore.Link;
 import linkscore.Settings;
 import org.apache.hadoop.io.Text;
@@ -23,17 +21,11 @@ import org.apache.nutch.parse.Outlink;
 
 /**
  * A bucket a link waits in, with the value that bucket had when the link was found there, the ticket it was given, and when
- * that was: links of a bucket are taken in this order. A CrawlDatum holds up to four of them as values of the keys of
- * docs/reference/clients.md, a line each, best first.
+ * that was: links of a bucket are taken in this order. A CrawlDatum holds up to four of them, a line each, best first.
  */
 final class Place {
-  // As the queues of the other clients.
-  private static final int MOST = 4;
-
-  private static final Text BUCKET = new Text("linkscore.bucket");
-  private static final Text VALUE = new Text("linkscore.value");
-  private static final Text TICKET = new Text("linkscore.ticket");
-  private static final Text FOUND = new Text("linkscore.found");
+  private static final int MOST = 4; // as the queues of the other clients
+  private static final Text PLACES = new Text("linkscore.places");
   private static final Text UNADVISED = new Text("linkscore.unadvised");
 
   final String bucket;
@@ -48,17 +40,30 @@ final class Place {
     this.found = found;
   }
 
+  private static Place read(String line, long since) {
+    String[] parts = line.split("\t", 4); // none of the first three holds a tab
+    return new Place(parts[3], Double.parseDouble(parts[0]), parts[2], since + Long.parseLong(parts[1]));
+  }
+
+  @Override
+  public String toString() {
+    return value + "\t" + found + "\t" + ticket + "\t" + bucket;
+  }
+
   /** Where a link waits, best first; empty if the server did not score it. */
   static List<Place> of(CrawlDatum datum) {
-    String[] buckets = lines(datum, BUCKET);
-    String[] values = lines(datum, VALUE);
-    String[] tickets = lines(datum, TICKET);
-    String[] found = lines(datum, FOUND);
     List<Place> places = new ArrayList<>();
-    for (int i = 0; i < buckets.length; i++) {
-      places.add(new Place(buckets[i], Double.parseDouble(values[i]), tickets[i], Long.parseLong(found[i])));
+    Writable lines = datum.getMetaData().get(PLACES);
+    if (lines != null) {
+      lines.toString().lines().forEach(line -> places.add(read(line, 0)));
     }
     return places;
+  }
+
+  private static void write(CrawlDatum datum, List<Place> places) {
+    StringJoiner lines = new StringJoiner("\n");
+    places.forEach(place -> lines.add(place.toString()));
+    datum.getMetaData().put(PLACES, new Text(lines.toString()));
   }
 
   /** Lets a link wait in the best of these buckets, in each since it was found there first. */
@@ -87,26 +92,9 @@ final class Place {
     return datum.getMetaData().containsKey(UNADVISED);
   }
 
-  private static void write(CrawlDatum datum, List<Place> places) {
-    put(datum, BUCKET, places, place -> place.bucket);
-    put(datum, VALUE, places, place -> "" + place.value);
-    put(datum, TICKET, places, place -> place.ticket);
-    put(datum, FOUND, places, place -> "" + place.found);
-  }
-
-  private static void put(CrawlDatum datum, Text key, List<Place> places, Function<Place, String> part) {
-    datum.getMetaData().put(key, new Text(places.stream().map(part).collect(Collectors.joining("\n"))));
-  }
-
-  private static String[] lines(CrawlDatum datum, Text key) {
-    Writable value = datum.getMetaData().get(key);
-    return value == null ? new String[0] : value.toString().split("\n", -1);
-  }
-
   /**
-   * Writes what the server said of the outlinks of a page, in their order: the task that parses a page is not the one that
-   * writes its outlinks, and between them only metadata passes. A line a link that could be used, of URL, ticket, value
-   * and bucket with tabs between; none of the first three may hold a tab.
+   * Writes what the server said of the outlinks of a page, in their order, a line a link that could be used: the task that
+   * parses a page is not the one that writes its outlinks, and between them only metadata passes.
    */
   static String text(Outlink[] outlinks, List<Link> links) {
     StringJoiner lines = new StringJoiner("\n");
@@ -114,23 +102,17 @@ final class Place {
       Link link = links.get(i);
       if (link.usable()) {
         double value = link.isSkipped() ? 0 : link.bucketValue; // by a setting of the crawl
-        String ticket = Settings.text(link.ticket);
-        lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + value + "\t" + link.bucket);
+        lines.add(form(outlinks[i].getToUrl()) + "\t" + new Place(link.bucket, value, Settings.text(link.ticket), i));
       }
     }
     return lines.toString();
   }
 
-  /** Reads it back, by {@link #form} of the URL; the first link was found at a time, each other one a step later. */
-  static Map<String, List<Place>> read(String text, long found) {
+  /** Reads it back, by {@link #form} of the URL; the first outlink was found at a time, each other one a step later. */
+  static Map<String, List<Place>> found(String text, long since) {
     Map<String, List<Place>> places = new HashMap<>();
-    for (String line : text.split("\n")) {
-      String[] parts = line.split("\t", 4);
-      if (parts.length == 4) {
-        Place place = new Place(parts[3], Double.parseDouble(parts[2]), parts[1], found + places.size());
-        places.computeIfAbsent(parts[0], url -> new ArrayList<>()).add(place);
-      }
-    }
+    text.lines().map(line -> line.split("\t", 2)).forEach(
+        line -> places.computeIfAbsent(line[0], url -> new ArrayList<>()).add(read(line[1], since)));
     return places;
   }
 

@@ -1,7 +1,7 @@
 package linkscore.nutch;
 
 import java.io.IOException;
-import java.util.Collections;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -10,27 +10,31 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
-import java.util.stream.Collectors;
+import java.util.function.BiConsumer;
 import linkscore.Outlook;
 import linkscore.Session;
+import linkscore.Settings;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
 import org.apache.nutch.crawl.CrawlDatum;
 import org.apache.nutch.crawl.CrawlDb;
-import org.apache.nutch.net.URLFilterException;
-import org.apache.nutch.net.URLFilters;
+import org.apache.nutch.crawl.FetchSchedule;
+import org.apache.nutch.crawl.FetchScheduleFactory;
+import org.apache.nutch.crawl.Generator;
+import org.apache.nutch.metadata.Nutch;
 
 /**
- * What waits in a crawl database: how many links of each bucket, and when the first of them were found; and which known
- * pages the server names to fetch again. Of each bucket no more are kept than a round may take.
+ * What waits in a crawl database, and the next round of it: the database is read once to count how many links each bucket
+ * has, and once to take what the server advised, of each bucket the links that were found first.
  *
- * <p>Of known pages a round takes the best, as many as a number a day allows. Each that is taken keeps until when the
- * fetches a day are spent. So the crawl database says what the next round may have, and a fetch that never came there was
- * not spent. Once all that are due are taken, what is left lapses.
+ * <p>Of known pages that the server names a round takes the best, as many as a number a day allows. Each that is taken
+ * keeps until when the fetches a day are spent. So the crawl database says what the next round may have, and a fetch that
+ * never came there was not spent. Once all that are due are taken, what is left lapses.
  */
 final class Waiting {
   // Bounds of RankBuckets: buckets named and links handed out in one question; and of RankRevisits.
@@ -40,55 +44,55 @@ final class Waiting {
   // As the server grants places to crawlers that fetch without rounds (docs/guides/many-in-flight.md).
   private static final int ANSWERS_A_LINK = 4;
 
+  // How long a generated URL waits for its update before it is generated again; Nutch's own default.
+  private static final long GENERATED_MS = 604_800_000;
+
   private static final double DAY_MS = 86_400_000;
 
   private final Configuration conf;
-  private final long topN;
+  private final FetchSchedule schedule;
+  private final Session session;
+  private final Path crawlDb;
   private final long now;
-  private final int most;
   private final Map<String, Bucket> buckets = new HashMap<>();
   private long answered;
   private long fetches; // retries and all
-  private long maxFetches = Long.MAX_VALUE;
-  private long seeds;
-
-  private Map<String, Boolean> named; // known pages by the form of their URL, best first: whether one may go now
-  private URLFilters filters;
+  private int seeds;
+  private Map<String, String> known; // pages that the server names, by the form of their URL; null if dates count
   private long spent = Long.MIN_VALUE; // until when, as known pages say
   private List<String> again = List.of();
-  private long spentUntil;
+  private final int left; // places of the round: topN, less if the budget leaves less
+  private final int size;
 
-  /** Nothing yet, for rounds of at most so many links at a time. */
-  Waiting(Configuration conf, long topN, long now) {
+  /** Counts what waits at a time, for a round of at most so many URLs. */
+  Waiting(Configuration conf, Session session, Path crawlDb, long topN, long now) throws IOException {
     this.conf = conf;
-    this.topN = topN;
+    this.schedule = FetchScheduleFactory.getFetchSchedule(conf);
+    this.session = session;
+    this.crawlDb = crawlDb;
     this.now = now;
-    most = (int) Math.min(topN, MAX_LINKS);
-  }
-
-  /**
-   * Asks the server which known pages to fetch again, for twice as many as a round takes: some may not be in the database.
-   * They go by their dates if no number a day is set, and while the server is away.
-   */
-  void askForKnown(Session session, boolean isFiltered) {
     if (perDay() > 0) {
-      filters = isFiltered ? new URLFilters(conf) : null;
-      session
-          .rankRevisits((int) Math.min(MAX_LINKS, 2L * most))
-          .ifPresent(
-              pages -> {
-                named = new LinkedHashMap<>();
-                pages.forEach(page -> named.put(Place.form(page.getUrl()), false));
-              });
+      session.rankRevisits(MAX_LINKS).ifPresent(due -> {
+        known = new LinkedHashMap<>();
+        due.forEach(page -> known.put(Place.form(page.getUrl()), ""));
+      });
     }
+    read(this::count);
+    var budget = Settings.budget(conf.getTrimmed("linkscore.budget", ""));
+    long allowed = budget.hasMaxFetches() ? Math.max(0, budget.getMaxFetches() - fetches) : MAX_LINKS;
+    left = (int) Math.min(Math.min(topN, MAX_LINKS), allowed);
+    if (known != null) {
+      chooseKnown();
+    }
+    // One link at first: what is chosen before much is known is mostly wrong. Start pages go all at once.
+    size = (int) Math.min(left, again.size() + Math.max(seeds, 1 + answered / ANSWERS_A_LINK));
   }
 
   private double perDay() {
     return conf.getDouble("linkscore.revisits.per.day", 0);
   }
 
-  /** Reads a crawl database. */
-  void read(Path crawlDb) throws IOException {
+  private void read(BiConsumer<String, CrawlDatum> row) throws IOException {
     FileSystem files = crawlDb.getFileSystem(conf);
     FileStatus[] parts = files.globStatus(new Path(crawlDb, CrawlDb.CURRENT_NAME + "/part-*/data"));
     for (FileStatus part : parts == null ? new FileStatus[0] : parts) {
@@ -96,30 +100,28 @@ final class Waiting {
       CrawlDatum datum = new CrawlDatum();
       try (SequenceFile.Reader rows = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part.getPath()))) {
         while (rows.next(url, datum)) {
-          add(url, datum);
+          row.accept(url.toString(), datum);
         }
       }
     }
-    chooseKnown();
   }
 
-  /** Counts a URL of the database. */
-  private void add(Text url, CrawlDatum datum) {
+  private void count(String url, CrawlDatum datum) {
     if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
       answered++;
       fetches++;
       Place.of(datum).stream().limit(1).forEach(from -> bucket(from).took(datum));
     }
     fetches += datum.getRetriesSinceFetch();
-    if (named != null && Round.isKnown(datum)) {
+    if (isKnown(datum)) {
       spent = Math.max(spent, Round.spent(datum));
-      if (Round.isFree(conf, datum, now)) {
-        named.computeIfPresent(Place.form(url.toString()), (form, was) -> passes(url.toString()));
+      if (isFree(datum)) {
+        known.computeIfPresent(Place.form(url), (form, was) -> url);
       }
-    } else if (Round.isDue(conf, url, datum, now)) {
+    } else if (isDue(url, datum)) {
       boolean isSeed = LinkscoreScoringFilter.isSeed(datum);
       seeds += isSeed ? 1 : 0;
-      (isSeed ? List.<Place>of() : Place.of(datum)).forEach(place -> bucket(place).add(place, most));
+      (isSeed ? List.<Place>of() : Place.of(datum)).forEach(place -> bucket(place).add(place));
     }
   }
 
@@ -127,117 +129,120 @@ final class Waiting {
     return buckets.computeIfAbsent(place.bucket, Bucket::new);
   }
 
-  private boolean passes(String url) {
-    try {
-      return filters == null || filters.filter(url) != null;
-    } catch (URLFilterException e) {
-      return true; // as in Nutch's generator
-    }
+  /** Whether a page came, and the server says when to fetch it again. */
+  private boolean isKnown(CrawlDatum datum) {
+    byte status = datum.getStatus();
+    boolean came = status == CrawlDatum.STATUS_DB_FETCHED || status == CrawlDatum.STATUS_DB_NOTMODIFIED;
+    return known != null && (came || status == CrawlDatum.STATUS_DB_DUPLICATE);
   }
 
-  /** Gives known pages places of the round before links. */
+  /** Whether no round has it already. */
+  private boolean isFree(CrawlDatum datum) {
+    LongWritable taken = (LongWritable) datum.getMetaData().get(Nutch.WRITABLE_GENERATE_TIME_KEY);
+    return taken == null || taken.get() < now - conf.getLong(Generator.GENERATOR_DELAY, GENERATED_MS);
+  }
+
+  /** Whether Nutch's generator would take a URL: by its schedule, and by what was generated before. */
+  private boolean isDue(String url, CrawlDatum datum) {
+    return isFree(datum) && schedule.shouldFetch(new Text(url), datum, now);
+  }
+
   private void chooseKnown() {
-    if (named == null) {
-      return;
-    }
-    List<String> due = named.keySet().stream().filter(named::get).collect(Collectors.toList());
+    known.values().removeIf(String::isEmpty); // not in the database
     double perDay = perDay();
     double since = spent == Long.MIN_VALUE ? Math.max(DAY_MS, DAY_MS / perDay) : now - spent; // first for a day, or one page
-    int taken = (int) Math.max(0, Math.min(Math.min(Math.min(topN, left()), due.size()), since * perDay / DAY_MS));
-    again = due.subList(0, taken);
-    spentUntil = (long) (taken == due.size() ? now : now - since + taken * DAY_MS / perDay);
+    int taken = (int) Math.max(0, Math.min(Math.min(left, known.size()), since * perDay / DAY_MS));
+    again = List.copyOf(known.values()).subList(0, taken);
+    spent = (long) (taken == known.size() ? now : now - since + taken * DAY_MS / perDay);
   }
 
   /** Whether the server names the known pages to fetch again. */
   boolean isKnownNamed() {
-    return named != null;
-  }
-
-  /**
-   * How many URLs the next round should have: known pages that it fetches again, and links, one at first and one more for
-   * every four pages answered, since what is chosen before much is known is mostly wrong; start pages all at once. No more
-   * than the budget leaves.
-   */
-  long size() {
-    long links = Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK));
-    return Math.min(Math.min(topN, left()), again.size() + links);
-  }
-
-  /** Bounds the fetches of all rounds; those that the database knows count. */
-  void bound(long mostFetches) {
-    maxFetches = mostFetches;
-  }
-
-  private int places() {
-    return (int) Math.min(MAX_LINKS, size() - again.size() - seeds);
-  }
-
-  private long left() {
-    return Math.max(0, maxFetches - fetches);
+    return known != null;
   }
 
   /**
    * Whether the budget lets no round begin. A crawl whose sites have stopped goes on while start pages wait, which may be of
    * another site.
-   *
-   * @param hasStopped whether the server says that the crawl has stopped
    */
-  boolean isOver(boolean hasStopped) {
-    return left() == 0 || (hasStopped && seeds == 0);
+  boolean isOver() {
+    return left == 0 || (seeds == 0 && !session.askStopped().isEmpty());
   }
 
   /** The next round: asks the server what to take, and goes by what links came with while it is away. */
-  Round round(Session session) {
-    Map<String, Integer> counts = new LinkedHashMap<>();
-    buckets.values().stream()
-        .filter(bucket -> bucket.links > 0)
-        .sorted(Comparator.comparingLong(bucket -> bucket.oldest))
-        .limit(MAX_BUCKETS)
-        .forEach(bucket -> counts.put(bucket.name, bucket.links));
-    Round round;
-    if (places() <= 0 || counts.isEmpty()) {
-      round = new Round(true, now);
-    } else {
-      Optional<linkscore.Crawl.Plan> plan = session.planBuckets(counts, Map.of(), places(), true);
-      round = new Round(plan.isPresent(), now);
+  Round round() throws IOException {
+    int places = size - again.size() - seeds;
+    List<Bucket> waiting = new ArrayList<>(buckets.values());
+    waiting.removeIf(bucket -> bucket.links == 0);
+    waiting.sort(Comparator.comparingLong(bucket -> bucket.oldest));
+    boolean isAdvised = true;
+    if (places > 0 && !waiting.isEmpty()) {
+      Map<String, Integer> counts = new LinkedHashMap<>();
+      waiting.stream().limit(MAX_BUCKETS).forEach(bucket -> counts.put(bucket.name, bucket.links));
+      Optional<linkscore.Crawl.Plan> plan = session.planBuckets(counts, Map.of(), places, true);
+      isAdvised = plan.isPresent();
       plan.ifPresentOrElse(
-          advice -> advice.urls.forEach((name, n) -> take(round, name, advice.values.get(name), n)),
-          () -> takeWithoutServer(round));
+          advice -> advice.urls.forEach((name, n) -> buckets.get(name).give(n, advice.values.get(name))),
+          () -> share(waiting, places));
     }
-    if (named != null) {
-      round.takeAgain(again, spentUntil);
-    }
+    Round round = new Round(isAdvised, spent);
+    fill(round);
     return round;
   }
 
-  private void take(Round round, String name, double value, int links) {
-    round.take(name, value, buckets.get(name).upTo(links));
-  }
-
   /** A bucket of which few links were taken before loses its value soon, one whose pages were not there has little. */
-  private void takeWithoutServer(Round round) {
+  private static void share(List<Bucket> waiting, int places) {
     Queue<Bucket> best = new PriorityQueue<>(Comparator.comparingDouble(bucket -> -bucket.worth()));
-    buckets.values().stream().filter(bucket -> bucket.links > 0).forEach(best::add);
-    for (int places = places(); places > 0 && !best.isEmpty(); places--) {
+    best.addAll(waiting);
+    for (int i = 0; i < places && !best.isEmpty(); i++) {
       Bucket from = best.remove();
-      from.taking++;
-      if (from.taking < Math.min(from.links, most)) {
+      from.given++;
+      if (from.given < from.links) {
         best.add(from);
       }
     }
+    waiting.forEach(bucket -> bucket.value = bucket.worth());
+  }
+
+  /** Takes start pages, known pages, the links of each bucket, and then what has none, in the order of the database. */
+  private void fill(Round round) throws IOException {
+    List<String> start = new ArrayList<>();
+    List<String> fallback = new ArrayList<>();
+    List<String> missed = new ArrayList<>();
+    read((url, datum) -> {
+      if (isKnown(datum) || !isDue(url, datum)) {
+        return;
+      }
+      List<Place> places = Place.of(datum);
+      if (LinkscoreScoringFilter.isSeed(datum)) {
+        start.add(url);
+      } else if (places.isEmpty()) {
+        List<String> last = LinkscoreScoringFilter.isMissed(datum) ? missed : fallback;
+        if (last.size() < size) {
+          last.add(url);
+        }
+      } else {
+        places.forEach(place -> bucket(place).found(url, place.found));
+      }
+    });
+    start.stream().limit(size).forEach(url -> round.take(url, ""));
+    again.forEach(round::takeAgain);
     buckets.values().stream()
-        .filter(bucket -> bucket.taking > 0)
-        .forEach(bucket -> take(round, bucket.name, bucket.worth(), bucket.taking));
+        .sorted(Comparator.comparingDouble(bucket -> -bucket.value))
+        .forEach(bucket -> bucket.taken().forEach(url -> round.take(url, bucket.name)));
+    for (List<String> last : List.of(fallback, missed)) {
+      last.stream().limit(Math.max(0, size - round.urls().size())).forEach(url -> round.take(url, ""));
+    }
   }
 
   private static final class Bucket {
-    private final Queue<Long> first = new PriorityQueue<>(Collections.reverseOrder()); // latest of them on top
     private final String name;
     private long oldest = Long.MAX_VALUE;
     private long latest = -1;
-    private double value; // that of the link found last
+    private double value; // that of the link found last, or as the server says
     private int links;
-    private int taking;
+    private int given; // places of the round
+    private final Queue<Map.Entry<Long, String>> first = new PriorityQueue<>(Map.Entry.<Long, String>comparingByKey().reversed());
 
     /** Links that were taken: on advice and while the server was away; and those of both that brought a page, or not. */
     private int proven;
@@ -260,28 +265,37 @@ final class Waiting {
     }
 
     private double worth() {
-      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), proven, unadvised + taking);
+      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), proven, unadvised + given);
     }
 
-    private void add(Place place, int most) {
+    private void add(Place place) {
       links++;
       oldest = Math.min(oldest, place.found);
       if (place.found > latest) {
         latest = place.found;
         value = place.value;
       }
-      first.add(place.found);
-      if (first.size() > most) {
+    }
+
+    private void give(int places, double worth) {
+      given = places;
+      value = worth;
+    }
+
+    /** Keeps a link if it is of those that were found first. */
+    private void found(String url, long at) {
+      first.add(Map.entry(at, url));
+      if (first.size() > given) {
         first.remove();
       }
     }
 
-    /** When the n-th link was found; it is called once. */
-    private long upTo(int n) {
-      while (first.size() > n) {
-        first.remove();
-      }
-      return first.element();
+    private List<String> taken() {
+      List<Map.Entry<Long, String>> sorted = new ArrayList<>(first);
+      sorted.sort(Map.Entry.comparingByKey());
+      List<String> urls = new ArrayList<>();
+      sorted.forEach(link -> urls.add(link.getValue()));
+      return urls;
     }
   }
 }

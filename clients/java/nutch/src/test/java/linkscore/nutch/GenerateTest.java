@@ -1,5 +1,6 @@
 package linkscore.nutch;
 
+import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import linkscore.FakeServer;
 import linkscore.v1.Decision;
 import org.apache.hadoop.conf.Configuration;
@@ -25,13 +28,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class GenerateTest {
-  private static final long NOW = 1_000_000;
+  private static final String SITE = "http://a.test/";
+  private static final long DAY_MS = 86_400_000;
+  private static final long NOW = 100 * DAY_MS;
 
   @TempDir Path folder;
   private FakeServer server;
   private Configuration conf;
   private final TreeMap<String, CrawlDatum> database = new TreeMap<>();
-  private long most = Long.MAX_VALUE;
 
   @BeforeEach
   void start() throws Exception {
@@ -50,65 +54,81 @@ class GenerateTest {
     server.close();
   }
 
-  private CrawlDatum add(String url, int status) {
+  private CrawlDatum add(String path, int status) {
     CrawlDatum datum = new CrawlDatum(status, 1);
     datum.setFetchTime(NOW - 1);
-    database.put(url, datum);
+    database.put(SITE + path, datum);
     return datum;
   }
 
   /** A link that waits, found at a time. */
   private CrawlDatum link(String bucket, long found) {
-    CrawlDatum datum = add("http://a.test/" + bucket + found, CrawlDatum.STATUS_DB_UNFETCHED);
-    Place.keep(datum, List.of(new Place(bucket, .5, "t", found)));
+    CrawlDatum datum = add(bucket + found, CrawlDatum.STATUS_DB_UNFETCHED);
+    Place.keep(datum, List.of(new Place(bucket, .5, "t" + bucket, found)));
     return datum;
+  }
+
+  private void seed(String path) {
+    add(path, CrawlDatum.STATUS_DB_UNFETCHED).getMetaData().put(new Text("linkscore.seed"), new Text("1"));
   }
 
   private void fetched(int pages) {
     for (int i = 0; i < pages; i++) {
-      add("http://a.test/fetched" + i, CrawlDatum.STATUS_DB_FETCHED).setFetchTime(NOW + 1);
+      add("fetched" + i, CrawlDatum.STATUS_DB_FETCHED).setFetchTime(NOW + 1);
     }
   }
 
+  private void taken(String bucket, long found, int status, boolean isAdvised) {
+    CrawlDatum datum = link(bucket, found);
+    datum.setStatus(status);
+    datum.setFetchTime(NOW + 1);
+    Place.of(datum).get(0).takenOf(datum, isAdvised);
+  }
+
   /** What waits, after the database was written as `updatedb` does. */
-  private Waiting waiting(long topN) throws IOException {
+  private Waiting waiting(long topN, long now) throws IOException {
     var part = new org.apache.hadoop.fs.Path(folder.resolve("current/part-r-00000").toUri());
     try (MapFile.Writer rows =
-        new MapFile.Writer(
-            conf,
-            part,
-            MapFile.Writer.keyClass(Text.class),
-            SequenceFile.Writer.valueClass(CrawlDatum.class))) {
+        new MapFile.Writer(conf, part, MapFile.Writer.keyClass(Text.class), SequenceFile.Writer.valueClass(CrawlDatum.class))) {
       for (Map.Entry<String, CrawlDatum> row : database.entrySet()) {
         rows.append(new Text(row.getKey()), row.getValue());
       }
     }
-    Waiting waiting = new Waiting(conf, topN, NOW);
-    waiting.bound(most);
-    waiting.askForKnown(LinkscoreScoringFilter.session(conf), false);
-    waiting.read(new org.apache.hadoop.fs.Path(folder.toUri()));
-    return waiting;
+    var path = new org.apache.hadoop.fs.Path(folder.toUri());
+    return new Waiting(conf, LinkscoreScoringFilter.session(conf), path, topN, now);
   }
 
-  private Round round(long topN) throws IOException {
-    return waiting(topN).round(LinkscoreScoringFilter.session(conf));
+  /** The URLs of a round in their order, as the tasks that generate know it. */
+  private List<String> round(long topN) throws IOException {
+    return round(topN, NOW);
   }
 
-  private static boolean takes(Round round, String bucket, long found) {
-    return round.place(List.of(new Place(bucket, .5, "", found))).isPresent();
+  private List<String> round(long topN, long now) throws IOException {
+    Round round = waiting(topN, now).round();
+    round.write(conf);
+    LinkscoreScoringFilter filter = filter();
+    Map<Float, String> order = new TreeMap<>(Collections.reverseOrder());
+    database.forEach((url, datum) -> order.put(filter.generatorSortValue(new Text(url), datum, 1), url));
+    order.keySet().removeIf(value -> value < 0);
+    assertEquals(round.urls(), List.copyOf(order.values()));
+    return round.urls().stream().map(url -> url.substring(SITE.length())).collect(toList());
+  }
+
+  private LinkscoreScoringFilter filter() {
+    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
+    filter.setConf(conf);
+    return filter;
   }
 
   @Test
-  void aRoundTakesOfEachBucketTheLinksThatWereFoundFirst() throws IOException {
+  void aRoundTakesOfTheBestBucketTheLinksThatWereFoundFirst() throws IOException {
     fetched(7);
     for (long found : List.of(7, 3, 5)) {
       link("good", found);
     }
     link("bad", 1);
-    Round round = round(2);
-    assertTrue(takes(round, "good", 3) && takes(round, "good", 5));
-    assertFalse(takes(round, "good", 7) || takes(round, "bad", 1));
-    assertEquals(.9, round.value("good"));
+    add("unscored", CrawlDatum.STATUS_DB_UNFETCHED);
+    assertEquals(List.of("good3", "good5"), round(2));
     var asked = server.planned.get(0);
     assertEquals(List.of("bad", "good"), asked.getBucketsList(), "what waits longest first");
     assertEquals(List.of(1, 3), asked.getWaitingList());
@@ -117,25 +137,24 @@ class GenerateTest {
   }
 
   @Test
-  void roundsGrowWithThePagesThatAreAnswered() throws IOException {
+  void roundsGrowWithThePagesThatAreAnsweredAndWhatHasNoBucketFillsThem() throws IOException {
     link("good", 1);
-    assertEquals(1, waiting(50).size());
+    assertEquals(List.of("good1"), round(50));
     fetched(30);
-    assertEquals(8, waiting(50).size());
-    assertEquals(5, waiting(5).size(), "and no further than topN");
-    round(50);
-    assertEquals(8, server.planned.get(0).getN());
+    add("unscored", CrawlDatum.STATUS_DB_UNFETCHED);
+    add("missed", CrawlDatum.STATUS_DB_UNFETCHED).getMetaData().put(new Text("linkscore.missed"), new Text("1"));
+    assertEquals(List.of("good1", "unscored", "missed"), round(50));
+    round(5);
+    assertEquals(List.of(1, 8, 5), server.planned.stream().map(asked -> asked.getN()).collect(toList()));
   }
 
   @Test
   void startPagesGoAtOnceAndTakePlaces() throws IOException {
     link("good", 1);
     for (int i = 0; i < 3; i++) {
-      CrawlDatum seed = add("http://a.test/seed" + i, CrawlDatum.STATUS_DB_UNFETCHED);
-      seed.getMetaData().put(new Text("linkscore.seed"), new Text("1"));
+      seed("seed" + i);
     }
-    assertEquals(3, waiting(50).size());
-    assertFalse(takes(round(3), "good", 1), "no place is left");
+    assertEquals(List.of("seed0", "seed1", "seed2"), round(3));
     assertTrue(server.planned.isEmpty());
   }
 
@@ -144,77 +163,32 @@ class GenerateTest {
     link("good", 1).setFetchTime(NOW + 1);
     link("good", 2).getMetaData().put(Nutch.WRITABLE_GENERATE_TIME_KEY, new LongWritable(NOW - 1));
     link("good", 3);
-    Round round = round(1);
+    assertEquals(List.of("good3"), round(1));
     assertEquals(List.of(1), server.planned.get(0).getWaitingList());
-    assertTrue(takes(round, "good", 3));
-  }
-
-  @Test
-  void knownPagesThatTheServerNamesTakePlacesOfTheirOwn() throws IOException {
-    server.revisits = true;
-    server.due = List.of("http://a.test/fetched3");
-    link("good", 1);
-    fetched(8);
-    database.values().forEach(datum -> datum.setFetchTime(NOW - 1)); // by their dates they would wait
-    assertEquals(3, waiting(50).size());
-    conf.setDouble("linkscore.revisits.per.day", 1);
-    Waiting waiting = waiting(50);
-    assertEquals(4, waiting.size());
-    assertTrue(takes(waiting.round(LinkscoreScoringFilter.session(conf)), "good", 1));
-    assertEquals(List.of(1), server.planned.get(0).getWaitingList());
-    assertEquals(3, server.planned.get(0).getN());
-    server.close();
-    assertFalse(waiting(50).isKnownNamed(), "dates count while it is away");
   }
 
   @Test
   void aBudgetBoundsARoundByTheFetchesBeforeRetriesAndAll() throws IOException {
     link("good", 1);
     link("good", 2).setRetriesSinceFetch(3);
+    link("good", 3);
     fetched(30);
-    assertEquals(8, waiting(50).size());
-    most = 35;
-    assertEquals(2, waiting(50).size());
-    assertFalse(waiting(50).isOver(false));
-    most = 33;
-    assertTrue(waiting(50).isOver(false));
-    assertEquals(0, waiting(50).size());
+    assertEquals(3, round(50).size());
+    conf.set("linkscore.budget", "max_fetches=35");
+    assertEquals(2, round(50).size());
+    assertFalse(waiting(50, NOW).isOver());
+    conf.set("linkscore.budget", "max_fetches=33");
+    assertTrue(waiting(50, NOW).isOver());
   }
 
   @Test
-  void theFilterGivesNoPlaceToWhatTheRoundDoesNotTake() {
-    Round round = new Round(true, NOW);
-    round.take("good", .5, 3);
-    round.take("a.test/${x}\t1", .25, 5);
-    round.write(conf);
-    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
-    filter.setConf(conf);
-    Text url = new Text("http://a.test/");
-    assertEquals(1.5f, filter.generatorSortValue(url, link("good", 3), 1));
-    assertTrue(filter.generatorSortValue(url, link("good", 4), 1) < 0);
-    assertTrue(filter.generatorSortValue(url, link("bad", 1), 1) < 0);
-    assertEquals(1.25f, filter.generatorSortValue(url, link("a.test/${x}\t1", 5), 1));
-    float unscored = filter.generatorSortValue(url, new CrawlDatum(CrawlDatum.STATUS_DB_UNFETCHED, 1), 1);
-    assertTrue(unscored > 0 && unscored < 1, "fills what the round leaves");
-    assertTrue(server.planned.isEmpty(), "no task asks the server");
-  }
-
-  @Test
-  void aLinkOfSeveralBucketsCarriesTheTicketOfTheOneItWasTakenFrom() {
-    Round round = new Round(true, NOW);
-    round.take("list", .4, 9);
-    round.take("menu", .1, 9);
-    round.write(conf);
-    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
-    filter.setConf(conf);
-    CrawlDatum link = new CrawlDatum(CrawlDatum.STATUS_DB_UNFETCHED, 1);
-    Place.keep(
-        link,
-        List.of(
-            new Place("best", .9, "b", 1), new Place("menu", .5, "m", 2), new Place("list", .2, "l", 3)));
-    assertEquals("b", Place.of(link).get(0).ticket);
-    assertEquals(1.4f, filter.generatorSortValue(new Text("http://a.test/"), link, 1));
-    assertEquals(List.of("l", "b", "m"), Place.of(link).stream().map(place -> place.ticket).collect(toList()));
+  void aLinkOfSeveralBucketsCarriesTheTicketOfTheOneItWasTakenFrom() throws IOException {
+    CrawlDatum link = link("bad", 1);
+    Place odd = new Place("a.test/${x}\t1", .1, "o", 2);
+    Place.keep(link, List.of(new Place("bad", .9, "b", 1), odd, new Place("good", .5, "g", 3)));
+    round(50);
+    assertEquals(List.of("g", "b", "o"), Place.of(link).stream().map(place -> place.ticket).collect(toList()));
+    assertEquals(odd.bucket, Place.of(link).get(2).bucket);
   }
 
   @Test
@@ -230,11 +204,11 @@ class GenerateTest {
     }
     fetched(42); // 60 answered: a round of 16
     server.close();
-    Round round = round(50);
-    assertFalse(round.isAdvised);
     // .5 * 160 / (160 + k) and .5 * 16 / (16 + k): ten of proven for one of untried
-    assertTrue(takes(round, "proven", 113) && takes(round, "untried", 200), "most and some");
-    assertFalse(takes(round, "proven", 115) || takes(round, "untried", 202) || takes(round, "gone", 300));
+    List<String> urls = round(50);
+    assertTrue(urls.containsAll(List.of("proven113", "untried200")), "most and some");
+    assertTrue(Collections.disjoint(urls, List.of("proven115", "untried202", "gone300")));
+    assertTrue(Place.isUnadvised(database.get(SITE + "proven113")));
   }
 
   @Test
@@ -248,45 +222,72 @@ class GenerateTest {
     }
     fetched(20);
     server.close();
-    Round round = round(50);
-    assertTrue(takes(round, "fresh", 207));
-    assertFalse(takes(round, "used", 100));
-    round.write(conf);
-    assertFalse(Round.read(conf).isAdvised);
-  }
-
-  private void taken(String bucket, long found, int status, boolean isAdvised) {
-    CrawlDatum datum = link(bucket, found);
-    datum.setStatus(status);
-    datum.setFetchTime(NOW + 1);
-    Place.of(datum).get(0).takenOf(datum, isAdvised);
+    assertEquals(IntStream.range(200, 208).mapToObj(i -> "fresh" + i).collect(toList()), round(50));
   }
 
   @Test
-  void aCrawlThatHasStoppedHasRoundsWhileStartPagesWait() throws IOException {
+  void aCrawlThatHasStoppedHasRoundsWhileStartPagesWait() throws Exception {
     link("good", 1);
-    assertFalse(waiting(50).isOver(false));
-    assertTrue(waiting(50).isOver(true));
-    CrawlDatum seed = add("http://b.test/", CrawlDatum.STATUS_DB_UNFETCHED);
-    seed.getMetaData().put(new Text("linkscore.seed"), new Text("1"));
-    assertFalse(waiting(50).isOver(true));
-  }
-
-  @Test
-  void theCommandEndsAsNutchDoesWhenNothingWaits() throws Exception {
-    link("good", 1);
-    fetched(2);
-    waiting(50);
+    assertFalse(waiting(50, NOW).isOver());
+    server.crawl = server.crawl.toBuilder().setDecision(Decision.DECISION_STOP_COVERED).build();
+    assertTrue(waiting(50, NOW).isOver());
     String[] args = {folder.toString(), folder.resolve("segments").toString(), "-topN", "50"};
-    conf.set("linkscore.budget", "max_fetches=2");
     Generate command = new Generate();
     command.setConf(conf);
-    assertEquals(1, command.run(args));
-    assertEquals(List.of(), server.planned);
-    assertEquals(2, server.crawl.getBudget().getMaxFetches());
-    conf.unset("linkscore.budget");
-    server.crawl = server.crawl.toBuilder().setDecision(Decision.DECISION_STOP_COVERED).build();
-    assertEquals(1, command.run(args));
+    assertEquals(1, command.run(args), "as Nutch does when nothing waits");
     assertFalse(folder.resolve("segments").toFile().exists());
+    seed("seed");
+    assertFalse(waiting(50, NOW).isOver());
+  }
+
+  /** Known pages that a round fetches again: the server names six, the one of the highest number first. */
+  private String again(double perDay, long now, long topN) throws IOException {
+    conf.setDouble("linkscore.revisits.per.day", perDay);
+    return round(topN, now).stream().sorted().collect(joining());
+  }
+
+  private void known() {
+    server.revisits = true;
+    IntStream.range(0, 6).forEach(i -> add("" + i, CrawlDatum.STATUS_DB_FETCHED));
+    server.due = database.descendingKeySet().stream().collect(toList());
+  }
+
+  @Test
+  void ofKnownPagesTheBestAreTakenAndNoMoreThanADayAllows() throws IOException {
+    known();
+    assertEquals("45", again(2.5, NOW, 50));
+    assertEquals("", again(2.5, NOW + 1000, 50), "the next round of a day");
+    assertEquals("345", again(2.5, NOW + DAY_MS, 50), "half a page was left");
+  }
+
+  @Test
+  void aPageInSeveralDaysIsAPageAtOnceAndRunsThatAreFarApartMayFetchMore() throws IOException {
+    known();
+    assertEquals("5", again(.25, NOW, 50));
+    assertEquals("", again(.25, NOW + 3 * DAY_MS, 50));
+    assertEquals("5", again(.25, NOW + 4 * DAY_MS, 50));
+    assertEquals("345", again(1, NOW + 7 * DAY_MS, 50));
+  }
+
+  @Test
+  void whatARoundHasNoPlaceForIsLeftToTheNextAndAllThatIsDueLeavesNothing() throws IOException {
+    known();
+    assertEquals("45 45 5 ", again(5, NOW, 2) + " " + again(5, NOW, 2) + " " + again(5, NOW, 2) + " " + again(5, NOW, 2));
+    assertEquals("012345", again(100, NOW + DAY_MS, 50));
+    assertEquals("", again(100, NOW + DAY_MS + 1000, 50));
+  }
+
+  @Test
+  void onlyPagesThatCameAndThatNoRoundHasAreTakenAgainAndLinksHavePlacesOfTheirOwn() throws IOException {
+    known();
+    database.get(SITE + 5).setStatus(CrawlDatum.STATUS_DB_GONE);
+    database.get(SITE + 5).setFetchTime(NOW + 1);
+    database.get(SITE + 3).getMetaData().put(Nutch.WRITABLE_GENERATE_TIME_KEY, new LongWritable(NOW - 1));
+    link("good", 1);
+    assertEquals("24good1", again(2, NOW, 50));
+    assertEquals(2, server.planned.get(0).getN());
+    assertEquals(List.of(1), server.planned.get(0).getWaitingList());
+    server.close();
+    assertFalse(waiting(50, NOW).isKnownNamed(), "dates count while it is away");
   }
 }

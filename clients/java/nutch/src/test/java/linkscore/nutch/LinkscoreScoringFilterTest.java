@@ -109,7 +109,7 @@ class LinkscoreScoringFilterTest {
     String found = "http://A.test:80/x/../good/1?start=10#c7";
     String normalized = "http://a.test/good/1?start=10";
     Outlink[] outlinks = {new Outlink(found, ""), new Outlink(normalized, "")};
-    var places = Place.read(Place.text(outlinks, List.of(link(found, .1), link(normalized, .9))), 0);
+    var places = Place.found(Place.text(outlinks, List.of(link(found, .1), link(normalized, .9))), 0);
     assertEquals(Set.of(normalized), places.keySet());
     assertEquals(List.of(.1, .9), places.get(Place.form(found)).stream().map(p -> p.value).collect(toList()));
     assertEquals("http://a.test/", Place.form("http://a.test"));
@@ -220,7 +220,7 @@ class LinkscoreScoringFilterTest {
             .addBucketNames("b")
             .addBucketValues(.9)
             .addSkipReasons(SkipReason.SKIP_REASON_SITE_STOPPED);
-    var places = Place.read(Place.text(outlinks, Link.rows(held.build())), 0);
+    var places = Place.found(Place.text(outlinks, Link.rows(held.build())), 0);
     assertEquals(0, places.get(GOOD).get(0).value);
   }
 

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import linkscore.Link;
@@ -21,8 +22,6 @@ import org.apache.stormcrawler.parse.ParseResult;
 import org.apache.stormcrawler.util.AbstractConfigurable;
 import org.jsoup.nodes.Document;
 import org.jsoup.nodes.Element;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Sends every parsed page to a linkscore server and writes bucket, value, score and ticket into the metadata of its
@@ -30,8 +29,6 @@ import org.slf4j.LoggerFactory;
  * simply, {@link LinkscoreScheduler}.
  */
 public final class LinkscoreFilter extends AbstractConfigurable implements JSoupFilter {
-  private static final Logger LOG = LoggerFactory.getLogger(LinkscoreFilter.class);
-  private static final int PAGES_A_LOG_LINE = 100;
   private static final Map<String, Session> SESSIONS = new ConcurrentHashMap<>();
 
   // Metadata of a URL, called alike by every adapter (docs/reference/clients.md). The bucket is empty if the server
@@ -84,25 +81,16 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
             .setBody(ByteString.copyFrom(content))
             .setTicket(Settings.ticket(known.getFirstValue(TICKET)));
     for (Outlink outlink : outlinks) { // their places on the page are read from the body
-      var sent = page.addOutlinksBuilder().setUrl(outlink.getTargetURL());
-      if (outlink.getAnchor() != null) {
-        sent.setAnchorText(outlink.getAnchor());
-      }
+      String anchor = Objects.requireNonNullElse(outlink.getAnchor(), "");
+      page.addOutlinksBuilder().setUrl(outlink.getTargetURL()).setAnchorText(anchor);
     }
     Optional<PageResult> answer = session.ingest(page.build());
     known.remove(NEXT);
-    if (answer.isPresent()) {
-      if (answer.get().hasNextFetchTime()) {
-        known.setValue(NEXT, Long.toString(answer.get().getNextFetchTime().getSeconds()));
-      }
-      parse.setOutlinks(placed(outlinks, Link.of(answer.get())));
-    } else {
-      session.fallback.add(outlinks.size());
-      outlinks.forEach(this::guess);
-    }
-    if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
-      LOG.info("linkscore: {}", session);
-    }
+    answer
+        .filter(PageResult::hasNextFetchTime)
+        .ifPresent(said -> known.setValue(NEXT, "" + said.getNextFetchTime().getSeconds()));
+    answer.ifPresentOrElse(
+        said -> parse.setOutlinks(placed(outlinks, Link.of(said))), () -> outlinks.forEach(this::guess));
   }
 
   /**
@@ -115,19 +103,18 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       positions.putIfAbsent(withoutFragment(anchor.absUrl("href")), positions.size());
     }
     List<Outlink> sorted = new ArrayList<>(outlinks);
-    sorted.sort(
-        Comparator.comparingInt(
-            link -> positions.getOrDefault(withoutFragment(link.getTargetURL()), Integer.MAX_VALUE)));
+    int last = positions.size();
+    sorted.sort(Comparator.comparingInt(link -> positions.getOrDefault(withoutFragment(link.getTargetURL()), last)));
     return sorted;
   }
 
   private static String withoutFragment(String url) {
-    int at = url.indexOf('#');
-    return at < 0 ? url : url.substring(0, at);
+    return url.split("#", 2)[0];
   }
 
   /** Gives a link of an outage the value of its shape, and no bucket: a frontier asks for that when the server is back. */
   private void guess(Outlink outlink) {
+    session.fallback.increment();
     session.guess(outlink.getTargetURL()).ifPresent(guess -> metadata(outlink).setValue(VALUE, "" + guess.value));
   }
 
@@ -144,12 +131,9 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
     for (int i = 0; i < outlinks.size(); i++) { // the answer has them in their order
       Link link = i < links.size() && links.get(i).usable() ? links.get(i) : null;
       Metadata metadata = metadata(outlinks.get(i));
-      if (link == null) {
-        session.missed.increment();
-        metadata.setValue(BUCKET, "");
-      } else {
-        session.scored.increment();
-        metadata.setValue(BUCKET, link.bucket);
+      (link == null ? session.missed : session.scored).increment();
+      metadata.setValue(BUCKET, link == null ? "" : link.bucket);
+      if (link != null) {
         if (!link.isSkipped()) { // one to skip by a setting of the crawl goes last
           metadata.setValue(VALUE, Double.toString(link.bucketValue));
         }
