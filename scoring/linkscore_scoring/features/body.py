@@ -397,7 +397,7 @@ def media_type(header: str) -> MediaType:
         if found is None or found[1] == "*/*":
             continue
         parameters = {
-            name.lower(): quoted or bare
+            name.lower(): re.sub(r"\\(.)", r"\1", quoted) or bare
             for name, quoted, bare in reversed(_PARAMETER.findall(value, found.end()))
         }
         given = parameters.get("charset", "")
@@ -430,13 +430,13 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     browsers once their parser meets it; the content of a page is not used to guess between legacy encodings.
     """
     declared = _marked(body) or codec_of(media_type(content_type).charset)
-    declared = declared or _WIDE_XML.get(body[:2], "") or _declared_within(body)
+    declared = declared or _declared_within(body)
     return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
 
 
 def detect_xml_charset(body: bytes) -> str:
     """Return the Python codec name to read XML in; an encoding that nobody knows counts as none."""
-    declared = _marked(body) or _WIDE_XML.get(body[:2], "") or _declared_by_xml(body)
+    declared = _marked(body) or _declared_by_xml(body)
     return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
 
 
@@ -446,12 +446,10 @@ def codec_of(label: str) -> str:
     Examples
     --------
     >>> codec_of("Latin1"), codec_of("gb2312"), codec_of("utf-7")
-    ('cp1252', 'gb18030', '')
+    ('cp1252', 'gbk', '')
     """
     found = webencodings.lookup(label) if label.isascii() else None
-    if found is None:
-        return ""
-    return "gb18030" if found.name == "gbk" else str(found.codec_info.name)  # GBK is read as its superset
+    return "" if found is None else str(found.codec_info.name)
 
 
 def _marked(body: bytes) -> str:
@@ -482,7 +480,7 @@ def _decoder(charset: str) -> Callable[[bytes, str], tuple[str, int]]:
     if charset in {_REPLACEMENT, "x-user-defined"}:  # Python has no codecs of these
         decode: Callable[[bytes, str], tuple[str, int]] = webencodings.lookup(charset).codec_info.decode
         return decode
-    return codecs.getdecoder(charset)
+    return codecs.getdecoder("gb18030" if charset == "gbk" else charset)  # GBK is read as its superset
 
 
 def _unmarked(markup: bytes) -> bytes:
@@ -514,6 +512,8 @@ def _declared_within(body: bytes) -> str:
 
 
 def _declared_by_xml(body: bytes) -> str:
+    if body[:4].count(0) == 2 and (wide := _WIDE_XML.get(body[:2])):
+        return wide
     found = _XML_ENCODING.search(body, 0, _SNIFF_BYTES)
     return _as_declared_within(codec_of(found[1].decode("latin-1"))) if found else ""
 

@@ -345,7 +345,7 @@ class Extractor:
         )
         resolver = resolver_at(features.url)
         base = resolver.resolve(head.base) if head.base else ""
-        return resolver if isinstance(base, str) else resolver_at(base[0])
+        return resolver if isinstance(base, str) else resolver_at(base[0], is_page=base[1] == features.key)
 
 
 def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) -> None:

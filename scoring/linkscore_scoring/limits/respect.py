@@ -21,6 +21,7 @@ import zstandard
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.features.body import attributes_of_tag, tags_in
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, SentPage
@@ -40,7 +41,6 @@ MAX_VALUE_CHARS = 8_192
 """Characters read of a header. Servers bound all headers of a request to this as a rule."""
 HEAD_BYTES = 65_536
 """First bytes of a page in which its `<meta>` is looked for. Chosen; heads of pages have some kilobytes."""
-_META_BYTES = 1_000  # of one `<meta>`: a bound
 _ZSTD_CHUNK_BYTES = 256  # as of `features.body`
 _ZSTD_WINDOW_BYTES = 1 << 23  # RFC 8878, section 3.1.1.1.2
 
@@ -51,12 +51,14 @@ _ROBOTS = {
     "noai": {AI_TRAIN},  # as DeviantArt asks for it
 }
 # A word before a colon, other than of a directive with a value, is a crawler's; no word is part of a date.
-_CRAWLER = re.compile(r"(?!unavailable_after$|max-)[a-z][a-z0-9_.*/-]*")
+_CRAWLER = re.compile(r"\*|(?!unavailable_after$|max-)[a-z][a-z0-9_.*/-]*")
 # Lengths are bounded, and names begin where no letter was: a search takes time of its text alone.
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(yes|no|y|n)\b", re.IGNORECASE)
-_PLACES = re.compile(rb"<!--|<(?:script|style|template|noscript|meta)(?=[\s>/])", re.IGNORECASE)
-_ATTRIBUTE = re.compile(
-    rb"""(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(?:"([^"]{0,300})"|'([^']{0,300})'|([^\s>"']{1,300}))"""
+# What is in a template or for browsers without scripts is not the page's.
+_INERT = re.compile(rb"<(template|noscript)(?=[\s>/]).*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
+_ROBOTS_LINE = re.compile(
+    r"^[ \t]*(?:#|(?:user-?[ ]?agent|(?:dis)?allow|sitemap|crawl-delay|host|content-signal)[ \t]*:)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -102,13 +104,16 @@ def _said(name: str, value: str) -> set[str]:
 
 
 def _robots(value: str) -> set[str]:
-    """Return what directives reserve, up to the first that begins what is said to one crawler."""
+    """Return what directives reserve but those behind the name of one crawler."""
     found: set[str] = set()
-    for directive in re.split("[,;]", value.lower().strip().removeprefix("*:")):
-        name, colon, _ = directive.partition(":")
+    is_all = True
+    for directive in re.split("[,;]", value.lower()):
+        name, colon, rest = directive.partition(":")
         if colon and _CRAWLER.fullmatch(name.strip()):
-            break
-        for word in directive.split():
+            is_all = name.strip() == "*"
+        else:
+            rest = directive
+        for word in rest.split() if is_all else ():
             found |= _ROBOTS.get(word, set())
     return found
 
@@ -119,34 +124,14 @@ def said_by_head(body: bytes, content_encoding: str) -> set[str]:
     Nothing of a body that is encoded twice, is broken, or is in UTF-16.
     """
     found: set[str] = set()
-    for attributes in _metas(first_bytes(body, content_encoding, HEAD_BYTES)):
+    head = _INERT.sub(b"", first_bytes(body, content_encoding, HEAD_BYTES))
+    for attributes in map(attributes_of_tag, tags_in(head, b"meta", having=b"content")):
         name, content = attributes.get("name", "").strip().lower(), attributes.get("content", "")
         if name == "robots":
             found |= _robots(content.replace(" ", ","))
         elif name == "tdm-reservation" and content.strip() == "1":
             found |= RESERVED_TDM
     return found
-
-
-def _metas(head: bytes) -> Iterator[dict[str, str]]:
-    """Yield the attributes of each `<meta>` that is in no comment and no script."""
-    head, at = head.lower(), 0
-    while (place := _PLACES.search(head, at)) is not None:
-        name = place.group().lstrip(b"<")
-        if name != b"meta":
-            end = head.find(b"-->" if name == b"!--" else b"</" + name, place.end())
-            if end < 0:
-                return
-            at = end + 2
-            continue
-        begin = place.end()
-        end = head.find(b">", begin, begin + _META_BYTES)
-        at = end if end >= 0 else begin + _META_BYTES
-        rows = _ATTRIBUTE.findall(head[begin:at])
-        yield {
-            key.decode("latin-1"): (double or single or bare).decode("latin-1")
-            for key, double, single, bare in rows
-        }
 
 
 def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
@@ -201,6 +186,8 @@ def read_rules(path: str, body: bytes, content_encoding: str) -> list[Row] | Non
     text = first_bytes(body, content_encoding, MAX_BYTES).decode("utf-8-sig", "replace")
     if text.lstrip(" \t\r\n").startswith(("<", "\x1f")) or "\0" in text:
         return None  # a page in its place, or what could not be unpacked
+    if path == ROBOTS and text.strip() and not _ROBOTS_LINE.search(text):
+        return None
     rules = _of_robots(text) if path == ROBOTS else _of_tdmrep(text)
     return _bounded(rules) if rules is not None else None
 
@@ -241,7 +228,7 @@ def _rule(pattern: str, said: dict[str, bool]) -> Row:
 
 
 def _of_tdmrep(text: str) -> list[Row] | None:
-    """Return the rules in their order, the first that matches decides; None of what is no JSON."""
+    """Return the rules in their order, the first that matches decides; None of no list without rules."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
@@ -252,7 +239,7 @@ def _of_tdmrep(text: str) -> list[Row] | None:
         if location is not None and reserved in {"0", "1"}:
             uses = sorted(RESERVED_TDM)
             found.append([location, uses, []] if reserved == "1" else [location, [], uses])
-    return found
+    return found if found or isinstance(entries, list) else None
 
 
 def _field(entry: Any, name: str) -> str | None:
@@ -358,7 +345,10 @@ class SiteRespect(Stateful):
         if site_file(url) is None:
             return False
         came = event.features
-        rows = came.facts.get("rules") if came is not None else [] if _is_gone(event.status_code) else None
+        if came is not None and event.status_code // 100 != 3:  # where it leads to is not known
+            rows = came.facts.get("rules")
+        else:
+            rows = [] if _is_gone(event.status_code) else None
         if rows is None:
             return True
         for origin in dict.fromkeys(

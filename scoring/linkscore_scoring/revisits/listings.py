@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange, timegm
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from html.entities import html5
@@ -67,13 +67,15 @@ _START = re.compile(
 """Where XML begins; what stands before are errors that the site's programs print."""
 _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 _MENDED = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|(<\?xml\s[^>]*+(?:>|\Z))"
     rb"|(<!DOCTYPE[^\[>]*+(?:(\[).*?(?:\]\s*+>|\Z)|>|\Z))"
-    rb"|&([a-zA-Z][a-zA-Z0-9]*+);(?<!&amp;)(?<!&lt;)(?<!&gt;)(?<!&quot;)(?<!&apos;)"
+    rb"|&([a-zA-Z][a-zA-Z0-9]*+);(?-i:(?<!&amp;)(?<!&lt;)(?<!&gt;)(?<!&quot;)(?<!&apos;))"
     rb"|(?:&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;))+",
     re.DOTALL | re.IGNORECASE,
 )
-"""What XML has no room for: a document type, names of characters that only HTML has, a bare ``&``."""
+"""What XML has no room for: a document type, names of characters that only HTML has, a bare ``&``; and
+declarations, which begin each of several documents."""
+_ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;"}
 
 
 class Entry(NamedTuple):
@@ -164,7 +166,9 @@ def _mended(markup: bytes) -> tuple[bytes, bool]:
 
     def mend(found: re.Match[bytes]) -> bytes:
         nonlocal declares, changed
-        whole, doctype, subset, name = found[0], found[1], found[2], found[3]
+        whole, declaration, doctype, subset, name = found[0], *found.groups()
+        if declaration:
+            return b""
         if doctype:
             declares = declares or subset is not None
             changed = True
@@ -175,11 +179,11 @@ def _mended(markup: bytes) -> tuple[bytes, bool]:
         if name is None:
             return b"&amp;" * len(whole)
         if char := html5.get(f"{name.decode()};"):
-            return char.encode()
+            return char.translate(_ESCAPES).encode()
         return b"" if declares else b"&amp;" + whole[1:]
 
     plain = markup.translate(None, _CONTROLS)
-    mended = _MENDED.sub(mend, plain) if b"&" in plain or b"<!" in plain else plain
+    mended = _MENDED.sub(mend, plain)
     return mended, changed or len(plain) < len(markup)
 
 
@@ -199,6 +203,7 @@ class _Reader:
             base_url=url,
             encoding="utf-8",
             recover=True,
+            huge_tree=True,
             resolve_entities=False,
             load_dtd=False,
             no_network=True,
@@ -208,14 +213,17 @@ class _Reader:
 
     def entries(self) -> Iterator[Entry]:
         """Yield what is listed; one that the end of the body may have cut is left out."""
+        self._parser.feed(b"<all>")  # a file may hold several documents, one after the other
         for start in range(0, len(self._markup), _CHUNK_BYTES):
             self._parser.feed(self._markup[start : start + _CHUNK_BYTES])
             yield from self._closed()
+        if self._markup.rstrip().endswith(b">"):
+            self._parser.feed(b"</all>")
         try:
             root = self._parser.close()
         except etree.XMLSyntaxError:
             return
-        self.root = "" if root is None else _name(root)[1]
+        self.root = next((_name(each)[1] for each in root), "")
         self.has_errors = len(self._parser.feed_error_log) > 0
         ended_by_end = self._closed()
         if not self._markup.rstrip().endswith(b">"):
@@ -232,11 +240,17 @@ class _Reader:
                 above.remove(element)
 
     def _entry(self, element: etree._Element) -> Entry | None:
-        """Return what an element lists, None if it names no page."""
+        """Return what an element lists, None if it names no page.
+
+        HTML that somebody forgot to escape takes in what follows it: then the elements below are read too.
+        """
+        return self._read(element, element) or self._read(element, element.iterdescendants())
+
+    def _read(self, element: etree._Element, parts: Iterable[etree._Element]) -> Entry | None:
         namespace, _ = _name(element)
         links: dict[str, str] = {}
         dates: dict[str, str] = {}
-        for child in element:
+        for child in parts:
             own, local = _name(child)
             if own == _NEWS and local == "news":
                 dates |= {_name(each)[1]: each.text or "" for each in child}
@@ -251,7 +265,7 @@ class _Reader:
         lastmod_s = next(filter(None, (seconds_of(dates[name]) for name in _DATES if name in dates)), 0)
         names = [_name(each)[1] for each in (element, *element.iterancestors())]
         kind = "loc" if "loc" in links else "link"
-        return Entry(found, lastmod_s, "/".join([*reversed(names), kind]))
+        return Entry(found, lastmod_s, "/".join([*names[-2::-1], kind]))
 
     def _link(self, child: etree._Element, local: str) -> str:
         """Return where an element of an entry leads, empty if it does not."""
@@ -263,7 +277,8 @@ class _Reader:
             )
             text = _text(child)
             return text if is_permalink.strip().lower() != "false" and _ABSOLUTE.match(text) else ""
-        if local != "link" or child.get("rel", "alternate").rpartition("/")[2] not in {"alternate", ""}:
+        rel = child.get("rel", "alternate").strip().lower().rpartition("/")[2]
+        if local != "link" or rel not in {"alternate", ""}:
             return ""
         href = child.get("href", "").strip()[:_MAX_CHARS] or _text(child)
         if href and self._has_bases and child.base and child.base != self._url:
@@ -304,8 +319,8 @@ _MAX_WORDS = 12
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HOURS_OF_ZONES = {
     **dict.fromkeys(("z", "ut", "utc", "gmt", "wet"), 0.0),
-    **dict.fromkeys(("cet", "met", "bst", "west", "wat"), 1.0),
-    **dict.fromkeys(("cest", "mest", "eet", "sast", "cat"), 2.0),
+    **dict.fromkeys(("cet", "met", "mez", "bst", "west", "wat"), 1.0),
+    **dict.fromkeys(("cest", "mest", "mesz", "eet", "sast", "cat"), 2.0),
     **dict.fromkeys(("msk", "eest", "eat"), 3.0),
     **dict.fromkeys(("est", "et", "cdt"), -5.0),
     **dict.fromkeys(("edt", "ast", "at"), -4.0),

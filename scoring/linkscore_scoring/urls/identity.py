@@ -29,7 +29,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 # 6.2.2.2), those that RFC 2396 calls marks, those that no path may hold but as an escape, and of the
 # delimiters those that no server separates by. "/", ";", "+", "&", "=", "%" and all that the standard escapes
 # stay as they are written.
-_PLAIN_IN_PATHS = _UNRESERVED | frozenset("!'()*,:@$[]|")
+_PLAIN_IN_PATHS = _UNRESERVED | frozenset("!'()*,:@$[]|^")
 _IN_PATH = re.compile(r"%([0-9A-Fa-f]{2})?")
 # What is alike in a query read as a form, and is written as an escape there; "&", "=", "+", ";", "%" and "#"
 # tell pairs apart.

@@ -22,11 +22,13 @@ Answer = tuple[str, str] | str
 _C0_OR_SPACE = "".join(map(chr, range(33)))
 _ROOTED = ("/", "http://", "https://")
 # What takes more from the page than its folder: a query, and "http:" without slashes; what hides it.
-_OF_ONE_PAGE = re.compile(r"[\x00-\x20]*(?:\?|https?:(?!//))|.*[\t\n\r]", re.IGNORECASE | re.DOTALL)
+_OF_ONE_PAGE = re.compile(r"[\x00-\x20]*(?:[?#]|\Z|https?:(?!//))|.*[\t\n\r]", re.IGNORECASE | re.DOTALL)
 # Schemes have a few letters; what follows them in a long href is not looked at.
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{0,30}:)")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Bytes of an encoded query that are written as they are: printable ones out of the query percent-encode set.
+_ENCODERS = {"big5hkscs": "cp950"}
+"""What writes an encoding as the standard does, where the codec that reads it knows more characters."""
 _PLAIN_BYTES = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
 
 
@@ -59,6 +61,7 @@ class UrlResolver:
     `base_url`: absolute http(s) URL: the page's, or its ``<base href>``. ValueError if it is none.
     `max_chars`: longest URL of a link. `charset`: encoding of the page: browsers encode the queries of its
     links in it. `cache`: shared between pages read with the same `max_chars`; a new one if none is given.
+    `is_page`: whether the base is the page itself, to which ``#top`` leads then.
     """
 
     def __init__(
@@ -68,8 +71,10 @@ class UrlResolver:
         max_chars: int = MAX_URL_CHARS,
         charset: str = "utf-8",
         cache: UrlCache | None = None,
+        is_page: bool = True,
     ) -> None:
         self.max_chars = max_chars
+        self._is_page = is_page
         self._base = parsed(base_url)
         self._charset = "utf-8" if charset.startswith("utf") else charset
         cache = cache or UrlCache()
@@ -110,7 +115,7 @@ class UrlResolver:
 
     def _resolved(self, name: str) -> Answer:
         name, mark, _ = name.partition("#")
-        if not name:
+        if not name and self._is_page:
             return "fragment" if mark else "empty"
         if len(name) > self.max_chars:
             scheme = _SCHEME.match(name)
@@ -136,11 +141,13 @@ class UrlResolver:
 def _encoded(text: str, charset: str) -> str:
     """Return a text percent-encoded after encoding: what the encoding has not is ``&#N;``, escaped."""
     try:
-        return quote(text.encode(charset), safe=_PLAIN_BYTES)
+        written = text.encode(_ENCODERS.get(charset, charset))
+        if charset != "euc_jp" or b"\x8f" not in written:  # JIS X 0212 is read only
+            return quote(written, safe=_PLAIN_BYTES)
     except LookupError:  # no encoder: the standard takes UTF-8
         return text
     except UnicodeError:
         pass
     if len(text) == 1:
-        return f"%26%23{ord(text)}%3B"
+        return "%80" if (text, charset) == ("€", "gbk") else f"%26%23{ord(text)}%3B"
     return "".join(_encoded(char, charset) for char in text)

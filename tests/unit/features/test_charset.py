@@ -39,6 +39,8 @@ TEXT = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440! "
         (b"<meta charset=utf-16>", "", "utf-8"),
         (b"<meta charset=x-user-defined>", "", "cp1252"),
         ("<p>wide".encode("utf-16-le"), "", "utf-16-le"),
+        (b"\0<p>not wide", "", "utf-8"),
+        (META, 'text/html; charset="\\utf-8"', "utf-8"),
         (b"<p>x", "text/html; charset=latin1", "cp1252"),
         (b"<p>x", "text/html; charset=\udcff", "utf-8"),
         (b"<p>caf\xe9", "", "cp1252"),
@@ -67,9 +69,10 @@ def test_every_label_of_the_standard_is_read_in_its_encoding() -> None:
     assert len(webencodings.LABELS) == 228
     for label, name in webencodings.LABELS.items():
         charset = detect_charset(b"", f"text/html; charset={label.upper()}")
-        expected = webencodings.lookup("gb18030" if name == "gbk" else name).codec_info
+        expected = webencodings.lookup(name).codec_info
         assert charset == expected.name
         assert to_utf8(b"<p>\xe9", charset)[0] == expected.decode(b"<p>\xe9", "replace")[0].encode()
+    assert to_utf8("\U0001f600".encode("gb18030"), "gbk") == ("\U0001f600".encode(), False)
 
 
 def test_bytes_become_utf8_without_the_mark() -> None:

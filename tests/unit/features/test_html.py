@@ -95,6 +95,12 @@ def test_what_is_no_crawlable_link_is_counted_by_reason() -> None:
     assert links.anchors == ["e"]
 
 
+def test_a_link_to_nothing_leads_to_the_base_unless_that_is_the_page() -> None:
+    links = "<a href=#top>a</a><a href=''>b</a>"
+    assert page(f"<base href='/other/'>{links}").links.urls == ["http://example.org/other/"] * 2
+    assert page(links).links.urls == page(f"<base href='{page('').url}#x'>{links}").links.urls == []
+
+
 def test_links_resolve_against_the_first_base() -> None:
     found = page("<head><base href='/other/'><base href='/third/'></head><a href=x>y</a>")
     assert found.links.urls == ["http://example.org/other/x"]

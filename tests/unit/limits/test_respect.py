@@ -75,6 +75,26 @@ def test_a_site_that_changes_its_mind_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
+    "later",
+    [
+        *({"status_code": status} for status in (301, 302, 307, 408, 425, 429, 500, 503)),
+        *({"body": body} for body in (b'{"error": 1}', b"Back soon", b"<p>Back soon", b"\x1f\x8b")),
+    ],
+)
+@pytest.mark.parametrize("path", [ROBOTS, TDMREP])
+def test_only_a_file_that_is_gone_lifts_what_it_reserved(path: str, later: dict[str, Any]) -> None:
+    rules = robots(TRAINED) if path == ROBOTS else tdmrep({"location": "/", "tdm-reservation": 1})
+    status = later.get("status_code", 200)
+    event = replace(sent(f"http://a.test{path}", body=later.get("body", b"")), status_code=status)
+    event = event if status < 400 else replace(event, features=None)
+    crawl = crawl_of("ai-train")
+    feed(crawl, rules, event)
+    assert skipped(crawl, "http://a.test/1") == [True]
+    feed(crawl, replace(event, features=None, status_code=410))
+    assert skipped(crawl, "http://a.test/1") == [False]
+
+
+@pytest.mark.parametrize(
     ("of_page", "reserved"),
     [
         ({"headers": [("x-robots-tag", "noindex")]}, ["search"]),
@@ -132,6 +152,7 @@ def test_links_of_a_page_that_asks_not_to_follow_them_are_to_skip(of_page: dict[
         ("noindex, otherbot: nofollow", {"search"}),
         ("max-snippet: 20, max-age: 3, noindex", {"search"}),
         ("*: noindex; nofollow", {"search", "nofollow"}),
+        ("bingbot: none, *: noindex", {"search"}),
         ("NONE", {"search", "nofollow"}),
         ("noindexed, unfollow, \x00noindex, \r\n", set()),
     ],
@@ -153,6 +174,7 @@ def test_what_is_said_to_one_crawler_by_name_is_not_said_to_all(value: str, said
         (["Content-Signal: ai-train=no", "Content-Signal: /open/ ai-train=yes"], "/open/1", set()),
         (["Content-Signal: /x ai-train=yes", "Content-Signal: /x ai-train=no"], "/x", {"ai-train"}),
         (["# Content-Signal: ai-train=no", "Content-Signal ai-train=no"], "/", set()),
+        (["User-agent: *", "Sitemap: /s", "User-agent: B", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -224,12 +246,31 @@ def test_the_head_of_a_compressed_page_is_read(encoding: str, pack: Any) -> None
 @pytest.mark.parametrize(
     "body",
     [
+        b"<meta name=robots content='a>b, noindex'>",
+        b"<meta name=robots content=no&#105;ndex>",
+        b"<meta name=robots content=noindex content=all>",
+        b"<!--><meta name=robots content=noindex>-->",
+        b"<!-- x --!><meta name=robots content=noindex>",
+        b"<template><p></template><meta/name='robots'/content='noindex'>",
+    ],
+)
+def test_a_meta_is_read_as_browsers_read_it(body: bytes) -> None:
+    assert said_by_head(body, "") == {"search"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         b'<!-- <meta name="robots" content="noindex"> -->',
         b'<SCRIPT>"<meta name=robots content=noindex>"</SCRIPT>',
         b'<style>/* <meta name="robots" content="none"> */',
         b'<metadata name="robots" content="noindex">',
         b" " * 70_000 + b'<meta name="robots" content="noindex">',
         b'<meta name="googlebot" content="noindex">',
+        *(
+            b'<%s><meta name="robots" content="none"></%s>' % (tag, tag)
+            for tag in (b"title", b"textarea", b"iframe", b"xmp", b"template", b"NOSCRIPT", b"noembed")
+        ),
     ],
 )
 def test_what_is_no_meta_of_the_head_says_nothing(body: bytes) -> None:

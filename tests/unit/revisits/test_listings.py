@@ -68,6 +68,8 @@ def entries(body: bytes | str) -> list[listings.Entry]:
         (f"<?xml version='1.0' encoding='utf-16'?><urlset>{ONE}{TWO}</urlset>", []),
         (f"<?xml version='1.0'?><urlset>{ONE}{TWO}</urlset>".encode("utf-16-le"), []),
         (f"<urlset>{ONE}{TWO}</urlset>".encode("utf-16"), []),
+        (f"<?xml version='1.0'?><urlset>{ONE}</urlset>\n<?xml version='1.0'?><urlset>{TWO}</urlset>", []),
+        (f"<urlset>{ONE}<x>{'<y>' * 400}{'</y>' * 400}</x>{TWO}</urlset>", []),
         (f"<URLSET>{ONE.upper()}{TWO.upper()}</URLSET>", []),
         ("http://a.org/1\r\n\n  http://a.org/2  \nno URL\n", []),
         ("\ufeffhttp://a.org/1\nHTTP://a.org/2", []),
@@ -96,6 +98,8 @@ def test_listings_are_read_in_the_encoding_they_declare(label: str) -> None:
         ("<item><guid>http://a.org/2</guid><link> http://a.org/1\n</link></item>", "http://a.org/1"),
         ("<item><link><![CDATA[http://a.org/?a=1&b=2]]></link></item>", "http://a.org/?a=1&b=2"),
         ("<item><link>http://a.org/?a=1&b=2</link></item>", "http://a.org/?a=1&b=2"),
+        ("<item><link>http://a.org/?a=1&AMP;b=2</link></item>", "http://a.org/?a=1&b=2"),
+        ("<item><description><p>a<br>b</description><link>http://a.org/1</link></item>", "http://a.org/1"),
         ("<item><link>A</link><media:link>B</media:link></item>", "A"),
         ("<item><m:link xmlns:m='http://search.yahoo.com/mrss/'>B</m:link><link>A</link></item>", "A"),
         ("<item><a:link href='B' xmlns:a='http://www.w3.org/2005/Atom'/><link>A</link></item>", "A"),
@@ -223,6 +227,7 @@ SECOND_OF_JANUARY = """1970-01-02 | 19700102 | 1970-002 | 1970002 | 1970-01-02T0
 
 | 2 Jan. 1970 9:00 AM GMT+9 | January 2, 1970, 12:00:00 AM
 | Fri, 02 Jan 1970 09:00:00 +09:00 | 2 Jan 1970 09:00 +0900 | 2 Jan 1970 9:00:00 JST | 2 Jan 1970 05:30 IST
+| 2 Jan 1970 01:00 MEZ
 | 2 Jan 1970 01:00 CET | 2 Jan 1970 02:00 MEST | 2 Jan 1970 03:00:00 MSK | Fri, 02 Jan 1970 01:00 GMT+0100
 | 1 Jan 1970 19:00 ET | 1 Jan 1970 19:00:00 EST | Thu, 01 Jan 1970 20:00 EDT | 1 Jan 1970 16:00 (PST)"""
 

@@ -26,6 +26,7 @@ ONE_PAGE = [
     ("http://a.test/100%", "http://a.test/100%25"),
     ("http://a.test/%e3%81%82", "http://a.test/%E3%81%82"),
     ("http://a.test/%7Eme/%41%2d", "http://a.test/~me/A-"),
+    ("http://a.test/a%5Eb", "http://a.test/a^b"),
     ("http://a.test/w/Talk%3AShips_%28old%29", "http://a.test/w/Talk:Ships_(old)"),
     ("http://a.test/x?u=http://b%2f&tag[]=%7e", "http://a.test/x?tag%5B%5D=~&u=http%3A%2F%2Fb%2F"),
     ("http://a.test/x?q=a%20b", "http://a.test/x?q=a+b"),
