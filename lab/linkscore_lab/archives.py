@@ -29,6 +29,7 @@ from linkscore_cli.files import LINE_CHARS
 from linkscore_lab.datasets.site import Reply
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
+from linkscore_scoring.limits.respect import first_bytes, site_file
 
 # A bound on memory: a record, and what is compressed in one piece, is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
@@ -94,7 +95,7 @@ class Archive:
         self._parts = parts
         self.damage: list[Damage] = []
         self.name = next((path.name.removesuffix(s) for s in _SUFFIXES if path.name.endswith(s)), path.name)
-        self.entry = parts[0].entry or self._first_page(path)
+        self.entry = self._first_page(path, parts[0].entry)
 
     def records(self) -> Iterator[ArchiveRecord]:
         """Yield the answers in stored order, path after path, one in memory at a time."""
@@ -107,17 +108,22 @@ class Archive:
         n = len(self.damage)
         return f" but {n:,} damaged; the first: {self.damage[0].reason}" if n else ""
 
-    def _first_page(self, path: Path) -> str:
-        first = ""
+    def _first_page(self, path: Path, wanted: str | None) -> str:
+        """Return where a crawl starts: at the page that is wanted, at the first one if that is not here."""
+        found = first = ""
         for record in self.records():
-            if record.is_page:
+            if wanted and record.url == wanted.partition("#")[0]:
                 return record.url
+            if record.is_page and record.body.strip() and site_file(record.url) is None:
+                found = found or record.url
+                if not wanted:
+                    return found
             first = first or record.url
         if not first:
             raise InvalidInput(
                 f"{path}: needs at least one response record, got none{self.told()}", field="warc"
             )
-        return first
+        return found or first
 
 
 def open_archive(paths: Sequence[Path]) -> Archive:
@@ -364,7 +370,7 @@ def _response(url: str, data: bytes) -> ArchiveRecord:
 
 
 def _decoded(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Undo chunks and content coding; what was stored with them undone is left as it is."""
+    """Undo chunks and content coding as far as the body goes; what was stored with them undone is left."""
     if "chunked" in headers.get("Transfer-Encoding", "").lower():
         body = _unchunked(body)
     coding = headers.get("Content-Encoding", "").strip()
@@ -373,6 +379,8 @@ def _decoded(body: bytes, headers: Mapping[str, str]) -> bytes:
     try:
         return decompress(body, coding, max_bytes=MAX_BYTES)
     except InvalidPage as error:
+        if error.reason == "TRUNCATED_BODY":
+            return first_bytes(body, coding, MAX_BYTES)
         raise BadRecord(f"content coding {coding[:40]!r} cannot be undone: {error}") from None
 
 

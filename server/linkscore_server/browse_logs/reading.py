@@ -8,6 +8,8 @@ batches.
 
 from __future__ import annotations
 
+import codecs
+import csv
 import hashlib
 import json
 import re
@@ -48,15 +50,16 @@ _NAMES = {
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _REST = rf"\S+ .+? \[([^\]]+)\] {_QUOTED} ([0-9]{{3}}) (?:[0-9]+|-)(?:$| {_QUOTED} {_QUOTED}(?: .*)?$)"
 _GROUPS = ("client", "time", "request", "status", "referrer", "user_agent")
-# A proxy in front may write all it came by, "client, proxy": the first is who asked.
-_CLIENT = r"([^\s,]+)(?:, ?[^\s,]+)*"
+# A proxy in front may write all it came by, "client, proxy", with quotes and ports: the first is who asked.
+_CLIENT = r'"?(?:(?:unknown|-), ?)*\[?([0-9]+(?:\.[0-9]+){3}|[^\s,"\[\]]+)\]?(?::[0-9]+)?(?:, ?[^\s,]+)*'
 _COMBINED = rf"^{_CLIENT} {_REST}"
 _ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*")
 
 _LOOK_LINES = 50
 """Lines that a format is told by: enough to pass over a few that are damaged."""
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_DELIMITERS = {"csv": ",;", "tsv": "\t"}
+"""Between cells; CSV has the semicolon where a comma is in numbers."""
 
 BATCH_RECORDS = 50_000
 """Lines of a batch: a bound, about 10 MB of message and half of what the server takes by default."""
@@ -136,10 +139,12 @@ def _kind(lines: list[str], path: Path) -> str:
                 len(front) > 3 and _ADDRESS.fullmatch(front[1].rstrip(",")) and "," not in front[0]
             )
             return "vhost_combined" if behind_a_host else "combined"
-        for kind, delimiter in _DELIMITERS.items():
-            if line.count(delimiter) >= 2 and ("://" in line or _is_header(line.split(delimiter))):
+        for kind in _DELIMITERS:
+            cells = _cells(line, kind)
+            if len(cells) > 2 and ("://" in line or _is_header(cells)):
                 return kind
-    raise InvalidInput(f"{path.name}: no known format in its first lines, say which it is", field="format")
+    rule = f"{path.name}: none of {', '.join(FORMATS)} in its first lines, say which it is"
+    raise InvalidInput(rule, field="format")
 
 
 def _header(path: Path, kind: str, lines: list[str], given: Iterable[str]) -> tuple[tuple[str, ...], bool]:
@@ -151,10 +156,25 @@ def _header(path: Path, kind: str, lines: list[str], given: Iterable[str]) -> tu
     if kind == "json":
         return tuple({key: None for line in lines for key in _keys(line)}), False
     if kind in _DELIMITERS:
-        cells = [cell.strip().strip('"') for cell in (lines or [""])[0].split(_DELIMITERS[kind])]
-        named = _is_header(cells) or any(name in cells for name in given)
-        return (tuple(cells), True) if named else (POSITIONS[: len(cells)], False)
+        cells = _cells((lines or [""])[0], kind)
+        if _is_header(cells) or any(name in cells for name in given):
+            told = (name if name and name not in cells[:n] else f"{name} {n}" for n, name in enumerate(cells))
+            return tuple(told), True
+        return POSITIONS[: len(cells)], False
     return (), False
+
+
+def _cells(line: str, kind: str) -> list[str]:
+    """Return the cells of a line of CSV or TSV."""
+    read = csv.reader([line], delimiter=_delimiter(line, kind), skipinitialspace=True)
+    try:
+        return [cell.strip() for cell in next(read, [""])]
+    except csv.Error:  # a carriage return within, or a cell of 128 KB
+        return [""]
+
+
+def _delimiter(line: str, kind: str) -> str:
+    return next((char for char in _DELIMITERS[kind] if line.count(char) > 1), _DELIMITERS[kind][0])
 
 
 def _keys(line: str) -> list[str]:
@@ -200,7 +220,9 @@ def record_sql(
     text then.
     """
     have = {
-        name: f"NULLIF(NULLIF(CAST({fields[name]} AS VARCHAR), ''), '-')" for name in fields if name != "time"
+        name: f"NULLIF(NULLIF(trim(CAST({fields[name]} AS VARCHAR)), ''), '-')"
+        for name in fields
+        if name != "time"
     }
     seconds = _seconds(f"CAST({fields['time']} AS VARCHAR)")
     wrong = f"(({bad}) OR t IS NULL OR client IS NULL)"
@@ -245,13 +267,15 @@ def _csv(path: Path, names: Sequence[str], *, delim: str, quote: str, skip: int 
     with path.open("rb") as file:
         magic = file.read(4)
     compression = "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
+    encoding = "utf-16" if magic[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
     cells = ", ".join(map(column, names))
     # Not strict: lines may end in both ways, and then each CRLF brings an empty line.
     return (
         f"(SELECT * FROM read_csv({text(str(path))}, columns = {{{columns}}}, header = false, skip = {skip}, "
         f"delim = {text(delim)}, quote = {text(quote)}, escape = {text(quote)}, "
         "auto_detect = false, ignore_errors = true, strict_mode = false, "
-        f"store_rejects = true, rejects_limit = 0, compression = '{compression}') "
+        f"store_rejects = true, rejects_limit = 0, compression = '{compression}', "
+        f"encoding = '{encoding}') "
         f"WHERE concat_ws('', {cells}) <> '')"
     )
 
@@ -264,7 +288,8 @@ def _lines(path: Path) -> str:
 def _delimited(file: LogFile) -> str:
     """Return the records of CSV, whose texts may be quoted, or TSV, where quotes are characters like
     others."""
-    delim, quote = _DELIMITERS[file.format], '"' if file.format == "csv" else ""
+    delim = _delimiter((_first_lines(file.path) or [""])[0], file.format)
+    quote = '"' if file.format == "csv" else ""
     found = found_columns(file.names, file.columns, file.path)
     source = _csv(file.path, file.names, delim=delim, quote=quote, skip=int(file.has_header))
     line = f"concat_ws({delim!r}, {', '.join(column(name) for name in file.names)})"

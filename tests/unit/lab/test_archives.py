@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import zipfile
+import zlib
 from pathlib import Path
 
 import brotli
@@ -87,13 +88,16 @@ def test_only_answers_and_pages_are_given(tmp_path: Path) -> None:
     assert (letters, archive.damage, archive.entry) == ("ra", [], "https://s.test/r")
 
 
-def test_the_entry_is_the_first_page_not_robots_txt_nor_an_error(tmp_path: Path) -> None:
-    robots = record(
-        "https://s.test/robots.txt", http(b"User-agent: *", headers=[("Content-Type", "text/plain")])
-    )
+@pytest.mark.parametrize("kind", ["text/plain", "text/html"])
+@pytest.mark.parametrize("path", ["robots.txt", ".well-known/tdmrep.json"])
+def test_the_entry_is_the_first_page_not_robots_txt_nor_an_error(
+    tmp_path: Path, path: str, kind: str
+) -> None:
+    robots = record(f"https://s.test/{path}", http(b"User-agent: *", headers=[("Content-Type", kind)]))
     busy = record("https://s.test/b", http(b"busy", "503 Busy"))
-    letters, archive = read(tmp_path / "s.warc", robots, busy, PLAIN[1])
-    assert (letters, archive.entry) == ("tbb", "https://s.test/b")
+    empty = record("https://s.test/e", http(b" \n"))
+    letters, archive = read(tmp_path / "s.warc", robots, busy, empty, PLAIN[1])
+    assert (letters[1:], archive.entry) == ("beb", "https://s.test/b")
 
 
 @pytest.mark.parametrize(
@@ -105,8 +109,21 @@ def test_the_entry_is_the_first_page_not_robots_txt_nor_an_error(tmp_path: Path)
         ("identity", b"<p>text"),
         ("gzip", b"<p>text"),
         ("br", b"<p>text"),
+        *(
+            (coding, pack(b"<p>text")[:-1])
+            for coding, pack in (("gzip", gzip.compress), ("deflate", zlib.compress))
+        ),
     ],
-    ids=["gzip", "br", "zstd", "identity", "gzip undone before", "br undone before"],
+    ids=[
+        "gzip",
+        "br",
+        "zstd",
+        "identity",
+        "gzip undone before",
+        "br undone before",
+        "gzip cut",
+        "deflate cut",
+    ],
 )
 def test_content_coding_is_undone(tmp_path: Path, coding: str, body: bytes) -> None:
     found = one(tmp_path, http(body, headers=[*HTML, ("content-encoding", coding)]))
@@ -171,8 +188,8 @@ BAD_RECORDS = {
     "too large": (record("https://s.test/b", http(b"<p>"), length=MAX_BYTES + 1), "must have at most"),
     "http head": (record("https://s.test/b", b"<p>no head at all\r\n\r\n"), "must start with HTTP/"),
     "http status": (record("https://s.test/b", http(b"", "9xx Odd")), "HTTP status"),
-    "cut coding": (
-        record("https://s.test/b", http(gzip.compress(b"<p>")[:-4], headers=[("Content-Encoding", "gzip")])),
+    "corrupt coding": (
+        record("https://s.test/b", http(b"\x1f\x8b" + b"\xff" * 9, headers=[("Content-Encoding", "gzip")])),
         "content coding 'gzip' cannot be undone",
     ),
 }
@@ -236,11 +253,21 @@ def wacz(path: Path, pages: list[dict[str, object]] | None, warcs: dict[str, byt
     [
         (LISTED, "b"),
         ([row for row in LISTED if "seed" not in row][::-1], "c"),
+        ([{"url": "https://s.test/nowhere", "seed": True}], "a"),
+        ([{"url": "https://s.test/b#top"}], "b"),
         ([{"id": "no url"}, {"url": "about:blank"}, {"url": "https://s.test/c"}], "c"),
         ([], "a"),
         (None, "a"),
     ],
-    ids=["first seed", "first page", "rows without address", "empty list", "no list"],
+    ids=[
+        "first seed",
+        "first page",
+        "seed not stored",
+        "fragment",
+        "rows without address",
+        "empty list",
+        "no list",
+    ],
 )
 def test_the_entry_of_a_package_is_its_first_seed_else_its_first_page(
     tmp_path: Path, pages: list[dict[str, object]] | None, entry: str

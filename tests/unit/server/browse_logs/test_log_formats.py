@@ -7,6 +7,7 @@ import gzip
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,8 @@ def _both_ends(raw: bytes) -> bytes:
     return b"".join(line + (b"\r\n" if n % 2 else b"\n") for n, line in enumerate(raw.splitlines()))
 
 
-def _forwarded(raw: bytes) -> bytes:
-    return re.sub(rb"(?m)^((?:\S+ )??)(\S+) - ", rb"\1\2, 10.1.1.1,192.0.2.7 - ", raw)
+def _forwarded(clients: bytes) -> Callable[[bytes], bytes]:
+    return partial(re.sub, rb"(?m)^((?:\S+ )??)(\S+) - ", rb"\1%s - " % clients)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +66,24 @@ def _forwarded(raw: bytes) -> bytes:
     [
         *((name, _both_ends) for name in TEXTS),
         *((name, codecs.BOM_UTF8.__add__) for name in TEXTS if "." in name),
-        ("access.log", _forwarded),
-        ("vhost.log", _forwarded),
+        ("vhost.log", _forwarded(rb"\2, 10.1.1.1,192.0.2.7")),
+        *(
+            ("access.log", _forwarded(clients))
+            for clients in (
+                rb"\2, 10.1.1.1,192.0.2.7",
+                rb'"\2, 10.1.1.1"',
+                rb"unknown, \2",
+                rb"-, \2",
+                rb"[\2]:51234",
+            )
+        ),
+        *(
+            (name, lambda raw: codecs.BOM_UTF16_LE + raw.decode().encode("utf-16-le"))
+            for name in ("header.csv", "header.tsv", "access.log")
+        ),
+        ("header.csv", lambda raw: raw.replace(b",", b";")),
+        ("header.csv", lambda raw: raw.replace(b",", b", ")),
+        ("header.csv", lambda raw: raw.replace(b"\n", b",,\n")),
     ],
 )
 def test_what_proxies_and_spreadsheets_do_to_a_log_changes_no_visit(
@@ -105,7 +122,7 @@ def test_a_field_that_cannot_be_found_is_named_with_the_columns_there_are(tmp_pa
 
 def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello\nworld\n")
-    with pytest.raises(InvalidInput, match="no known format"):
+    with pytest.raises(InvalidInput, match="none of csv, tsv"):
         log_file(tmp_path / "a.txt")
 
 
