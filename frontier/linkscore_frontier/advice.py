@@ -12,18 +12,20 @@ import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily
 
-from linkscore import failed_page, rows, ticket_bytes, ticket_text
+from linkscore import failed_page, rows, ticket_bytes
 from linkscore.connection import Connection
+from linkscore.frontier import Place
 from linkscore.messages import is_dropped
 from linkscore.outages import OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import Crawls
-from linkscore_frontier.records import Arrival, Place, Question, State
+from linkscore_frontier.records import Arrival, Question, State
 from linkscore_frontier.store import CrawlStore
 
 _log = logging.getLogger(__name__)
@@ -208,7 +210,7 @@ class Advisor:
         dropped = []
         for (number, _, _), (_, ticket), row in zip(found, links, rows(answer.links), strict=True):
             is_placed = row.usable and row.bucket
-            place = Place(row.bucket, row.score, row.bucket_value, ticket_text(ticket))
+            place = Place(row.bucket, row.score, row.bucket_value, ticket)
             placed.append((number, [place] if is_placed else []))
             dropped += [number] if is_dropped(row.skip_reason) else []
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
@@ -231,24 +233,27 @@ def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
     Numbers that cannot be read count as the worst.
 
     >>> places_in({"linkscore.bucket": ["a/h1.x"], "linkscore.score": ["0.7"], "linkscore.value": ["0.5"]})
-    [Place(bucket='a/h1.x', score=0.7, value=0.5, ticket='')]
+    [Place(bucket='a/h1.x', score=0.7, value=0.5, ticket=b'', slot='')]
     """
-    names = metadata.get(BUCKET)
-    if names is None:
+    if BUCKET not in metadata:
         return None
-    scores, values, tickets = (metadata.get(key, []) for key in (SCORE, VALUE, TICKET))
+    columns = zip_longest(*(metadata.get(key, []) for key in (BUCKET, SCORE, VALUE, TICKET)))
     found = []
-    for i, name in enumerate(names):
-        score = _number(scores[i]) if i < len(scores) else 0.0
-        value = _number(values[i]) if i < len(values) else score
-        found.append(Place(name, score, value, tickets[i] if i < len(tickets) else ""))
-    return [place for place in found if 0 < len(place.bucket) <= _MAX_BUCKET_CHARS]
+    for name, score, value, ticket in columns:
+        if name and len(name) <= _MAX_BUCKET_CHARS:
+            worth = _number(score)
+            found.append(Place(name, worth, worth if value is None else _number(value), _bytes(ticket)))
+    return found
 
 
 def ticket_in(metadata: dict[str, list[str]]) -> bytes:
     """Return the ticket that metadata hold; empty if there is none that can be read."""
+    return _bytes(next(iter(metadata.get(TICKET, ())), None))
+
+
+def _bytes(ticket: str | None) -> bytes:
     try:
-        return ticket_bytes(next(iter(metadata.get(TICKET, ())), ""))
+        return ticket_bytes(ticket or "")
     except ValueError:
         return b""
 
@@ -258,8 +263,8 @@ def _ticket(info: bytes) -> bytes:
     return ticket_in({TICKET: list(metadata[TICKET].values)} if TICKET in metadata else {})
 
 
-def _number(text: str) -> float:
+def _number(text: str | None) -> float:
     try:
-        return min(1.0, max(0.0, float(text)))
+        return min(1.0, max(0.0, float(text or 0.0)))
     except ValueError:
         return 0.0

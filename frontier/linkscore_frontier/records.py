@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
+
+from linkscore.frontier import Place
 
 
 class State(IntEnum):
@@ -27,26 +28,12 @@ class Status(IntEnum):
     FAIL = 2
 
 
-class Place(NamedTuple):
-    """A bucket a link waits in, its score and ticket there, and the value the bucket had."""
-
-    bucket: str
-    score: float
-    value: float
-    ticket: str = ""
-
-
 class QueueSlot(NamedTuple):
-    """A place as the file has it: number of the bucket, how much worse than it the link is, ticket."""
+    """A place as the file has it: number of the bucket, how much worse than it the link is, and ticket."""
 
     bucket: int
     score_penalty: float
     ticket: str = ""
-
-
-def read_slots(text: str | None) -> list[QueueSlot] | None:
-    """Read the places of a URL from JSON; a place that is guessed has no ticket."""
-    return None if text is None else [QueueSlot(*place) for place in json.loads(text)]
 
 
 @dataclass(slots=True)

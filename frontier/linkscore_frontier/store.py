@@ -20,8 +20,10 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from linkscore.frontier import MAX_PLACES, Place
+from linkscore.messages import ticket_text
 from linkscore.order import Allotment
 from linkscore.outages import Outlook
 from linkscore.v1 import common_pb2
@@ -30,17 +32,12 @@ from linkscore_frontier.records import (
     Arrival,
     Given,
     Listed,
-    Place,
     Question,
     Queue,
     QueueSlot,
     State,
     Status,
-    read_slots,
 )
-
-MAX_PLACES = 4
-"""Buckets a URL waits in at most: as for Scrapy."""
 
 MAX_GIVEN = 1_000
 """URLs of one answer at most, a bound, chosen: a call leases no whole crawl, and no more than 32 MB."""
@@ -54,9 +51,6 @@ _MAX_IN_FLIGHT = 10_000  # buckets under way that it may name
 _TAKEN = 100
 # Leases and dates that run out are looked at in portions: a bound of the time one call takes.
 _SWEPT = 10_000
-# Digits of a part of a score that count: differences below are noise of the server's arithmetic.
-_DIGITS = 6
-
 NEW, UNKNOWN = 0, 1
 """Buckets of URLs that linkscore was not asked about yet, and that it says nothing about."""
 
@@ -77,7 +71,7 @@ CREATE TABLE IF NOT EXISTS wait (bucket INTEGER, queue INTEGER, worse REAL, sinc
 """
 
 
-class _Kept(NamedTuple):
+class _Url(NamedTuple):
     """Where a URL stands, as the file has it: `taken` is the bucket a leased one was taken from."""
 
     number: int
@@ -87,8 +81,18 @@ class _Kept(NamedTuple):
     places: str | None
     taken: int
 
+    @property
+    def slots(self) -> list[QueueSlot] | None:
+        """Its places; None while linkscore was not asked about it."""
+        return None if self.places is None else [QueueSlot(*place) for place in json.loads(self.places)]
 
-_KEPT = "url.id, url.queue, state, due, places, taken"
+
+_INSERT = (
+    "INSERT INTO url (mark, url, queue, created, state, due, places, info) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ENTER = "INSERT INTO wait VALUES (?, ?, ?, ?, ?)"
+_LEAVE = "DELETE FROM wait WHERE bucket = ? AND queue = ? AND worse = ? AND since = ? AND url = ?"
+_URL = "url.id, url.queue, state, due, places, taken"
 
 
 class CrawlStore:
@@ -173,28 +177,54 @@ class CrawlStore:
             return [self._put(arrival, int(now)) for arrival in arrivals]
 
     def _put(self, new: Arrival, now: int) -> Status:
-        queue = self._queue(new.key)
-        known = self._kept(_mark(new.key, new.url))
+        queue, mark = self._queue(new.key), _mark(new.key, new.url)
+        known = self._find("mark = ?", mark)
         places = self._places(new, known)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
-                self._wait_also(known, queue, places)
+                self._wait_also(known, places)
             return Status.SKIPPED
-        if known is not None:
-            self._leave(known)
-            places = places or read_slots(known.places)
-        state = State.WAITING
+        state, due = State.WAITING, now
         if new.is_known:
             self._outlook.fetched(new.url, is_page=not new.failed_status)
-            state = State.DONE if new.due == 0 else State.LATER if new.due > now else State.WAITING
-        due = new.due if new.is_known else now
-        number = self._write(new, known, queue, (state, due, _written(places), new.info), now)
-        queue.states[state] += 1
-        if state is State.WAITING:
-            self._wait(number, queue, due, places)
+            state, due = State.LATER if new.due > now else State.WAITING, new.due
+            state = state if new.due else State.DONE
+        if known is None:
+            written = _written(places)
+            row = (mark, new.url, queue.id, now, state, due, written, new.info)
+            number = self._db.execute(_INSERT, row).lastrowid or 0
+            self._count(_Url(number, queue.id, state, due, written, 0), 1)
+        else:
+            self._db.execute("UPDATE url SET info = ? WHERE id = ?", (new.info, known.number))
+            self._move(known, state=state, due=due, places=_written(places) if places else known.places)
         return Status.OK
 
-    def _places(self, new: Arrival, known: _Kept | None) -> list[QueueSlot] | None:
+    def _move(self, url: _Url, **changes: Any) -> None:
+        """Let a URL be in another state or wait elsewhere; the counts follow."""
+        moved = url._replace(**changes)
+        self._count(url, -1)
+        update = "UPDATE url SET state = ?, due = ?, places = ?, taken = ? WHERE id = ?"
+        self._db.execute(update, (moved.state, moved.due, moved.places, moved.taken, moved.number))
+        self._count(moved, 1)
+
+    def _count(self, url: _Url, n: int) -> None:
+        """Count a URL where it stands, one more (1) or one less (-1), and let it wait there or no more."""
+        queue = self._by_id[url.queue]
+        queue.states[State(url.state)] += n
+        if url.state == State.LEASED:
+            self._is_news |= n < 0
+            _add(self._under_way, url.taken, n)
+        if url.state != State.WAITING:
+            return
+        # In a bucket of our own, if linkscore named none.
+        none = QueueSlot(NEW if url.places is None else UNKNOWN, 0.0)
+        for bucket, score_penalty, _ in url.slots or (none,):
+            row = (bucket, queue.id, score_penalty, url.due, url.number)
+            self._db.execute(_ENTER if n > 0 else _LEAVE, row)
+            _add(queue.waiting, bucket, n)
+            self.new += n * (bucket == NEW)
+
+    def _places(self, new: Arrival, known: _Url | None) -> list[QueueSlot] | None:
         """Return where a URL that comes may wait: as it says, or while linkscore is away by the guess."""
         places = None if new.places is None else self._numbered(new.places)
         self._is_scored |= bool(places)
@@ -204,29 +234,9 @@ class CrawlStore:
             places = self._guessed(new.url)
         return places
 
-    def _write(
-        self,
-        new: Arrival,
-        known: _Kept | None,
-        queue: Queue,
-        fields: tuple[State, int, str | None, bytes],
-        now: int,
-    ) -> int:
-        """Write state, due time, places and information of a URL; return its number."""
-        if known is not None:
-            update = "UPDATE url SET state = ?, due = ?, places = ?, info = ? WHERE id = ?"
-            self._db.execute(update, (*fields, known.number))
-            return known.number
-        cursor = self._db.execute(
-            "INSERT INTO url (mark, url, queue, created, state, due, places, info) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (_mark(new.key, new.url), new.url, queue.id, now, *fields),
-        )
-        return cursor.lastrowid or 0
-
-    def _kept(self, mark: bytes) -> _Kept | None:
-        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE mark = ?", (mark,)).fetchone()
-        return None if row is None else _Kept(*row)
+    def _find(self, where: str, *values: object) -> _Url | None:
+        row = self._db.execute(f"SELECT {_URL} FROM url WHERE {where}", values).fetchone()
+        return None if row is None else _Url(*row)
 
     def _queue(self, key: str) -> Queue:
         queue = self.queues.get(key)
@@ -247,8 +257,7 @@ class CrawlStore:
                 self._db.execute("INSERT INTO bucket (id, name, value) VALUES (?, ?, ?)", row)
                 self._buckets[place.bucket], self._names[number] = number, place.bucket
                 self.values[number] = place.value
-            score_penalty = round(place.value - place.score, _DIGITS)
-            found.setdefault(number, QueueSlot(number, score_penalty, place.ticket))
+            found.setdefault(number, QueueSlot(number, place.penalty, ticket_text(place.ticket)))
         return list(found.values())
 
     def _placed(self, url: str, places: Sequence[QueueSlot]) -> None:
@@ -262,54 +271,14 @@ class CrawlStore:
         bucket = self._buckets.get(name)
         return None if bucket is None else [QueueSlot(NEW, 0.0), QueueSlot(bucket, _GUESSED)]
 
-    def _wait(self, number: int, queue: Queue, since: int, places: list[QueueSlot] | None) -> None:
-        for bucket, score_penalty, _ in _where(places):
-            row = (bucket, queue.id, score_penalty, since, number)
-            self._db.execute("INSERT INTO wait VALUES (?, ?, ?, ?, ?)", row)
-            queue.waiting[bucket] += 1
-            self.new += bucket == NEW
-
-    def _wait_also(self, known: _Kept, queue: Queue, new: list[QueueSlot]) -> None:
+    def _wait_also(self, known: _Url, new: list[QueueSlot]) -> None:
         """Let a URL that waits wait in further buckets, or elsewhere if by now more is known of it."""
-        old = read_slots(known.places)
-        if not old or _is_new(old):
-            self._stop_waiting(known.number, queue, known.due, old)
-            old = []
+        old = known.slots or []
+        old = [] if _is_new(old) else old
         there = {slot.bucket for slot in old}
         more = [slot for slot in new if slot.bucket not in there][: MAX_PLACES - len(there)]
         if more:
-            self._wait(known.number, queue, known.due, more)
-            self._keep_places(known.number, [*old, *more])
-
-    def _keep_places(self, number: int, places: list[QueueSlot]) -> None:
-        self._db.execute("UPDATE url SET places = ? WHERE id = ?", (_written(places), number))
-
-    def _leave(self, url: _Kept) -> None:
-        """Take a URL out of the state it is in."""
-        queue = self._by_id[url.queue]
-        queue.states[State(url.state)] -= 1
-        if url.state == State.WAITING:
-            self._stop_waiting(url.number, queue, url.due, read_slots(url.places))
-        elif url.state == State.LEASED:
-            self._is_news = True
-            self._landed(url.taken)
-
-    def _landed(self, bucket: int, n: int = 1) -> None:
-        """Count fetches of a bucket as under way no longer."""
-        self._under_way[bucket] -= n
-        if self._under_way[bucket] <= 0:
-            del self._under_way[bucket]
-
-    def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[QueueSlot] | None) -> None:
-        for bucket, score_penalty, _ in _where(places):
-            self._db.execute(
-                "DELETE FROM wait WHERE bucket = ? AND queue = ? AND worse = ? AND since = ? AND url = ?",
-                (bucket, queue.id, score_penalty, since, number),
-            )
-            queue.waiting[bucket] -= 1
-            self.new -= bucket == NEW
-            if not queue.waiting[bucket]:
-                del queue.waiting[bucket]
+            self._move(known, places=_written([*old, *more]))
 
     # URLs that go
 
@@ -375,44 +344,31 @@ class CrawlStore:
             is_one = self._allotment.short or self._outlook.away
             limit = self._allotment.left(name) or (1 if is_one else most)
             rows = self._db.execute(
-                f"SELECT url.url, info, {_KEPT} FROM wait JOIN url ON url.id = wait.url "
+                f"SELECT url.url, info, {_URL} FROM wait JOIN url ON url.id = wait.url "
                 "WHERE wait.bucket = ? AND wait.queue = ? ORDER BY worse, since, wait.url LIMIT ?",
                 (bucket, queue.id, min(limit, most - len(given), _TAKEN)),
             ).fetchall()
             for url, info, *kept in rows:
-                leased = _Kept(*kept)
-                self._lease(leased, queue, until, bucket)
-                tickets = {slot.bucket: slot.ticket for slot in read_slots(leased.places) or ()}
+                leased = _Url(*kept)
+                self._move(leased, state=State.LEASED, due=until, taken=bucket)
+                tickets = {slot.bucket: slot.ticket for slot in leased.slots or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
                 self._outlook.taken(name)
                 self._allotment.take(name)
         return given
 
-    def _lease(self, url: _Kept, queue: Queue, until: int, bucket: int) -> None:
-        self._leave(url)
-        queue.states[State.LEASED] += 1
-        self._under_way[bucket] += 1
-        update = (State.LEASED, until, bucket, url.number)
-        self._db.execute("UPDATE url SET state = ?, due = ?, taken = ? WHERE id = ?", update)
-
     def sweep(self, now: float) -> None:
         """Let URLs wait again whose lease or date ran out."""
         rows = self._db.execute(
-            f"SELECT {_KEPT} FROM url WHERE state IN (1, 2) AND due <= ? ORDER BY due LIMIT ?",
+            f"SELECT {_URL} FROM url WHERE state IN (1, 2) AND due <= ? ORDER BY due LIMIT ?",
             (int(now), _SWEPT),
         ).fetchall()
         if not rows:
             return
         with self._transaction():
-            for url in map(_Kept._make, rows):
-                queue = self._by_id[url.queue]
+            for url in map(_Url._make, rows):
                 # What was given once and not fetched goes first among its equals.
-                since = url.due if url.state == State.LATER else 0
-                self._leave(url)
-                queue.states[State.WAITING] += 1
-                update = (State.WAITING, since, url.number)
-                self._db.execute("UPDATE url SET state = ?, due = ? WHERE id = ?", update)
-                self._wait(url.number, queue, since, read_slots(url.places))
+                self._move(url, state=State.WAITING, due=url.due if url.state == State.LATER else 0)
 
     # What linkscore says
 
@@ -473,25 +429,20 @@ class CrawlStore:
         with self._transaction():
             for number in dropped:
                 if (url := self._waiting(number)) is not None:
-                    self._leave(url)
-                    self._by_id[url.queue].states[State.DONE] += 1
-                    self._db.execute("UPDATE url SET state = ? WHERE id = ?", (State.DONE, number))
+                    self._move(url, state=State.DONE)
             for number, places in found:
                 url = self._waiting(number)
-                if url is None or not _is_new(old := read_slots(url.places)):  # given or found meanwhile
+                if url is None or not _is_new(url.slots):  # given or found meanwhile
                     continue
-                if written := self._numbered(places):
+                if slots := self._numbered(places):
                     (address,) = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
-                    self._placed(address, written)
+                    self._placed(address, slots)
                 else:
-                    written = [slot for slot in old or () if slot.bucket != NEW]
-                self._stop_waiting(number, self._by_id[url.queue], url.due, old)
-                self._wait(number, self._by_id[url.queue], url.due, written)
-                self._keep_places(number, written)
+                    slots = [slot for slot in url.slots or () if slot.bucket != NEW]
+                self._move(url, places=_written(slots))
 
-    def _waiting(self, number: int) -> _Kept | None:
-        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE id = ? AND state = 0", (number,)).fetchone()
-        return None if row is None else _Kept(*row)
+    def _waiting(self, number: int) -> _Url | None:
+        return self._find("id = ? AND state = 0", number)
 
     # Control and lists
 
@@ -510,16 +461,11 @@ class CrawlStore:
         queue = self.queues.get(key)
         if queue is None:
             return 0
-        leased = "SELECT taken, COUNT(*) FROM url WHERE queue = ? AND state = 2 GROUP BY taken"
         with self._transaction():
-            for bucket, n in self._db.execute(leased, (queue.id,)).fetchall():
-                self._landed(bucket, n)
-            self._db.execute("DELETE FROM url WHERE queue = ?", (queue.id,))
-            for bucket in queue.waiting:
-                self._db.execute("DELETE FROM wait WHERE bucket = ? AND queue = ?", (bucket, queue.id))
+            for table in ("url", "wait"):
+                self._db.execute(f"DELETE FROM {table} WHERE queue = ?", (queue.id,))
             self._db.execute("DELETE FROM queue WHERE id = ?", (queue.id,))
-            del self.queues[key], self._by_id[queue.id]
-            self.new -= queue.waiting[NEW]
+            self._load()
         return queue.active
 
     def find(self, key: str, url: str) -> Listed | None:
@@ -575,14 +521,12 @@ def _is_new(places: list[QueueSlot] | None) -> bool:
     return places is None or any(slot.bucket == NEW for slot in places)
 
 
-def _is_unscored(url: _Kept) -> bool:
+def _is_unscored(url: _Url) -> bool:
     """Say whether a URL waits, and in no bucket that linkscore named for it."""
-    places = read_slots(url.places)
-    return url.state == State.WAITING and (not places or _is_new(places))
+    return url.state == State.WAITING and (not url.slots or _is_new(url.slots))
 
 
-def _where(places: list[QueueSlot] | None) -> Sequence[QueueSlot]:
-    """Return the places a URL really waits in: a bucket of our own if linkscore named none."""
-    if places is None:
-        return (QueueSlot(NEW, 0.0),)
-    return places or (QueueSlot(UNKNOWN, 0.0),)
+def _add(counts: Counter[int], key: int, n: int) -> None:
+    counts[key] += n
+    if counts[key] <= 0:
+        del counts[key]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from linkscore.frontier import Place
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.records import Arrival, Place, Question, State, Status
+from linkscore_frontier.records import Arrival, Question, State, Status
 from linkscore_frontier.store import CrawlStore
 
 NOW = 1_000.0
