@@ -12,11 +12,21 @@ _CLAIMS = (
         "Coverage is {focus-effectiveness|*, focus|coverage} everywhere. Counting index pages and page "
         "flips too, effectiveness is {focus-effectiveness|qa_q2a, focus|index, thread and flip pages} to "
         "1.000; threads alone, as the text says, {focus-effectiveness|qa_q2a, focus|threads alone} to "
-        "{focus-effectiveness|forum_opendcl, focus|threads alone}",
+        "{focus-effectiveness|forum_opendcl, focus|threads alone}. One generated engine is taken for no "
+        "forum, {focus-effectiveness|generated, as phpBB, focus|index, thread and flip pages}: title, "
+        "author and date of a thread are one block of its lists, which are told by none of the 21 signals",
         {
             "focus-effectiveness|coverage": ("*, focus = 1",),
-            "focus-effectiveness|index, thread and flip pages": ("qa_q2a, focus <= *, focus",),
-            "focus-effectiveness|threads alone": ("qa_q2a, focus <= *, focus <= forum_opendcl, focus",),
+            "focus-effectiveness|index, thread and flip pages": (
+                "generated, as phpBB, focus < qa_q2a, focus <= forum_*, focus",
+                "qa_q2a, focus <= generated, as vBulletin, focus",
+                "qa_q2a, focus <= generated, as XenForo, focus",
+                "qa_q2a, focus <= generated, as Discourse, focus",
+                "qa_q2a, focus <= generated, as SMF, focus",
+            ),
+            "focus-effectiveness|threads alone": (
+                "generated, as phpBB, focus < qa_q2a, focus <= forum_*, focus <= forum_opendcl, focus",
+            ),
         },
     ),
     Claim(
@@ -44,7 +54,7 @@ _CLAIMS = (
         {
             "focus-table-2|thread recall": ("0.96 < 5, stored sites",),
             "focus-table-2|index recall": (
-                "5, stored sites < 10, stored sites < 20, stored sites < 40, stored sites",
+                "5, stored sites < 10, stored sites < 40, stored sites",
                 "5, stored sites < 0.96 < 40, stored sites",
             ),
             "focus-table-2|index precision": ("*, other made-up engines < 0.8", "0.97 < *, stored sites"),
