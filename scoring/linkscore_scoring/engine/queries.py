@@ -364,7 +364,7 @@ class CrawlQueries:
     def copies(self, site: str) -> list[CopyHypothesis]:
         """Return which links of a site are taken to lead to copies, the surest first."""
         shard = self.crawl.shard(site)
-        return shard.limits.copies.hypotheses(shard.model) if shard.limits.copies is not None else []
+        return shard.limits.copies.told(shard.model) if shard.limits.copies is not None else []
 
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""

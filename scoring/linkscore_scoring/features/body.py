@@ -300,14 +300,13 @@ def _inflate(body: bytes, start: int, data: bytearray, wbits: int, max_bytes: in
 def _unbrotli(body: bytes, max_bytes: int) -> bytes:
     stream = brotli.Decompressor()
     data = bytearray()
-    pending = body
+    pending, found = body, b"."
     try:
-        while True:
-            data += stream.process(pending, output_buffer_limit=_BROTLI_OUTPUT_BYTES)
+        while found and not stream.is_finished():
+            found = stream.process(pending, output_buffer_limit=_BROTLI_OUTPUT_BYTES)
+            data += found
             if len(data) > max_bytes:
                 raise too_large(max_bytes)
-            if stream.is_finished() or stream.can_accept_more_data():
-                break
             pending = b""
     except brotli.error as error:
         raise _corrupt("br", error) from None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +13,14 @@ from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.limits.void_keys import Evidence, VoidKeys, expression_of, with_key, without
+from linkscore_scoring.limits.hypotheses import (
+    Evidence,
+    Hypotheses,
+    expression_of,
+    keys_of,
+    with_key,
+    without,
+)
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Stateful, Stored
@@ -147,130 +153,6 @@ def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
     return shared / either if either else 0.0
 
 
-_MAX_SHAPES, _MAX_PENDING = 2_000, 5_000
-"""Hypotheses, and pages whose original is not fetched yet, that are remembered: bounds."""
-
-
-@dataclass(slots=True)
-class CopiedShape:
-    """What speaks for the pages of a URL pattern being copies, and of which patterns their originals were."""
-
-    evidence: Evidence = field(default_factory=Evidence)
-    originals: Counter[int] = field(default_factory=Counter)
-
-
-class CopiedShapes(Stateful):
-    """URL patterns, with what speaks for their pages being copies of pages of other patterns.
-
-    Each content of a pattern is a try. It agrees if a page of another pattern had shown the content before,
-    or is named as its original and shows it when it is fetched; and if that page was found without pages of
-    this pattern. A page that names itself as the original does not agree.
-    """
-
-    _shapes: Stored[dict[int, CopiedShape]]
-    _pending: Stored[dict[int, list[tuple[int, int]]]]
-
-    def __init__(self) -> None:
-        self._shapes = {}
-        self._pending = {}
-
-    def hypotheses(self) -> Iterator[tuple[int, CopiedShape, float]]:
-        """Yield each pattern, what is known of it, and how probable its links lead to copies."""
-        for pattern, shape in self._shapes.items():
-            yield pattern, shape, self.probability(pattern)
-
-    def probability(self, pattern: int) -> float:
-        """Return how probable a link of a pattern leads to a copy: a lower bound, 0 if nothing is known.
-
-        Of two patterns that copy each other one has the originals: the one that is less sure to be copies.
-        """
-        shape = self._shapes.get(pattern)
-        if shape is None or not shape.originals:
-            return 0.0
-        original = max(shape.originals, key=lambda other: (shape.originals[other], -other))
-        own, back = shape.evidence.probability, self._shapes.get(original)
-        if back is not None and back.originals[pattern] and back.evidence.probability >= own:
-            return 0.0
-        return own
-
-    def evidence(self, pattern: int) -> Evidence | None:
-        """Return what speaks for a pattern."""
-        shape = self._shapes.get(pattern)
-        return shape.evidence if shape is not None else None
-
-    def observe(
-        self,
-        pattern: int,
-        page: int,
-        number: int,
-        content: Content,
-        *,
-        names: int | None,
-        is_found_without: Callable[[int, int], bool],
-    ) -> None:
-        """Learn from a page that shows a content.
-
-        `pattern`, `page`: of its URL: pattern, and identity hash. `number`, `content`: the content, and its
-        number. `names`: identity hash of the original that it names, its own if it names itself, None if
-        none. `is_found_without`: says of a page by identity hash whether it was found without links on pages
-        of a pattern.
-        """
-        named = self._pending.pop(page, [])
-        for other, shown in named:
-            if other != pattern:
-                is_copy = shown == number and is_found_without(page, other)
-                self._try(other, shown, pattern if is_copy else None)
-        if pattern not in content.pages:
-            originals = {
-                other: first
-                for other, first in content.pages.items()
-                if other != pattern and is_found_without(first, pattern)
-            }
-            if names == page or named:
-                self._try(pattern, number, None)
-            elif originals:
-                self._try(pattern, number, next(iter(originals)))
-            elif names is None:
-                self._try(pattern, number, None)
-            else:
-                self._pending.setdefault(names, []).append((pattern, number))
-                drop_oldest(self._pending, _MAX_PENDING)
-        content.pages.setdefault(pattern, page)
-
-    def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
-        """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
-        if pattern != to:
-            self._try(pattern, final, to if found else None)
-
-    def settle(self, resolve: Callable[[int], int]) -> None:
-        """Let hypotheses about URL patterns that have become one become one too."""
-        for pattern in [known for known in self._shapes if resolve(known) != known]:
-            moved = self._shapes.pop(pattern)
-            kept = self._shapes.setdefault(resolve(pattern), CopiedShape())
-            kept.evidence.absorb(moved.evidence)
-            kept.originals.update(moved.originals)
-        for shape in self._shapes.values():
-            if any(resolve(other) != other for other in shape.originals):
-                moved_to: Counter[int] = Counter()
-                for other, n in shape.originals.items():
-                    moved_to[resolve(other)] += n
-                shape.originals = moved_to
-
-    def fetched(self, link: int) -> None:
-        """Take note that a link was fetched."""
-        for shape in self._shapes.values():
-            shape.evidence.fetched(link)
-
-    def _try(self, pattern: int, content: int, original: int | None) -> None:
-        """Count a try: the pattern of the original, None if the page is no copy."""
-        if pattern not in self._shapes and len(self._shapes) >= _MAX_SHAPES:
-            return
-        shape = self._shapes.setdefault(pattern, CopiedShape())
-        agrees = original is not None
-        if shape.evidence.speak(content if agrees else -content, agrees=agrees) and original is not None:
-            shape.originals[original] += 1
-
-
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
 _LIKELY = 0.5
 """Probability from which a key counts as void where nobody says what is to skip. Chosen."""
@@ -297,28 +179,22 @@ class SiteCopies(Stateful):
     """What the fetched pages of a site say of copies; without `skip_above` nothing is skipped."""
 
     contents: Stored[Contents]
-    keys: Stored[VoidKeys]
-    shapes: Stored[CopiedShapes]
+    hypotheses: Stored[Hypotheses]
 
     def __init__(self) -> None:
         self.skip_above: float | None = None
-        self.contents, self.keys, self.shapes = Contents(), VoidKeys(), CopiedShapes()
-        self._shapes: dict[int, tuple[_Link | None, int | None]] = {}
+        self.contents, self.hypotheses = Contents(), Hypotheses()
         self._keyed: dict[int, _Link | None] = {}
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel) -> None:
         """Take in a fetch, that the site has taken in already; cost O(blocks + links)."""
-        self._shapes.clear()
         self._keyed.clear()
-        self.shapes.fetched(page.requested)
-        self.keys.fetched(page.requested)
         features = event.features
+        self.hypotheses.fetched(page.requested, failed=features is None)
         if features is None:
-            self.keys.forget(page.requested)
             return
         if site.pages % _SETTLE_EVERY == 0:
-            self.keys.settle(site.patterns.resolve)
-            self.shapes.settle(site.patterns.resolve)
+            self.hypotheses.settle(site.patterns.resolve)
         redirected = page.requested != page.key
         if redirected or not page.refetch:
             self._learn(features, page, site, redirected=redirected)
@@ -328,39 +204,36 @@ class SiteCopies(Stateful):
         self, features: PageFeatures, page: PageObservation, site: SiteModel, *, redirected: bool
     ) -> None:
         """Take in the content of a page fetched for the first time, or where a URL redirected to."""
-        pattern = site.patterns.resolve(page.pattern)
-        content = self.contents.of_page(page.key)
+        pattern, content_of = site.patterns.resolve(page.pattern), self.contents.of_page
+        content = content_of(page.key)
         if content is None:
             blocks = dict(zip(features.block_hashes, features.block_chars, strict=True))
-            near = self.keys.near(page.requested_url, page.requested, self.contents.of_page)
+            near = self.hypotheses.near(page.requested_url, page.requested, content_of)
             content = self.contents.take(page.key, blocks, site.texts, site.pages, near)
         if redirected:
-            self._redirected(pattern, page, site, content)
-        elif content is not None:
-            self.keys.observe(
-                _path_of(site, pattern), page.requested_url, page.key, content, self.contents.of_page
-            )
-            if self.keys.has_base(page.requested_url, content, self.contents.of_page):
-                return  # a key explains it
-            is_original = self.keys.is_base(page.key)
-            names = page.canonical if features.canonical_key else None
-            self.shapes.observe(
-                pattern,
-                page.key,
-                content,
-                self.contents[content],
-                names=page.key if is_original else names,
-                is_found_without=lambda other, shape: _is_found_without(site, other, shape),
-            )
+            to = site.patterns.resolve(site.pattern_of(page.key, identity(page.url)))
+            found = page.refetch or _is_found_without(site, page.key, pattern)
+            self.hypotheses.redirected(pattern, page.key, to, found=found)
+        if content is None:
+            return
+        path, asked = _path_of(site, pattern), page.requested if redirected else page.key
+        self.hypotheses.try_keys(path, page.requested_url, asked, content, content_of)
+        if redirected or self._is_explained(page.requested_url, content):
+            return
+        names = page.canonical if features.canonical_key else None
+        self.hypotheses.try_pattern(
+            pattern,
+            page.key,
+            content,
+            self.contents[content].pages,
+            names=page.key if self.hypotheses.is_base(page.key) else names,
+            is_found_without=lambda other, shape: _is_found_without(site, other, shape),
+        )
 
-    def _redirected(self, pattern: int, page: PageObservation, site: SiteModel, content: int | None) -> None:
-        """Take in that a URL led to another page."""
-        to = site.patterns.resolve(site.pattern_of(page.key, identity(page.url)))
-        found = page.refetch or _is_found_without(site, page.key, pattern)
-        self.shapes.redirected(pattern, page.key, to, found=found)
-        if content is not None:
-            path = _path_of(site, pattern)
-            self.keys.observe(path, page.requested_url, page.requested, content, self.contents.of_page)
+    def _is_explained(self, url: str, content: int) -> bool:
+        """Say whether a page without one query key of a URL shows its content."""
+        bases = (hash_of(without(url, {key})) for key in keys_of(url))
+        return any(self.contents.of_page(base) == content for base in bases)
 
     def _withhold(self, page: PageObservation, site: SiteModel) -> None:
         """Note which new links of a page are the first of their kind, and which are withheld."""
@@ -371,7 +244,7 @@ class SiteCopies(Stateful):
                 continue
             key = page.links.keys[row]
             if link.is_first:
-                self.keys.enter(link.base, key)
+                self.hypotheses.enter(link.base, key)
             elif link.probability >= self.skip_above:
                 for evidence in link.evidence:
                     evidence.withhold(key)
@@ -398,7 +271,7 @@ class SiteCopies(Stateful):
     def _copies(self, links: LinkBatch, site: SiteModel) -> Iterator[tuple[int, _Link]]:
         """Yield the rows of which a hypothesis speaks, with what it says; cost O(links)."""
         groups = links.grouped()
-        shapes = [self._known(pattern, site) for pattern, _ in groups.distinct]
+        shapes = [self._shape(pattern, site) for pattern, _ in groups.distinct]
         if not any(shape is not None or path is not None for shape, path in shapes):
             return
         for row, place in enumerate(groups.places.tolist()):
@@ -410,19 +283,12 @@ class SiteCopies(Stateful):
             if link is not None:
                 yield row, link
 
-    def _known(self, pattern: int, site: SiteModel) -> tuple[_Link | None, int | None]:
-        """Return `_shape`, remembered until the next fetch: the same patterns are asked about often."""
-        known = self._shapes.get(pattern)
-        if known is None:
-            known = self._shapes[pattern] = self._shape(pattern, site)
-        return known
-
     def _shape(self, pattern: int, site: SiteModel) -> tuple[_Link | None, int | None]:
         """Return what is known of the links of a pattern, and its path if keys below that may be void."""
         resolved = site.patterns.resolve(pattern)
-        path = _path_of(site, resolved) if self.keys else None
-        evidence = self.shapes.evidence(resolved)
-        probability = self.shapes.probability(resolved)
+        path = _path_of(site, resolved) if self.hypotheses else None
+        evidence = self.hypotheses.evidence(resolved)
+        probability = self.hypotheses.probability(resolved)
         if evidence is None or not probability or len(site.patterns.lineage(resolved)) <= _HOST_AND_ROOT:
             return None, path
         return _Link(probability, (evidence,)), path
@@ -440,24 +306,25 @@ class SiteCopies(Stateful):
 
     def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link by its identity; None if it has none."""
-        void = self.keys.void(path, url, self.skip_above or _LIKELY)
+        void = self.hypotheses.void(path, url, self.skip_above or _LIKELY)
         if not void:
             return None
         base = hash_of(without(url, set(void)))
-        is_first = site.memory.depth(base) is None and self.keys.is_first(base, key)
-        evidence = tuple(filter(None, (self.keys.evidence(path, name) for name in void)))
+        is_first = site.memory.depth(base) is None and self.hypotheses.is_first(base, key)
+        evidence = tuple(filter(None, (self.hypotheses.evidence(path, name) for name in void)))
         return _Link(min(void.values()), evidence, base, is_first)
 
-    def hypotheses(self, site: SiteModel) -> list[CopyHypothesis]:
+    def told(self, site: SiteModel) -> list[CopyHypothesis]:
         """Return which links are taken to lead to copies, the surest first."""
-        patterns = site.patterns
         found = [
-            CopyHypothesis(f"{patterns.text(path)} {key}=", kept.tries, kept.agreed, probability)
-            for (path, key), kept, probability in self.keys.hypotheses()
+            CopyHypothesis(
+                site.patterns.text(pattern) + (f" {key}=" if key else ""),
+                kept.tries,
+                kept.agreed,
+                probability,
+            )
+            for (pattern, key), kept, probability in self.hypotheses.told()
         ]
-        for pattern, shape, probability in self.shapes.hypotheses():
-            kept = shape.evidence
-            found.append(CopyHypothesis(patterns.text(pattern), kept.tries, kept.agreed, probability))
         return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
@@ -465,20 +332,15 @@ class SiteCopies(Stateful):
 
         What an expression would say of more URLs than the hypothesis is left out.
         """
-        least, tokens, is_alone = self.skip_above, site.patterns.tokens, site.patterns.is_alone
-        if least is None:
-            return []
-        shapes = [
-            UrlRule("copy", expression_of(tokens(pattern)), p, shape.evidence.agreed, shape.evidence.tries)
-            for pattern, shape, p in self.shapes.hypotheses()
-            if p >= least and len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT and is_alone(pattern)
-        ]
-        keys = [
-            UrlRule("void_key", with_key(tokens(path), key), p, kept.agreed, kept.tries)
-            for (path, key), kept, p in self.keys.hypotheses()
-            if p >= least and is_alone(path)
-        ]
-        found = [rule for rule in (*shapes, *keys) if rule.pattern]
+        found = []
+        for (pattern, key), kept, p in self.hypotheses.told():
+            is_below_host = bool(key) or len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT
+            if self.skip_above is None or p < self.skip_above or not is_below_host:
+                continue
+            tokens = site.patterns.tokens(pattern)
+            written = with_key(tokens, key) if key else expression_of(tokens)
+            if written and site.patterns.is_alone(pattern):
+                found.append(UrlRule("void_key" if key else "copy", written, p, kept.agreed, kept.tries))
         return sorted(found, key=lambda rule: (-rule.confidence, -rule.total, rule.pattern))
 
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-import brotli
-import zstandard
-
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.features.body import attributes_of_tag, tags_in
+from linkscore_scoring.errors import FieldProblem, InvalidPage
+from linkscore_scoring.features.body import attributes_of_tag, decompress, tags_in
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, SentPage
@@ -41,8 +37,8 @@ MAX_VALUE_CHARS = 8_192
 """Characters read of a header. Servers bound all headers of a request to this as a rule."""
 HEAD_BYTES = 65_536
 """First bytes of a page in which its `<meta>` is looked for. Chosen; heads of pages have some kilobytes."""
-_ZSTD_CHUNK_BYTES = 256  # as of `features.body`
-_ZSTD_WINDOW_BYTES = 1 << 23  # RFC 8878, section 3.1.1.1.2
+_BODY_BYTES = 64 * 1024 * 1024
+"""A bound of a body when unpacked: larger ones are refused before."""
 
 _ROBOTS = {
     "noindex": {SEARCH},
@@ -136,30 +132,10 @@ def said_by_head(body: bytes, content_encoding: str) -> set[str]:
 
 def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
     """Return up to `most` first bytes of a body, decompressed; as they are where that cannot be done."""
-    encoding = content_encoding.strip().lower()
     try:
-        if encoding == "br":
-            found: bytes = brotli.Decompressor().process(body[:most], output_buffer_limit=most)
-            return found[:most]
-        if encoding == "zstd":
-            return _of_zstd(body, most)
-        if encoding == "deflate" and body[:1] != b"\x78":  # without a head, as some servers send it
-            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body[:most], most)
-        if encoding in {"gzip", "x-gzip", "deflate"} or body.startswith(b"\x1f\x8b\x08"):
-            return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body[:most], most)
-    except (zlib.error, brotli.error, zstandard.ZstdError):
-        pass  # undone already, or broken
-    return body[:most]
-
-
-def _of_zstd(body: bytes, most: int) -> bytes:
-    stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
-    data = bytearray()
-    for at in range(0, min(len(body), most), _ZSTD_CHUNK_BYTES):
-        data += stream.decompress(body[at : at + _ZSTD_CHUNK_BYTES])
-        if len(data) >= most or stream.eof:
-            break
-    return bytes(data[:most])
+        return decompress(body, content_encoding, max_bytes=_BODY_BYTES)[:most]
+    except InvalidPage:
+        return body[:most]
 
 
 ROBOTS, TDMREP = "/robots.txt", "/.well-known/tdmrep.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable
 
 import brotli
 import pytest
@@ -50,6 +51,13 @@ def test_gzip_without_a_header_is_recognised() -> None:
 )
 def test_a_body_that_was_unpacked_or_never_packed_passes(encoding: str, body: bytes) -> None:
     assert decompress(body, encoding, max_bytes=len(PAGE)) == body
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, brotli.compress, zstandard.compress])
+def test_a_large_page_that_packs_well_is_undone(pack: Callable[[bytes], bytes]) -> None:
+    encoding = {gzip.compress: "gzip", brotli.compress: "br"}.get(pack, "zstd")
+    page = b"<p>text" * 100_000
+    assert decompress(pack(page), encoding, max_bytes=len(page)) == page
 
 
 def test_gzip_members_are_joined() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from linkscore_scoring.exporters.files import portable
-from linkscore_scoring.limits.void_keys import expression_of, with_key
+from linkscore_scoring.limits.hypotheses import expression_of, with_key
 from linkscore_scoring.urls.pattern_tree import url_tokens
 
 PLAIN = [

@@ -1,10 +1,12 @@
-"""Query keys that change nothing: sessions, orders, print views. Judged by pages that differ in one key."""
+"""Which links lead to copies, judged by fetched pages: query keys that change nothing (sessions, orders), and
+URL patterns whose pages copy those of others (print views, permalinks).
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -51,7 +53,8 @@ class Evidence:
 
     `tries`, `agreed`: contents that could have refuted it, and those that did not. `spoken`: the contents,
     latest last. `withheld`: links withheld by it. `check_at`: how many of these before one is let through.
-    `let_through`: identity hash of a link that is fetched to look again; 0 if none is to be.
+    `let_through`: identity hash of a link that is fetched to look again; 0 if none is to be. `originals`:
+    URL patterns whose pages were the originals; none where a query key explains the copy.
     """
 
     tries: int = 0
@@ -60,6 +63,7 @@ class Evidence:
     withheld: int = 0
     check_at: float = _FIRST_CHECK
     let_through: int = 0
+    originals: Counter[int] = field(default_factory=Counter)
 
     @property
     def probability(self) -> float:
@@ -83,11 +87,6 @@ class Evidence:
             self.check_at *= _CHECK_GROWTH
             self.let_through = link
 
-    def fetched(self, link: int) -> None:
-        """Take note that a link was fetched."""
-        if self.let_through == link:
-            self.let_through = 0
-
     def absorb(self, other: Evidence) -> None:
         """Take over what speaks for and against a hypothesis that has become one with this."""
         self.tries += other.tries
@@ -96,6 +95,7 @@ class Evidence:
         self.withheld += other.withheld
         self.check_at = max(self.check_at, other.check_at)
         self.let_through = self.let_through or other.let_through
+        self.originals.update(other.originals)
 
 
 _MOST_KEYS = 3
@@ -180,34 +180,44 @@ def _odd(char: str) -> str:
 
 _MAX_KEYS = 4
 """Keys of a URL that are tried, the first by name; a bound."""
-_MAX_HYPOTHESES, _MAX_BASES = 500, 20_000
-"""Hypotheses, and URLs without a key, that are remembered: bounds."""
+_MAX_HYPOTHESES, _MAX_BASES, _MAX_PENDING = 2_000, 20_000, 5_000
+"""Bounds: hypotheses, URLs without a key, and pages whose original is not fetched yet, that are kept."""
 _LEAST_OWN = 3
 """Tries below a path from which what holds of the key elsewhere on its host holds there too. Chosen."""
 
 Hypothesis = tuple[int, str]
-"""URL pattern of a path, and name of a query key that changes nothing below it."""
+"""URL pattern of a path, and name of a query key that changes nothing below it; or a pattern whose pages are
+copies of pages of others, and no name."""
+ContentOf = Callable[[int], int | None]
+"""Returns the content of a page by identity hash, None if it has none."""
 
 
-class VoidKeys(Stateful):
-    """Query keys by the URL pattern of the path they are used below, with what speaks for their being void.
+class Hypotheses(Stateful):
+    """What leads to copies, with what speaks for it.
 
-    Two pages whose URLs differ in the value of one key, or of which one is without it, are a try: they show
-    the same content or they do not. Below a path without tries nothing is believed; a key that was never
-    refuted on a host needs few below each path of it. Keys that usually name a page or an offset are none.
+    Two pages whose URLs differ in the value of one key, or of which one is without it, are a try of that key
+    below their path: they show the same content or they do not. Below a path without tries nothing is
+    believed; a key that was never refuted on a host needs few below each path of it. Keys that usually name a
+    page or an offset are none.
+
+    Each content of a pattern is a try of that pattern. It agrees if a page of another pattern had shown the
+    content before, or is named as its original and shows it when it is fetched; and if that page was found
+    without pages of this pattern. A page that names itself as the original does not agree.
     """
 
     _evidence: Stored[dict[Hypothesis, Evidence]]
     _hosts: Stored[dict[int, str]]
     _bases: Stored[dict[int, dict[str, int]]]
     _firsts: Stored[dict[int, int]]
+    _pending: Stored[dict[int, list[tuple[int, int]]]]
 
     def __init__(self) -> None:
         self._evidence = {}
         self._hosts = {}
         self._bases = {}
         self._firsts = {}
-        self._pooled: dict[tuple[str, str], float] = {}
+        self._pending = {}
+        self._pooled: Counter[tuple[str, str, bool]] = Counter()
 
     def after_load(self) -> None:
         """Put together again what is known of each key."""
@@ -216,45 +226,57 @@ class VoidKeys(Stateful):
     def __bool__(self) -> bool:
         return bool(self._evidence)
 
-    def hypotheses(self) -> Iterator[tuple[Hypothesis, Evidence, float]]:
+    def told(self) -> Iterator[tuple[Hypothesis, Evidence, float]]:
         """Yield each hypothesis, what speaks for it, and how probable a link by it leads to a copy."""
         for hypothesis, evidence in self._evidence.items():
             yield hypothesis, evidence, self.probability(*hypothesis)
 
-    def probability(self, path: int, key: str) -> float:
-        """Return how probable a key below a path changes nothing: a lower bound, 0 if nothing is known."""
-        own = self._evidence.get((path, key))
+    def evidence(self, pattern: int, key: str = "") -> Evidence | None:
+        """Return what speaks for a hypothesis; None if there are no tries."""
+        return self._evidence.get((pattern, key))
+
+    def probability(self, pattern: int, key: str = "") -> float:
+        """Return how probable a link by a hypothesis leads to a copy: a lower bound, 0 if nothing is known.
+
+        Of two patterns that copy each other one has the originals: the one that is less sure to be copies.
+        """
+        own = self._evidence.get((pattern, key))
         if own is None:
             return 0.0
-        if own.agreed == own.tries >= _LEAST_OWN:
-            return max(own.probability, self._pooled[self._hosts[path], key])
-        return own.probability
+        if key:
+            if not own.agreed == own.tries >= _LEAST_OWN:
+                return own.probability
+            agreed, refuted = (self._pooled[self._hosts[pattern], key, agrees] for agrees in (True, False))
+            return max(own.probability, lower_bound(agreed + refuted, agreed))
+        if not own.originals:
+            return 0.0
+        original = max(own.originals, key=lambda other: (own.originals[other], -other))
+        back = self._evidence.get((original, ""))
+        is_copied = back is not None and back.originals[pattern] and back.probability >= own.probability
+        return 0.0 if is_copied else own.probability
 
-    def observe(
-        self, path: int, url: str, page: int, content: int, content_of: Callable[[int], int | None]
-    ) -> None:
+    def try_keys(self, path: int, url: str, page: int, content: int, content_of: ContentOf) -> None:
         """Learn from a page.
 
         `path`: URL pattern of the path of its URL. `url`, `page`: the identity it was asked for by, and the
-        hash of that. `content`: its content. `content_of`: returns the content of a page by identity hash,
-        None if it has none.
+        hash of that. `content`: its content.
         """
         self._hosts[path] = host_of(url)
         for key, shown in self._bases.get(page, {}).items():
-            self._try((path, key), content, shown)
-        for key in _keys(url):
+            self._try((path, key), content, agrees=content == shown)
+        for key in keys_of(url):
             base = hash_of(without(url, {key}))
             known, plain = self._bases.setdefault(base, {}), content_of(base)
             other = known.get(key) if plain is None else plain
             known.setdefault(key, content)
             if other is not None:
-                self._try((path, key), content, other)
+                self._try((path, key), content, agrees=content == other)
         drop_oldest(self._bases, _MAX_BASES)
 
-    def near(self, url: str, page: int, content_of: Callable[[int], int | None]) -> set[int]:
-        """Return the contents of pages whose URL differs from that of a page in one key; see `observe`."""
+    def near(self, url: str, page: int, content_of: ContentOf) -> set[int]:
+        """Return the contents of pages whose URL differs from that of a page in one key; see `try_keys`."""
         found = set(self._bases.get(page, {}).values())
-        for key in _keys(url):
+        for key in keys_of(url):
             base = hash_of(without(url, {key}))
             found.update(filter(None, (self._bases.get(base, {}).get(key), content_of(base))))
         return found
@@ -263,17 +285,9 @@ class VoidKeys(Stateful):
         """Say whether a page was fetched whose URL without one key is that of a page, by identity hash."""
         return page in self._bases
 
-    def has_base(self, url: str, content: int, content_of: Callable[[int], int | None]) -> bool:
-        """Say whether a page without one query key of a URL shows its content."""
-        return any(content_of(hash_of(without(url, {key}))) == content for key in _keys(url))
-
     def void(self, path: int, url: str, least: float) -> dict[str, float]:
         """Return the query keys of a URL that are void with a probability of `least`, with that."""
-        return {key: p for key in _keys(url) if (p := self.probability(path, key)) >= least}
-
-    def evidence(self, path: int, key: str) -> Evidence | None:
-        """Return what speaks for a hypothesis; None if there are no tries."""
-        return self._evidence.get((path, key))
+        return {key: p for key in keys_of(url) if (p := self.probability(path, key)) >= least}
 
     def is_first(self, base: int, link: int) -> bool:
         """Say whether a link is the first that was seen of those that differ in void keys alone."""
@@ -284,44 +298,91 @@ class VoidKeys(Stateful):
         self._firsts.setdefault(base, link)
         drop_oldest(self._firsts, _MAX_BASES)
 
-    def forget(self, link: int) -> None:
-        """Forget a link that could not be fetched as the first of its kind."""
-        for base in [base for base, first in self._firsts.items() if first == link]:
-            del self._firsts[base]
+    def try_pattern(
+        self,
+        pattern: int,
+        page: int,
+        number: int,
+        shown: dict[int, int],
+        *,
+        names: int | None,
+        is_found_without: Callable[[int, int], bool],
+    ) -> None:
+        """Learn from a page that shows a content, the first of its pattern that does.
+
+        `pattern`, `page`: of its URL: pattern, and identity hash. `number`, `shown`: the content, and the
+        first page that showed it by pattern. `names`: identity hash of the original that it names, its own
+        if it names itself, None if none. `is_found_without`: says of a page by identity hash whether it was
+        found without links on pages of a pattern.
+        """
+        named = self._pending.pop(page, [])
+        for other, content in named:
+            if other != pattern:
+                is_copy = content == number and is_found_without(page, other)
+                self._try((other, ""), content, agrees=is_copy, original=pattern)
+        if pattern in shown:
+            return
+        originals = [other for other, first in shown.items() if is_found_without(first, pattern)]
+        if names == page or named:
+            self._try((pattern, ""), number, agrees=False)
+        elif originals:
+            self._try((pattern, ""), number, agrees=True, original=originals[0])
+        elif names is None:
+            self._try((pattern, ""), number, agrees=False)
+        else:
+            self._pending.setdefault(names, []).append((pattern, number))
+            drop_oldest(self._pending, _MAX_PENDING)
+        shown[pattern] = page
+
+    def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
+        """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
+        if pattern != to:
+            self._try((pattern, ""), final, agrees=found, original=to)
+
+    def fetched(self, link: int, *, failed: bool) -> None:
+        """Take note that a link was fetched; one that failed is not the first of its kind."""
+        for evidence in self._evidence.values():
+            if evidence.let_through == link:
+                evidence.let_through = 0
+        if failed:
+            self._firsts = {base: first for base, first in self._firsts.items() if first != link}
 
     def settle(self, resolve: Callable[[int], int]) -> None:
         """Let hypotheses about URL patterns that have become one become one too."""
-        for path, key in [known for known in self._evidence if resolve(known[0]) != known[0]]:
-            moved = self._evidence.pop((path, key))
-            self._evidence.setdefault((resolve(path), key), Evidence()).absorb(moved)
-            self._hosts.setdefault(resolve(path), self._hosts[path])
-        paths = {path for path, _ in self._evidence}
+        for pattern, key in [known for known in self._evidence if resolve(known[0]) != known[0]]:
+            moved = self._evidence.pop((pattern, key))
+            self._evidence.setdefault((resolve(pattern), key), Evidence()).absorb(moved)
+            if key:
+                self._hosts.setdefault(resolve(pattern), self._hosts[pattern])
+        for evidence in self._evidence.values():
+            for original in [known for known in evidence.originals if resolve(known) != known]:
+                evidence.originals[resolve(original)] += evidence.originals.pop(original)
+        paths = {path for path, key in self._evidence if key}
         self._hosts = {path: host for path, host in self._hosts.items() if path in paths}
         self._pool()
 
-    def fetched(self, link: int) -> None:
-        """Take note that a link was fetched."""
-        for evidence in self._evidence.values():
-            evidence.fetched(link)
-
-    def _try(self, hypothesis: Hypothesis, content: int, other: int) -> None:
+    def _try(
+        self, hypothesis: Hypothesis, content: int, *, agrees: bool, original: int | None = None
+    ) -> None:
         """Count a try; a content that agrees speaks once, and once more where it does not."""
         if hypothesis not in self._evidence and len(self._evidence) >= _MAX_HYPOTHESES:
             return
         evidence = self._evidence.setdefault(hypothesis, Evidence())
-        agrees = content == other
-        if evidence.speak(content if agrees else -content, agrees=agrees):
-            self._pool()
+        if not evidence.speak(content if agrees else -content, agrees=agrees):
+            return
+        path, key = hypothesis
+        if key:
+            self._pooled[self._hosts[path], key, agrees] += 1
+        elif agrees and original is not None:
+            evidence.originals[original] += 1
 
     def _pool(self) -> None:
         """Put together what is known of each key on each host, whatever path it stands below."""
-        by_key: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
+        self._pooled.clear()
         for (path, key), evidence in self._evidence.items():
-            by_key[self._hosts[path], key].append(evidence)
-        self._pooled = {
-            key: lower_bound(sum(part.tries for part in parts), sum(part.agreed for part in parts))
-            for key, parts in by_key.items()
-        }
+            if key:
+                self._pooled[self._hosts[path], key, True] += evidence.agreed
+                self._pooled[self._hosts[path], key, False] += evidence.tries - evidence.agreed
 
 
 def without(url: str, keys: set[str]) -> str:
@@ -337,7 +398,7 @@ def without(url: str, keys: set[str]) -> str:
     return f"{address}?{kept}" if kept else address
 
 
-def _keys(url: str) -> list[str]:
+def keys_of(url: str) -> list[str]:
     """Return the first query keys of a URL that may be void, in lower case."""
     query = url.partition("?")[2]
     if not query:
