@@ -148,7 +148,8 @@ const (
 	SkipReason_SKIP_REASON_TRAP SkipReason = 3
 	// Its site reserves a use that the crawl respects, or the page it is on asks that links are not followed.
 	SkipReason_SKIP_REASON_RESPECT SkipReason = 4
-	// It leads to a copy of a page that was fetched or is to be, more probably than `Copies.skip_above`.
+	// It leads to a copy of a page that was fetched or is to be, more probably than `Copies.skip_above`; or, by
+	// policy `harvest`, 24 links like it or more led to one page under many addresses, such as a soft 404.
 	SkipReason_SKIP_REASON_COPY SkipReason = 5
 )
 

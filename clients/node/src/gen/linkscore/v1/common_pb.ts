@@ -613,7 +613,8 @@ export enum SkipReason {
   RESPECT = 4,
 
   /**
-   * It leads to a copy of a page that was fetched or is to be, more probably than `Copies.skip_above`.
+   * It leads to a copy of a page that was fetched or is to be, more probably than `Copies.skip_above`; or, by
+   * policy `harvest`, 24 links like it or more led to one page under many addresses, such as a soft 404.
    *
    * @generated from enum value: SKIP_REASON_COPY = 5;
    */
