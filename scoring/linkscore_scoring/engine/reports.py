@@ -277,9 +277,9 @@ MAX_TRAPS = 20
 UNSURE_FETCHES = 30
 """Fetches of a site before a policy that is unsupervised is taken for unsure of it. Of 20, 30 and 50 the
 first that tells sites apart well: area under the ROC curve .75, .80, .87."""
-UNSURE_BELOW = 0.5
-"""Mean reward it expects of the next 100 fetches below which it is. Chosen on 50 synthetic sites among .4 to
-.6: the 16 it names have a regret of .21 in the mean, the others of .07:
+UNSURE_BELOW, BROUGHT_LITTLE = 0.5, 0.45
+"""Mean reward it expects of the next 100 fetches, and that of the latest 100, below which it is. The first is
+chosen on 50 synthetic sites among .4 to .6, the second on half of the sites at hand:
 research/notebook/when-to-stop.md."""
 
 _NEEDS_EXAMPLES = SiteWarning(
@@ -365,7 +365,9 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
     fetches, reward = _taken(best_first, DEFAULT_HORIZON)
     is_due = shard.is_unsupervised and shard.model.history.fetches >= UNSURE_FETCHES
     if is_due and advice.by_policy and reward < UNSURE_BELOW * fetches:
-        advice.warnings.append(_NEEDS_EXAMPLES)
+        latest = shard.served.latest_rewards(DEFAULT_HORIZON, shard.model)
+        if latest is None or latest.mean() < BROUGHT_LITTLE:
+            advice.warnings.append(_NEEDS_EXAMPLES)
     advice.warnings += shard.served.warnings(reward / max(1, fetches), shard.model)
 
 

@@ -14,7 +14,7 @@ from linkscore_scoring.types import SiteWarning
 
 LEAST, MENU_PAGES, LATEST = 40, 50, 40
 """Fetches before anything is said; latest fetches looked at for menus, and for labels. Chosen."""
-MENUS, SURE = 0.3, 0.75
+MENUS, SURE = 0.5, 0.75
 """Share of fetches of menus from which, and mean reward expected of the next 100 fetches below which, a crawl
 without labels goes wrong. Chosen on half of the sites at hand: research/notebook/when-to-stop.md."""
 SAMPLED = 200
