@@ -48,7 +48,13 @@ def test_every_policy_passes_what_takes_long(policy: type[Policy], check: Any) -
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "anthelion": [
-        {"value_function": "success_rate", "explore_prob": 0.2, "decay_pulls": 10, "hub_weight": 0.0}
+        {
+            "value_function": "absolute_good_best_score",
+            "explore_prob": 0.2,
+            "decay_pulls": 10,
+            "hub_weight": 0.0,
+        },
+        {"classifier": "ftrl", "features": "host+url+anchor+apath"},
     ],
     "focus": [{"dry_pages": 5}],
     "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],

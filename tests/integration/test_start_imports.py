@@ -17,6 +17,7 @@ LATER = {
     "pandas",
     "py3langid",
     "rich",
+    "river",
     "scipy",
     "sklearn",
     "tldextract",

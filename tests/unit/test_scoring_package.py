@@ -10,7 +10,7 @@ import pytest
 import linkscore_scoring
 from linkscore_scoring import policies
 
-HEAVY = ("numpy", "sklearn", "scipy", "duckdb", "lxml")
+HEAVY = ("numpy", "sklearn", "scipy", "river", "duckdb", "lxml")
 
 
 @pytest.mark.parametrize("name", linkscore_scoring.__all__)

@@ -1,1 +1,1 @@
-"""What several policies learn with: turns of equals, and an online classifier of links."""
+"""What several policies learn with: turns of equals, and online classifiers of links, found by name."""

@@ -1,9 +1,9 @@
-"""Links as sparse hashed features for the classifier: host, words of the URL, labels of neighbours."""
+"""Links as sparse hashed features for the classifiers: URL, anchor, tag path, labels of neighbours."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from zlib import crc32
@@ -13,41 +13,85 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.learners.online import DIM, Features, Floats, Ints
+from linkscore_scoring.hashing import GOLDEN
+from linkscore_scoring.learners.models import Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
+GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
+"""Names of the groups of features, as `LinkFeatures` lists them."""
+
+DIM = 1 << 18
+"""Features of a crawl's classifier: a table of 2 x 2^18 float64 is 4 MB; chosen, not measured."""
+
+_NGRAMS = (2, 3, 4)  # characters; chosen, not measured
 # Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
+_MOST_NGRAM_CHARS = 200  # of a URL after its host
+_MOST_ANCHOR_WORDS = 12  # of an anchor text
 _MOST_SEGMENTS = 12  # of a path
 _MOST_KEYS = 8  # of a query, in the order of the alphabet
 _MOST_WORDS = 24  # of a path
 _SLUG_HYPHENS = 2  # hyphens that make a segment a slug; chosen, not measured
-_CACHED = 32_768  # URLs whose hashes are remembered; a bound
+_CACHED = 32_768  # texts of a group whose hashes are remembered; a bound
+_PRIME = np.uint32(0x01000193)  # of the FNV-1a hash, 32 bits
+_MIX = np.uint64(GOLDEN)  # multiplicative hashing (Knuth)
+_ANCHOR_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
+_DIGIT = re.compile(r"[0-9]")
 _URL_PARTS = re.compile(r"(?:[a-z]+://)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]{3,}")
 _EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,4})$")
 
 Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
-_BIAS = crc32(b"bias")
 
 
-def features_of(urls: Sequence[str], neighbours: Floats | None = None, *, dim: int = DIM) -> Features:
-    """Return the features of links: of their URLs, and by `NeighbourLabels.counts` of what they hang on."""
-    n = len(urls)
-    columns = [(np.arange(n, dtype=np.int64), np.full(n, _BIAS, dtype=np.uint32), np.ones(n))]
-    columns.append(_of_urls(urls))
-    if neighbours is not None:
-        columns += [_of_neighbours(neighbours, kind) for kind in range(len(KINDS))]
-    rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Features(n, rows, hashes.astype(np.int64) % dim, values)
+class LinkFeatures:
+    """Turns links into hashed features."""
+
+    def __init__(self, groups: Iterable[str], *, dim: int = DIM) -> None:
+        self.groups = frozenset(groups)
+        self.dim = dim
+
+    def of(
+        self,
+        urls: Sequence[str],
+        *,
+        anchors: Sequence[str] = (),
+        link_paths: Sequence[tuple[int, int]] = (),
+        neighbours: Floats | None = None,
+    ) -> Features:
+        """Return the features of links; columns that are left out add nothing."""
+        n = len(urls)
+        columns = [_bias(n)]
+        if "host" in self.groups:
+            columns.append(_of_hosts(urls))
+        if "url" in self.groups:
+            columns.append(_remembered(_url_hashes, urls))
+        if "ngrams" in self.groups:
+            columns.append(_remembered(_ngram_hashes, urls))
+        if "anchor" in self.groups and anchors:
+            columns.append(_remembered(_anchor_hashes, anchors))
+        if "apath" in self.groups and link_paths:
+            columns.append(_of_ids(link_paths))
+        if neighbours is not None:
+            columns += [_of_neighbours(neighbours, kind) for kind in range(len(KINDS)) if self._wants(kind)]
+        rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        return Features(n, rows, hashes.astype(np.int64) % self.dim, values)
+
+    def _wants(self, kind: int) -> bool:
+        return KINDS[kind].split()[1] in self.groups
 
 
-def feature_names(url: str, *, dim: int = DIM) -> dict[int, str]:
-    """Return the names of the features of one link; for explanations."""
-    names = {_BIAS % dim: "bias", _hash("host", host_of_url(url)) % dim: f"host {host_of_url(url)}"}
-    names |= {_hash("url", token) % dim: f"url {token}" for token in url_words(url)}
+def feature_names(url: str, anchor: str, groups: Iterable[str], dim: int) -> dict[int, str]:
+    """Return the names of the features of one link, as far as they have any; for explanations."""
+    wanted = set(groups)
+    names = {crc32(b"bias") % dim: "bias"}
+    tokens = [("host", host_of_url(url))] if "host" in wanted else []
+    tokens += [("url", token) for token in url_words(url)] if "url" in wanted else []
+    tokens += [("anchor", token) for token in _anchor_tokens(anchor)] if "anchor" in wanted else []
+    for group, token in tokens:
+        names[_hash(group, token) % dim] = f"{group} {token}"
     for kind in KINDS:
         names[_hash("relatives", f"{kind} any") % dim] = f"any {kind}"
         names[_hash("relatives", f"{kind} log") % dim] = f"number of {kind}"
@@ -71,7 +115,9 @@ def url_words(url: str) -> list[str]:
 
 def host_of_url(url: str) -> str:
     """Return the host of a URL with its port, as it stands there."""
-    return _url_parts(url)[0]
+    start = url.find("://") + 3
+    end = url.find("/", start)
+    return url[start:end] if end >= 0 else _url_parts(url)[0]
 
 
 def _url_parts(url: str) -> tuple[str, str, str]:
@@ -91,21 +137,78 @@ def _query_tokens(query: str) -> list[str]:
 
 
 def _hash(group: str, token: str) -> int:
+    # Names of groups are salts: renaming one, `relatives` of the neighbours' counts too, moves the features
+    # under weights that were saved.
     return crc32(token.encode("utf-8", "surrogatepass"), crc32(group.encode()))
+
+
+def _hashes(group: str, tokens: Iterable[str]) -> bytes:
+    """Return the distinct hashes of tokens, packed: the bytes of many texts are joined faster than arrays."""
+    salt = crc32(group.encode())
+    found = {crc32(token.encode("utf-8", "surrogatepass"), salt): None for token in tokens}
+    return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
 
 
 @lru_cache(maxsize=_CACHED)
 def _url_hashes(url: str) -> bytes:
-    """Return the distinct hashes of tokens, packed: the bytes of many URLs are joined faster than arrays."""
-    found = dict.fromkeys([_hash("host", host_of_url(url)), *(_hash("url", word) for word in url_words(url))])
-    return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
+    return _hashes("url", url_words(url))
 
 
-def _of_urls(urls: Sequence[str]) -> Column:
-    found = list(map(_url_hashes, urls))
+@lru_cache(maxsize=_CACHED)
+def _anchor_hashes(anchor: str) -> bytes:
+    return _hashes("anchor", _anchor_tokens(anchor))
+
+
+def _anchor_tokens(anchor: str) -> list[str]:
+    words = [_DIGITS.sub("#", word) for word in _ANCHOR_WORD.findall(anchor.lower())]
+    return [*words[:_MOST_ANCHOR_WORDS], "any" if words else "none"]
+
+
+@lru_cache(maxsize=_CACHED)
+def _ngram_hashes(url: str) -> bytes:
+    """Return the distinct hashes of the character n-grams of a URL after its host, packed as `_hashes`."""
+    text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
+    codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
+    found = []
+    for n in _NGRAMS:
+        rolled = np.full(max(0, len(codes) - n + 1), n, dtype=np.uint32)
+        for shift in range(n):
+            rolled = (rolled ^ codes[shift : shift + len(rolled)]) * _PRIME
+        found.append(rolled)
+    return np.unique(np.concatenate(found)).tobytes()
+
+
+def _of_hosts(urls: Sequence[str]) -> Column:
+    """Return one feature a URL; links that are scored together are mostly of one host."""
+    hashes: list[int] = []
+    origin, own = "", 0
+    for url in urls:
+        if not origin or not url.startswith(origin):
+            host = host_of_url(url)
+            own = _hash("host", host)
+            end = url.find("://") + 3 + len(host)
+            origin = url[: end + 1] if url[end : end + 1] == "/" else ""
+        hashes.append(own)
+    n = len(urls)
+    return np.arange(n, dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(n)
+
+
+def _remembered(hashes_of: Callable[[str], bytes], texts: Sequence[str]) -> Column:
+    found = list(map(hashes_of, texts))
     hashes = np.frombuffer(b"".join(found), dtype=np.uint32)
     lengths = np.array(list(map(len, found)), dtype=np.int64) // hashes.itemsize
     return np.repeat(np.arange(len(found), dtype=np.int64), lengths), hashes, np.ones(len(hashes))
+
+
+def _bias(n: int) -> Column:
+    return np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
+
+
+def _of_ids(ids: Sequence[tuple[int, int]]) -> Column:
+    mixed = np.array(ids, dtype=np.uint64).reshape(-1, 2)
+    mixed = (mixed ^ np.array([1, 2], dtype=np.uint64)) * _MIX
+    hashes = (mixed >> np.uint64(32)).astype(np.uint32).ravel()
+    return np.repeat(np.arange(len(ids), dtype=np.int64), 2), hashes, np.ones(len(hashes))
 
 
 def _of_neighbours(neighbours: Floats, kind: int) -> Column:
@@ -127,6 +230,7 @@ _NEIGHBOURS = np.array(
 
 
 _NONE = (0, 0)  # bad and good children of a page that has none
+_MAX_PAGES = 50_000  # pages; a bound
 
 
 class NeighbourLabels(Stateful):
@@ -135,7 +239,7 @@ class NeighbourLabels(Stateful):
     _labels: Stored[dict[int, bool]]
     _children: Stored[dict[int, tuple[int, int]]]
 
-    def __init__(self, *, max_pages: int) -> None:
+    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
         self.max_pages = max_pages
         self._labels, self._children = {}, {}
 
@@ -178,13 +282,15 @@ class NeighbourLabels(Stateful):
         return good, bad, good_siblings, bad_siblings
 
 
+_NOBODY = (0, "", 0, "")  # the link of a pattern that is not known
 _MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
+_ANCHOR_CHARS = 80  # of an anchor; a bound
 
 
 class LatestLinks(Stateful):
-    """The latest link of each URL pattern: identity hash and URL."""
+    """The latest link of each URL pattern: identity hash, URL, link path, anchor."""
 
-    _examples: Stored[dict[int, tuple[int, str]]]
+    _examples: Stored[dict[int, tuple[int, str, int, str]]]
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
         self.max_patterns = max_patterns
@@ -195,15 +301,24 @@ class LatestLinks(Stateful):
 
     def note(self, links: LinkBatch) -> None:
         """Take in the links of a page."""
-        self._examples.update(zip(links.patterns, zip(links.keys, links.urls, strict=True), strict=True))
+        columns = zip(links.patterns, links.keys, links.urls, links.link_paths, links.anchors, strict=True)
+        for pattern, key, url, link_path, anchor in columns:
+            self._examples[pattern] = (key, url, link_path, anchor[:_ANCHOR_CHARS])
         drop_oldest(self._examples, self.max_patterns)
 
     def batch(self, patterns: Sequence[int]) -> LinkBatch:
-        """Return one link for each pattern, without its place; an empty one for a pattern not known."""
-        found = [self._examples.get(pattern, (0, "")) for pattern in patterns]
+        """Return one link for each pattern; an empty one for a pattern that is not known."""
+        found = [self._examples.get(pattern, _NOBODY) for pattern in patterns]
         n = len(found)
-        keys, urls = [key for key, _ in found], [url for _, url in found]
-        return LinkBatch(urls, keys, [0] * n, [UNKNOWN_CLUSTER] * n, [0] * n, list(patterns), [""] * n)
+        return LinkBatch(
+            [url for _, url, _, _ in found],
+            [key for key, _, _, _ in found],
+            [link_path for _, _, link_path, _ in found],
+            [UNKNOWN_CLUSTER] * n,
+            [0] * n,
+            list(patterns),
+            [anchor for _, _, _, anchor in found],
+        )
 
     def newest(self, n: int) -> list[int]:
         """Return up to n patterns, those first seen last."""

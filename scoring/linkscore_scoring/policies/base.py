@@ -316,6 +316,10 @@ class Policy(ABC):
         """How often the policy forgot what it knew of a part of the site because that part had changed."""
         return 0
 
+    @classmethod  # noqa: B027
+    def load_libraries(cls, params: Any) -> None:
+        """Import what a policy with these parameters would import while it learns; it may take seconds."""
+
     @classmethod
     def parts_of(cls, params: Any) -> list[Part]:
         """Return class and parameters of each policy that one with these parameters is made of."""

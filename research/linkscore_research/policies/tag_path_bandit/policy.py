@@ -11,8 +11,10 @@ import numpy as np
 
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
-from linkscore_scoring.learners.link_features import LatestLinks, features_of
-from linkscore_scoring.learners.online import Floats, OnlineClassifier
+from linkscore_scoring.learners import online
+from linkscore_scoring.learners.link_features import LatestLinks, LinkFeatures
+from linkscore_scoring.learners.models import CLASSIFIERS, Floats
+from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.base import (
     NO_VERDICT,
     SKIP,
@@ -22,6 +24,7 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
+    one_of,
     outside,
 )
 from linkscore_scoring.site.learning import SiteBounds
@@ -30,6 +33,7 @@ from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, LinkBatch, PageObservation
 
 _TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
+_FEATURES = ("url", "ngrams")
 _DIM = 1 << 15  # features: URLs of one site need fewer than links of a crawl; chosen, not measured
 _BUCKET = re.compile(r"g(-1|[0-9]{1,9})\.([0-9]{1,18})", re.ASCII)
 _NO_GROUP = -1  # links of unknown place
@@ -44,6 +48,7 @@ class TagPathBanditParams(Params):
     exploration: float = 2.0 * 2.0**0.5
     # Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code
     similarity: float = 0.75
+    classifier: str = "ftrl"  # Name of the classifier of URLs
     # Smoothed targets per fetch below which the site counts as exhausted and links other than targets get the
     # verdict SKIP, in [0, 1]; 0 means never
     stop_yield: float = 0.0
@@ -54,6 +59,7 @@ class TagPathBanditParams(Params):
         """Yield a problem for each field out of range."""
         yield from outside("exploration", self.exploration, 0.0, 100.0)
         yield from outside("similarity", self.similarity, 1e-9, 1.0)
+        yield from one_of("classifier", self.classifier, CLASSIFIERS)
         yield from outside("stop_yield", self.stop_yield, 0.0, 1.0)
         yield from outside("stop_window", self.stop_window, 1, 1_000_000)
 
@@ -73,8 +79,8 @@ class TagPathBandit(Stateful, Policy):
     Shapes: n links in, (n,) float64 out. Cost: O(URL characters), 5 ms for 1,000 links seen before.
     References: Gauquier, Manolescu and Senellart, Efficient crawling for scalable web data acquisition,
     arXiv 2602.11874. Differences: targets are what feedback says and not MIME types; no HEAD requests before
-    the classifier knows both kinds, rewards are corrected when labels come instead; words of URLs,
-    digits folded; AROW learns label by label; links of unknown place are one group; the
+    the classifier knows both kinds, rewards are corrected when labels come instead; URL tokens and 2- to
+    4-grams, digits folded; the classifier learns label by label; links of unknown place are one group; the
     stop rule is ours.
 
     Examples
@@ -107,10 +113,16 @@ class TagPathBandit(Stateful, Policy):
         super().__init__(params, seed=seed)
         self.groups = TagPathGroups(similarity=params.similarity, max_groups=_MOST_GROUPS)
         self.arms = TargetArms(max_pages=_MOST_PAGES)
-        self.urls = OnlineClassifier(dim=_DIM)
+        self.urls = OnlineClassifier(params.classifier, dim=_DIM)
         self.trend = YieldTrend(window=params.stop_window)
         self._examples = LatestLinks()
+        self._features = LinkFeatures(_FEATURES, dim=_DIM)
         self._labels = {}
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries(params.classifier)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""
@@ -136,7 +148,7 @@ class TagPathBandit(Stateful, Policy):
         self._labels[event.key] = target
         if len(self._labels) > self.arms.max_pages:
             del self._labels[next(iter(self._labels))]
-        self.urls.learn(features_of([event.url], dim=_DIM), relevant=target)
+        self.urls.learn(self._features.of([event.url]), np.array([float(target)]))
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score targets above everything, the others by group."""
@@ -176,7 +188,7 @@ class TagPathBandit(Stateful, Policy):
         """Return the probability of being a target, were they as frequent as others; 0 until both came."""
         if not self.urls.is_ready:
             return np.zeros(len(urls))
-        return self.urls.raw_prob(features_of(urls, dim=_DIM))
+        return self.urls.model.predict_prob(self._features.of(urls))
 
     def _targets(self, urls: Sequence[str]) -> list[bool]:
         found: list[bool] = (self._probs(urls) >= _TARGET).tolist()

@@ -28,7 +28,10 @@ _DECISION_SHIFT = 40
 
 HOST_VALUES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "best_score": lambda G, B, p: p,
+    "absolute_good": lambda G, B, p: G,
+    "negative_absolute_bad": lambda G, B, p: -B,
     "success_rate": lambda G, B, p: (G + 1.0) / (B + 1.0),
+    "absolute_good_best_score": lambda G, B, p: p * G,
     "success_rate_best_score": lambda G, B, p: p * (G + 1.0) / (B + 1.0),
 }
 """What a host is worth, higher is better, by good and bad pages fetched and the probability of its best link.
@@ -36,6 +39,9 @@ HOST_VALUES: dict[str, Callable[[Any, Any, Any], Any]] = {
 Difference from the release: p is a probability in (0, 1) where that has an unbounded signed margin, so that a
 product with it keeps its sense for links that are more likely not relevant.
 """
+
+USES_BEST = frozenset(name for name in HOST_VALUES if name.endswith("best_score"))
+"""Functions of p."""
 
 
 def uniform(seed: int, seq: int, arms: Sequence[int]) -> Floats:

@@ -4,25 +4,35 @@ levels of its decision, first the host, then the link inside it, become one scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import log
 
 import numpy as np
 
-from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.learners.link_features import NeighbourLabels, features_of
-from linkscore_scoring.learners.online import Features, OnlineClassifier, sigmoid
+from linkscore_scoring.learners.link_features import LinkFeatures, NeighbourLabels
+from linkscore_scoring.learners.models import Features, sigmoid
+from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.answers import Sharing, SitesRanked
-from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, Arm, Floats, HostBandit, uniform
+from linkscore_scoring.policies.anthelion.bandit import (
+    HOST_VALUES,
+    USES_BEST,
+    Arm,
+    Floats,
+    HostBandit,
+    uniform,
+)
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import url_tokens
 
 MAX_PAGES = 50_000
-"""A bound: pages whose label is kept for a crawl."""
+"""A bound: pages whose label or anchor text is kept for a crawl."""
+_ANCHOR_CHARS = 80
+"""A bound: longer anchors say nothing more about a link."""
 _RELEVANT = 0.5
 """Least reward that counts as relevant: in the middle of [0, 1], so that yes and no are told apart."""
 _HUB_YIELD = 2.5
@@ -56,30 +66,42 @@ class HostCrawl(Stateful):
     hubs: Stored[OnlineClassifier]
     neighbours: Stored[NeighbourLabels]
     hosts: Stored[HostBandit]
-    _vain: Stored[dict[int, int]]
+    _anchors: Stored[dict[int, str]]
 
-    def __init__(self, *, hosts: HostBandit, hub_weight: float = 0.0) -> None:
-        self.classifier, self.hubs = OnlineClassifier(), OnlineClassifier()
+    def __init__(
+        self, *, classifier: str, groups: Iterable[str], hosts: HostBandit, hub_weight: float = 0.0
+    ) -> None:
+        self.features = LinkFeatures(groups)
+        self.classifier = OnlineClassifier(classifier, dim=self.features.dim)
+        self.hubs = OnlineClassifier(classifier, dim=self.features.dim)
         self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
         self.seq = 0
-        self._vain = {}  # labelled pages by the shape of their URL, while no relevant page is known
+        self._anchors = {}
+        self._vain = VainShapes()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Note the event, and whether the page is a hub."""
+        """Note the event, anchor texts of new links if they are features, and whether the page is a hub."""
         self.seq = page.seq
         self.neighbours.max_pages = min(MAX_PAGES, site.bounds.links)
+        if "anchor" in self.features.groups:
+            self._note_anchors(page)
         if self.hub_weight and self.classifier.is_ready and not (page.failed or page.refetch):
-            self.hubs.learn(self._of_page(page), relevant=self._yield(page, site) >= _HUB_YIELD)
+            hub = self._yield(page, site) >= _HUB_YIELD
+            self.hubs.learn(self._of_page(page, site), np.array([float(hub)]))
 
     def _yield(self, page: PageObservation, site: SiteModel) -> float:
         """Return how many relevant pages the links never seen before are expected to lead to."""
         new = dict(zip(page.links.keys, range(len(page.links)), strict=True))
         rows = [row for row in new.values() if page.fresh[row]]
-        if not rows:
-            return 0.0
-        return float(self.classifier.predict_prob(self.of_links(page.links.rows(rows), site)).sum())
+        return float(self._relevance(page.links.rows(rows), site).sum()) if rows else 0.0
+
+    def _note_anchors(self, page: PageObservation) -> None:
+        for link, anchor in zip(page.links.keys, page.links.anchors, strict=True):
+            self._anchors.setdefault(link, anchor[:_ANCHOR_CHARS])
+        for link in list(islice(self._anchors, max(0, len(self._anchors) - self.neighbours.max_pages))):
+            del self._anchors[link]
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Learn from a label; one without URL teaches the bandit only."""
@@ -95,13 +117,12 @@ class HostCrawl(Stateful):
             self.hosts.reward(host, float(relevant))
         else:
             self.hosts.revise(host, 1.0 if relevant else -1.0)
-        self.classifier.learn(self._of_page(event), relevant=relevant)
+        self.classifier.learn(self._of_page(event, site), np.array([float(relevant)]))
         self.neighbours.note(event.key, [source for source, _ in event.contexts], relevant)
-        if self.classifier.knows_only_others:
-            self._vain[_shape(event.url)] = self._vain.get(_shape(event.url), 0) + 1
-            drop_oldest(self._vain, self.neighbours.max_pages)
+        if not self.classifier.knows_only_others:
+            self._vain = VainShapes()
         else:
-            self._vain = {}
+            self._vain.note(event.url, self.neighbours.max_pages)
 
     def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
@@ -118,11 +139,10 @@ class HostCrawl(Stateful):
     def _rule_of_succession(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return the chance of a first success after n fetches without one, 1 / (n + 2)."""
         shapes = site.history.shapes
-        own = [
+        fetched = [
             shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
         ]
-        elsewhere = [self._vain.get(_shape(url), 0) for url in links.urls]
-        return np.asarray(1.0 / (2.0 + np.maximum(own, elsewhere)))
+        return np.asarray(1.0 / (2.0 + np.maximum(fetched, self._vain.counts(links.urls))))
 
     def _finds_little(self, site: SiteModel) -> bool:
         """Say whether a host showed some relevant pages, and so few that the classifier looks elsewhere."""
@@ -140,6 +160,24 @@ class HostCrawl(Stateful):
                 tried = shapes[pattern].total()
                 rates[pattern] = shrunk(tried.reward, tried.fetched, own, 1.0)
         return np.array([rates[pattern] for pattern in of])
+
+    def to_state(self) -> State:
+        """Return what was learned; what was tried in vain only while no relevant page is known."""
+        state = super().to_state()
+        if self._vain.counted:
+            state["vain"] = self._vain.to_state()
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        kept = dict(state)
+        self._vain = VainShapes()
+        if "vain" in kept:
+            self._vain.load_state(kept.pop("vain"))
+        super().load_state(kept)
+
+    def _relevance(self, links: LinkBatch, site: SiteModel) -> Floats:
+        return self.classifier.predict_prob(self.of_links(links, site))
 
     def scores(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the score of links of a site, (n,) float64 in [0, 1]: the decision without exploration."""
@@ -161,10 +199,31 @@ class HostCrawl(Stateful):
 
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
-        return features_of(links.urls, self.neighbours.counts(site.memory.sources(links.keys)))
+        parents = site.memory.sources(links.keys)
+        return self._features(links.urls, links.anchors, links.link_paths, parents, site)
 
-    def _of_page(self, page: FeedbackObservation | PageObservation) -> Features:
-        return features_of([page.url], self.neighbours.counts([[source for source, _ in page.contexts]]))
+    def _of_page(self, page: FeedbackObservation | PageObservation, site: SiteModel) -> Features:
+        link_path = next((link_path for _, link_path in page.contexts), 0)
+        parents = [source for source, _ in page.contexts]
+        return self._features([page.url], [self._anchors.get(page.key, "")], [link_path], [parents], site)
+
+    def _features(
+        self,
+        urls: Sequence[str],
+        anchors: Sequence[str],
+        link_paths: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        site: SiteModel,
+    ) -> Features:
+        groups = self.features.groups
+        ids = [site.link_paths.get(link_path) for link_path in link_paths] if "apath" in groups else []
+        wanted = "parents" in groups or "siblings" in groups
+        return self.features.of(
+            urls,
+            anchors=[anchor[:_ANCHOR_CHARS] for anchor in anchors],
+            link_paths=[(found.folded, found.classless) for found in ids],
+            neighbours=self.neighbours.counts(parents) if wanted else None,
+        )
 
 
 class SiteRanking:
@@ -203,9 +262,13 @@ def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
     """Return the score in [0, 1] of links from the value of their host and their own probability."""
     if function == "best_score":
         return values
-    if function == "success_rate":
-        return lexical(values / (1.0 + values), probs)
-    return lexical(np.clip((np.log(values) - _LOW) / (_HIGH - _LOW), 0.0, 1.0), probs)
+    if function in USES_BEST:
+        with np.errstate(divide="ignore"):
+            share = (np.log(values) - _LOW) / (_HIGH - _LOW)
+        return lexical(np.clip(share, 0.0, 1.0), probs)
+    if function == "negative_absolute_bad":
+        return lexical(1.0 / (1.0 - values), probs)
+    return lexical(values / (1.0 + values), probs)
 
 
 def clipped(probs: Floats) -> Floats:
@@ -213,6 +276,25 @@ def clipped(probs: Floats) -> Floats:
     return np.clip(probs, sigmoid(np.array(-_EDGE)), sigmoid(np.array(_EDGE)))
 
 
+class VainShapes(Stateful):
+    """Counts labelled pages by the shape of their URL after the host, digit runs as ``#``."""
+
+    counted: Stored[dict[int, int]]
+
+    def __init__(self) -> None:
+        self.counted = {}
+
+    def note(self, url: str, most: int) -> None:
+        """Count a page that was not relevant; beyond `most` shapes those met first are forgotten."""
+        shape = _shape(url)
+        self.counted[shape] = self.counted.get(shape, 0) + 1
+        for first in list(islice(self.counted, max(0, len(self.counted) - most))):
+            del self.counted[first]
+
+    def counts(self, urls: Sequence[str]) -> Floats:
+        """Return how many pages of the shape of each URL were counted, (n,) float64."""
+        return np.array([self.counted.get(_shape(url), 0) for url in urls], dtype=np.float64)
+
+
 def _shape(url: str) -> int:
-    """Return the shape of a URL after its host, digit runs as ``#``."""
     return hash64("".join(url_tokens(url)[1:]))

@@ -10,7 +10,9 @@ import numpy as np
 
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import CorruptState, FieldProblem
-from linkscore_scoring.learners.link_features import LatestLinks, feature_names
+from linkscore_scoring.learners import online
+from linkscore_scoring.learners.link_features import GROUPS, LatestLinks, feature_names
+from linkscore_scoring.learners.models import CLASSIFIERS
 from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, SiteRanking, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
@@ -42,6 +44,10 @@ class AnthelionParams(Params):
     explore_prob: float = 0.0
     # labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant
     decay_pulls: int = 0
+    # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
+    classifier: str = "arow"
+    # groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured
+    features: str = "host+url+parents+siblings"
     # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
     # has none of it. Default 0.1, measured, research/notebook/anthelion.md
     hub_weight: float = 0.1
@@ -51,6 +57,9 @@ class AnthelionParams(Params):
         yield from one_of("value_function", self.value_function, HOST_VALUES)
         yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
         yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
+        yield from one_of("classifier", self.classifier, CLASSIFIERS)
+        for group in self.features.split("+"):
+            yield from one_of("features", group, GROUPS)
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
 
 
@@ -64,8 +73,8 @@ class Anthelion(Policy):
     is known today.
     Exploration (`explore_prob`) shows in the values of buckets only, where each question is one decision.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links; 100 us a
-    label. References: Meusel, Mika and Blanco, Focused crawling for structured
+    Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
+    numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of neighbours from when the
     label comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of
     labels; until the first relevant page, links of URL patterns hardly fetched come first, over all hosts,
@@ -100,8 +109,18 @@ class Anthelion(Policy):
             decay_pulls=params.decay_pulls,
             seed=seed,
         )
-        self.crawl_wide = HostCrawl(hosts=hosts, hub_weight=params.hub_weight)
+        self.crawl_wide = HostCrawl(
+            classifier=params.classifier,
+            groups=params.features.split("+"),
+            hosts=hosts,
+            hub_weight=params.hub_weight,
+        )
         self._examples = LatestLinks()
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries(params.classifier)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""
@@ -157,7 +176,7 @@ class Anthelion(Policy):
         """Name probability, host counts, and the features that weigh most."""
         known = self.crawl_wide
         probs, X = known.probs(links, site), known.of_links(links, site)
-        weights = known.classifier.contributions(X)
+        weights = known.classifier.model.contributions(X)
         arm = known.arm(site)
         host = [
             Term("host good", arm.good, "relevant pages of this host"),
@@ -167,7 +186,7 @@ class Anthelion(Policy):
         explained = []
         for row, prob in enumerate(probs.tolist()):
             mine = X.rows == row
-            top = _top(links.urls[row], X.indices[mine].tolist(), weights[mine].tolist())
+            top = self._top(links, row, X.indices[mine].tolist(), weights[mine].tolist())
             pulls = f"{arm.good:.0f} of {arm.good + arm.bad:.0f}"
             summary = f"relevant with probability {prob:.2f}; host {pulls} relevant"
             own = Term("probability", prob, "calibrated probability of being relevant")
@@ -184,16 +203,16 @@ class Anthelion(Policy):
             raise CorruptState(f"anthelion: want the field 'examples', got {sorted(state)}")
         self._examples.load_state(state["examples"])
 
-
-def _top(url: str, indices: list[int], weights: list[float]) -> list[Term]:
-    """Return the features of a link that weigh most."""
-    names = feature_names(url)
-    order = sorted(range(len(indices)), key=lambda at: -abs(weights[at]))[:_TOP_FEATURES]
-    return [
-        Term(names.get(indices[at], f"feature {indices[at]}"), weights[at], "part of the log odds")
-        for at in order
-        if weights[at]
-    ]
+    def _top(self, links: LinkBatch, row: int, indices: list[int], weights: list[float]) -> list[Term]:
+        features = self.crawl_wide.features
+        anchor = links.anchors[row] if len(links.anchors) else ""
+        names = feature_names(links.urls[row], anchor, features.groups, features.dim)
+        order = sorted(range(len(indices)), key=lambda at: -abs(weights[at]))[:_TOP_FEATURES]
+        return [
+            Term(names.get(indices[at], f"feature {indices[at]}"), weights[at], "part of the log odds")
+            for at in order
+            if weights[at]
+        ]
 
 
 def _number(bucket: str) -> int:

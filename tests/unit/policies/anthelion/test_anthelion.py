@@ -8,7 +8,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.anthelion.host_crawl import clipped
+from linkscore_scoring.policies.anthelion.host_crawl import clipped, host_scores
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 
@@ -77,15 +77,21 @@ def test_on_a_host_of_few_relevant_and_many_other_pages_url_patterns_decide(
 
 
 def test_what_one_host_teaches_another_profits_from() -> None:
-    model = crawl(value_function="best_score")
+    model = crawl(value_function="best_score", features="url")
     taught(model, "a", 12, 12)
     good, bad = asked(model, "http://never-seen/post/99", "http://never-seen/tag/99")
     assert good > 0.5 > bad
 
 
+def test_a_host_without_good_pages_is_not_worth_more_than_one_with() -> None:
+    """Product 0 orders by probability, below all products."""
+    found = host_scores("absolute_good_best_score", np.array([0.0, 0.0, 0.001]), np.array([0.2, 0.9, 0.001]))
+    assert found[0] < found[1] < found[2]
+
+
 def test_labels_of_parents_and_siblings_enter() -> None:
     """Same URLs but for numbers: only what they hang on tells them apart."""
-    model = crawl()
+    model = crawl(features="parents+siblings")
     for n in range(30):
         hub, good = f"http://h/{n}", n % 2 == 0
         found = [(f"http://h/{n}-{k}", "x/a") for k in range(4)]

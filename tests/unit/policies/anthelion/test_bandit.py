@@ -30,7 +30,10 @@ def dealt(made: HostBandit, n: int, waiting: dict[int, int] | None = None, *, se
     ("name", "value"),
     [
         ("best_score", 0.5),
+        ("absolute_good", 3.0),
+        ("negative_absolute_bad", -1.0),
         ("success_rate", 2.0),
+        ("absolute_good_best_score", 1.5),
         ("success_rate_best_score", 1.0),
     ],
 )

@@ -30,7 +30,7 @@ def late(config):
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
-    return sorted(new & {"scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
+    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
 
 def needs_params(name):
     try:

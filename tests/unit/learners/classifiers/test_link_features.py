@@ -1,11 +1,23 @@
-"""URL tokens, names of hashed features, and labels of neighbours."""
+"""URL tokens, hashed features, neighbours, and the tokens of the released Anthelion."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.learners.link_features import NeighbourLabels, feature_names, features_of, url_words
+from linkscore_scoring.learners.link_features import (
+    GROUPS,
+    LinkFeatures,
+    NeighbourLabels,
+    feature_names,
+    url_words,
+)
 from linkscore_scoring.state import packed, unpacked
+
+DIM = 1 << 18
+
+
+def found(features: LinkFeatures, url: str, **more: object) -> set[int]:
+    return set(features.of([url], **more).indices.tolist())
 
 
 def test_tokens_of_a_url() -> None:
@@ -29,16 +41,28 @@ def test_tokens_of_a_url() -> None:
     ]
 
 
+def test_groups_are_switched_by_name() -> None:
+    url, more = (
+        "http://h/a/1",
+        {"anchors": ["Next page 2"], "link_paths": [(5, 6)], "neighbours": np.ones((1, 4))},
+    )
+    alone = {group: found(LinkFeatures([group]), url, **more) for group in GROUPS}
+    bias = found(LinkFeatures([]), url, **more)
+    assert len(bias) == 1
+    assert all(bias < features for features in alone.values())
+    assert found(LinkFeatures(GROUPS), url, **more) == set().union(*alone.values())
+
+
 def test_explanations_find_the_names_of_features() -> None:
     url = "http://h/a/17"
-    X, names = features_of([url], np.ones((1, 4))), feature_names(url)
-    found = {names[index] for index in X.indices.tolist()}
-    assert found >= {"bias", "host h", "url 1/#", "any bad siblings", "number of good parents"}
+    names = feature_names(url, "more", ["host", "url", "anchor"], DIM)
+    X = LinkFeatures(["host", "url", "anchor"]).of([url], anchors=["more"])
+    assert {names[index] for index in X.indices.tolist()} >= {"bias", "host h", "url 1/#", "anchor more"}
 
 
 def test_parents_and_siblings_are_counted() -> None:
     """Page 1 is good and links to 2 (good), 3 (bad) and 4; 3 also stands on 5."""
-    neighbours = NeighbourLabels(max_pages=10)
+    neighbours = NeighbourLabels()
     neighbours.note(1, [], True)
     neighbours.note(2, [1], True)
     neighbours.note(3, [1, 5, 5], False)
