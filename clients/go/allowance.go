@@ -15,14 +15,12 @@ var stops = map[pb.Decision]string{
 	pb.Decision_DECISION_STOP_BUDGET:  "linkscore_budget",
 }
 
-const unbounded = math.MaxUint64
-
 // allowance is what the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered
 // one fetch may begin at a time: a crawl that was there may have spent all.
 type allowance struct {
 	mu          sync.Mutex
-	left        uint64
-	unknown     uint64 // fetches that the server has not counted, for ever if it refused them
+	left        float64
+	unknown     float64 // fetches that the server has not counted, for ever if it refused them
 	answered    bool
 	seq         uint64 // event of the answer that was taken over
 	spent       bool
@@ -30,14 +28,14 @@ type allowance struct {
 }
 
 func newAllowance(budget *pb.Budget) *allowance {
-	a := &allowance{left: unbounded}
+	left := math.Inf(1)
 	if budget.GetMaxFetches() > 0 {
-		a.left = budget.GetMaxFetches()
+		left = float64(budget.GetMaxFetches())
 	}
 	if budget.GetMaxCost() > 0 && budget.GetFetchCost() > 0 {
-		a.left = min(a.left, uint64(budget.GetMaxCost()/budget.GetFetchCost()))
+		left = min(left, math.Floor(budget.GetMaxCost()/budget.GetFetchCost()))
 	}
-	return a
+	return &allowance{left: left}
 }
 
 // begin notes a fetch that the server is told of now or later.
@@ -55,12 +53,12 @@ func (a *allowance) take(result *pb.PageResult) {
 	a.unknown--
 	latest := result.GetEventSeq() >= a.seq
 	a.seq = max(a.seq, result.GetEventSeq())
-	said, left := result.GetStanding(), uint64(unbounded)
+	said, left := result.GetStanding(), math.Inf(1)
 	if said == nil {
 		return
 	}
 	if said.FetchesLeft != nil {
-		left = said.GetFetchesLeft()
+		left = float64(said.GetFetchesLeft())
 	}
 	if !latest {
 		left = min(left, a.left)
@@ -71,22 +69,21 @@ func (a *allowance) take(result *pb.PageResult) {
 	}
 }
 
-// full says whether no fetch may begin beside those under way. A crawl whose sites have stopped goes on while start pages
-// wait, which may be of another site.
+// full says whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped.
 func (a *allowance) full(underWay int, seeds bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.spent || (a.reason != "" && !seeds) {
 		return true
 	}
-	if a.left == unbounded {
+	if math.IsInf(a.left, 1) {
 		return false
 	}
 	if underWay == 0 && a.unknown >= a.left && a.reason == "" {
 		a.reason = "linkscore_budget"
-		a.why = fmt.Sprintf("%d fetches that the server does not know are all that was left", a.unknown)
+		a.why = fmt.Sprintf("%g fetches that the server does not know are all that was left", a.unknown)
 	}
-	return uint64(underWay)+a.unknown >= a.left || (!a.answered && underWay > 0)
+	return float64(underWay)+a.unknown >= a.left || (!a.answered && underWay > 0)
 }
 
 func (a *allowance) stopped() (reason, why string) {

@@ -97,7 +97,6 @@ type bearer struct {
 	last string
 }
 
-// GetRequestMetadata is the header of a call.
 func (b *bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +110,6 @@ func (b *bearer) GetRequestMetadata(context.Context, ...string) (map[string]stri
 	return map[string]string{"authorization": "Bearer " + b.last}, nil
 }
 
-// RequireTransportSecurity is false: a token may be sent on the loopback interface.
 func (b *bearer) RequireTransportSecurity() bool { return false }
 
 // WithTLS encrypts the connection; nil takes the roots of the system.

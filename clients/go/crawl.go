@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "linkscore.example/go/linkscorev1"
@@ -58,8 +56,7 @@ type Result struct {
 	Message *pb.PageResult
 }
 
-// Policy names a policy with its default parameters; for others fill in a PolicySpec. A name the contract does not know is
-// that of a policy from outside the server's distribution.
+// Policy names a policy with its default parameters; a name the contract does not know is that of a policy from outside.
 func Policy(name string) *pb.PolicySpec {
 	spec := &pb.PolicySpec{}
 	message := spec.ProtoReflect()
@@ -94,9 +91,9 @@ func ReadExamples(given ...string) ([]*pb.ExamplePage, error) {
 	return examples, nil
 }
 
-// EnsureCrawl creates a crawl, or takes the one there is, which then gets what is set here and differs: policy, wanted,
-// budget, revisit, and the examples it lacks. Nil leaves all to the server. What is fixed when a crawl is made (scope,
-// seed and the like) is an error of the server that names the field.
+// EnsureCrawl creates a crawl, or takes the one there is, which then gets what is set here: policy, wanted, budget, revisit,
+// examples. Nil leaves all to the server. What is fixed when a crawl is made (scope, seed and the like) and differs is an
+// error of the server that names the field.
 func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (*Crawl, error) {
 	crawl := c.Crawl(id)
 	asked := &pb.Crawl{}
@@ -105,48 +102,18 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (
 	}
 	asked.Name = crawl.Name
 	made, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: asked})
-	if err == nil {
-		crawl.Config = made.GetCrawl()
-		return crawl, nil
+	crawl.Config = made.GetCrawl()
+	switch {
+	case CodeOf(err) != codes.AlreadyExists:
+		return crawl, err
+	case proto.Equal(asked, &pb.Crawl{Name: asked.Name}):
+		there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
+		crawl.Config = there.GetCrawl()
+		return crawl, err
 	}
-	if CodeOf(err) != codes.AlreadyExists {
-		return nil, err
-	}
-	there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
-	if err != nil {
-		return nil, err
-	}
-	crawl.Config = there.GetCrawl()
-	changed := changes(there.GetCrawl(), asked)
-	if len(changed) == 0 {
-		return crawl, nil
-	}
-	updated, err := c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
-		Crawl: asked, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed},
-	})
-	if err != nil {
-		return nil, err
-	}
+	updated, err := c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{Crawl: asked})
 	crawl.Config = updated.GetCrawl()
-	return crawl, nil
-}
-
-// changes names the fields that are asked for and differ from those of the crawl there is; of examples those it lacks.
-func changes(there, asked *pb.Crawl) (changed []string) {
-	asked.Examples = slices.DeleteFunc(asked.Examples, func(example *pb.ExamplePage) bool {
-		return slices.ContainsFunc(there.GetExamples(), func(known *pb.ExamplePage) bool {
-			return known.GetUrl() == example.GetUrl()
-		})
-	})
-	is := there.ProtoReflect()
-	asked.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		if !value.Equal(is.Get(field)) {
-			changed = append(changed, string(field.Name()))
-		}
-		return true
-	})
-	slices.Sort(changed)
-	return changed
+	return crawl, err
 }
 
 // Ingest sends fetched pages and returns a result for each, in order. All of a page's links belong in one call:
@@ -241,7 +208,6 @@ func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
 	return nil
 }
 
-// failed says whether a fetch brought no page.
 func (p Page) failed() bool { return p.FetchError != "" || p.StatusCode >= 400 }
 
 // Message is the page as it is sent, with an event id.

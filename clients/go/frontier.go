@@ -23,10 +23,9 @@ type Item struct {
 	// Value is what the caller keeps with the URL.
 	Value any
 
-	taken  bool
-	places map[string]place // of each bucket it waits in
-	from   string           // bucket it was taken from, empty if from none
-	guess  bool             // it was found while the server was away: its place, if it has one, is a guess
+	places map[*bucket]place // of each bucket it waits in
+	from   string            // bucket it was taken from, empty if from none
+	guess  bool              // it was found while the server was away: where it waits is a guess
 }
 
 // place is that of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by.
@@ -38,7 +37,7 @@ type place struct {
 // bucket has what waits: URLs that are scored, and behind them those that are guessed to belong there. The queues may hold
 // what left them by now.
 type bucket struct {
-	name            string
+	name            string // empty of URLs the server does not know
 	value           float64
 	waiting         int
 	scored, guessed []*Item
@@ -46,20 +45,21 @@ type bucket struct {
 
 // head is the URL to take first; the bucket is not empty.
 func (b *bucket) head() *Item {
-	for len(b.scored) > 0 && (b.scored[0].guess || !b.scored[0].waitsIn(b.name)) {
+	left := func(item *Item) bool { _, waits := item.places[b]; return !waits }
+	for len(b.scored) > 0 && (b.scored[0].guess || left(b.scored[0])) {
 		b.scored = b.scored[1:]
 	}
 	if len(b.scored) > 0 {
 		return b.scored[0]
 	}
-	for !b.guessed[0].guess || !b.guessed[0].waitsIn(b.name) {
+	for !b.guessed[0].guess || left(b.guessed[0]) {
 		b.guessed = b.guessed[1:]
 	}
 	return b.guessed[0]
 }
 
 // number is that of its head: of buckets worth the same the older one goes first.
-func (b *bucket) number() int64 { return b.head().places[b.name].number }
+func (b *bucket) number() int64 { return b.head().places[b].number }
 
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
@@ -71,36 +71,34 @@ type Frontier struct {
 	turn sync.Mutex // of those who ask: each knows what those before it took
 	mu   sync.Mutex
 
-	outlook  *outlook
-	buckets  map[string]*bucket // those that are not empty
-	seeds    []*Item
-	unknown  []*Item
-	waiting  map[string]*Item
-	numbers  int64
-	inFlight map[string]int // links taken and not done, by bucket
-	taken    int            // URLs taken and not done, whatever they were taken from
-	granted  string         // the bucket that the server says to take from now
-	short    bool           // it granted none, and that is how it is until something is done
+	outlook        *outlook
+	buckets        map[string]*bucket // those that are not empty
+	seeds, unknown *bucket
+	waiting        map[string]*Item
+	numbers        int64
+	inFlight       map[string]int // links taken and not done, by bucket
+	taken          int            // URLs taken and not done, whatever they were taken from
+	granted        string         // the bucket that the server says to take from now
+	short          bool           // it granted none, and that is how it is until something is done
 }
 
 func newFrontier() *Frontier {
 	return &Frontier{
-		outlook: newOutlook(), buckets: map[string]*bucket{}, waiting: map[string]*Item{}, inFlight: map[string]int{},
+		outlook: newOutlook(), buckets: map[string]*bucket{}, seeds: &bucket{}, unknown: &bucket{},
+		waiting: map[string]*Item{}, inFlight: map[string]int{},
 	}
 }
 
 // AddSeed lets a URL wait ahead of every scored one.
-func (f *Frontier) AddSeed(url string, value any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seeds = append(f.seeds, f.made(url, value))
-}
+func (f *Frontier) AddSeed(url string, value any) { f.addTo(f.seeds, url, value) }
 
 // AddUnknown lets a URL that the server said nothing about wait behind every scored one.
-func (f *Frontier) AddUnknown(url string, value any) {
+func (f *Frontier) AddUnknown(url string, value any) { f.addTo(f.unknown, url, value) }
+
+func (f *Frontier) addTo(into *bucket, url string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unknown = append(f.unknown, f.made(url, value))
+	f.place(f.made(url, value), into, nil)
 }
 
 // AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last,
@@ -112,16 +110,13 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	if f.waiting[url] != nil {
 		return false
 	}
-	item := f.made(url, value)
+	item, like, into := f.made(url, value), f.outlook.guess(url), f.unknown
 	item.guess = true
-	like := f.outlook.guess(url)
-	if like.bucket == "" {
-		f.unknown = append(f.unknown, item)
-		return false
+	if like.bucket != "" {
+		into = f.bucket(like)
 	}
-	into := f.place(item, like, nil)
-	into.guessed = append(into.guessed, item)
-	return true
+	f.place(item, into, nil)
+	return into != f.unknown
 }
 
 // AddFound lets a link wait in each bucket that one page gave it: all of one URL.
@@ -157,37 +152,37 @@ func (f *Frontier) score(item *Item, links []Link) {
 		f.outlook.placed(item.URL, placing{best.Bucket, best.BucketValue})
 	}
 	for _, link := range links {
-		if _, waits := item.places[link.Bucket]; !waits && len(item.places) < maxPlaces {
-			into := f.place(item, placing{link.Bucket, link.BucketValue}, link.Ticket)
-			into.scored = append(into.scored, item)
+		if _, waits := item.places[f.buckets[link.Bucket]]; !waits && len(item.places) < maxPlaces {
+			f.place(item, f.bucket(placing{link.Bucket, link.BucketValue}), link.Ticket)
 		}
 	}
 }
 
-func (f *Frontier) place(item *Item, at placing, ticket []byte) *bucket {
+func (f *Frontier) bucket(at placing) *bucket {
 	into := f.buckets[at.bucket]
 	if into == nil {
 		into = &bucket{name: at.bucket, value: at.value}
 		f.buckets[at.bucket] = into
 	}
-	f.numbers++
-	item.places[at.bucket] = place{f.numbers, ticket}
-	into.waiting++
 	return into
 }
 
-// setAway notes the beginning of an outage, or its end.
-func (f *Frontier) setAway(away bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.outlook.setAway(away)
+func (f *Frontier) place(item *Item, into *bucket, ticket []byte) {
+	f.numbers++
+	item.places[into] = place{f.numbers, ticket}
+	into.waiting++
+	if item.guess {
+		into.guessed = append(into.guessed, item)
+	} else {
+		into.scored = append(into.scored, item)
+	}
 }
 
-// fetched notes what became of a fetch.
-func (f *Frontier) fetched(url string, failed bool) {
+// noted tells the outlook something.
+func (f *Frontier) noted(tell func(*outlook)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.outlook.fetched(url, failed)
+	tell(f.outlook)
 }
 
 // bestBucket is that which is worth most of those that are not empty.
@@ -211,7 +206,7 @@ func (f *Frontier) Len() int {
 func (f *Frontier) hasSeeds() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.seeds) > 0
+	return f.seeds.waiting > 0
 }
 
 // Next takes the URL to fetch now. It is nil if none waits, or if none should be fetched before the next answer; then
@@ -222,21 +217,24 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 	f.rank(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if item := f.take(&f.seeds); item != nil || f.short {
-		return item
+	from := f.seeds
+	if from.waiting == 0 {
+		from = cmp.Or(f.buckets[f.granted], f.best(), f.unknown)
 	}
-	from := f.buckets[f.granted]
-	if from == nil {
-		from = f.best()
-	}
-	if from == nil {
-		return f.take(&f.unknown)
+	if from.waiting == 0 || (f.short && from != f.seeds) {
+		return nil
 	}
 	item := from.head()
-	item.from, item.Ticket = from.name, item.places[from.name].ticket
-	f.inFlight[item.from]++
-	f.outlook.took(item.from)
-	f.took(item)
+	item.from, item.Ticket = from.name, item.places[from].ticket
+	if item.from != "" {
+		f.inFlight[item.from]++
+		f.outlook.took(item.from)
+	}
+	f.taken++
+	f.leave(item)
+	if f.waiting[item.URL] == item {
+		delete(f.waiting, item.URL)
+	}
 	return item
 }
 
@@ -304,46 +302,19 @@ func (f *Frontier) best() *bucket {
 	return best
 }
 
-// take takes the first URL of a queue that still waits.
-func (f *Frontier) take(queue *[]*Item) *Item {
-	for len(*queue) > 0 {
-		item := (*queue)[0]
-		*queue = (*queue)[1:]
-		if !item.taken {
-			f.took(item)
-			return item
-		}
-	}
-	return nil
-}
-
-func (f *Frontier) took(item *Item) {
-	item.taken = true
-	f.taken++
-	f.leave(item)
-	if f.waiting[item.URL] == item {
-		delete(f.waiting, item.URL)
-	}
-}
-
 // leave takes an item out of the buckets it waits in.
 func (f *Frontier) leave(item *Item) {
-	for name := range item.places {
-		if f.buckets[name].waiting--; f.buckets[name].waiting == 0 {
-			delete(f.buckets, name)
+	for from := range item.places {
+		if from.waiting--; from.waiting == 0 {
+			from.scored, from.guessed = nil, nil
+			delete(f.buckets, from.name)
 		}
 	}
 	clear(item.places)
 }
 
-// waitsIn says whether an item still waits in a bucket.
-func (i *Item) waitsIn(name string) bool {
-	_, has := i.places[name]
-	return has
-}
-
 func (f *Frontier) made(url string, value any) *Item {
-	item := &Item{URL: url, Value: value, places: map[string]place{}}
+	item := &Item{URL: url, Value: value, places: map[*bucket]place{}}
 	f.waiting[url] = item
 	return item
 }

@@ -48,28 +48,29 @@ func Rows(links *pb.LinkScores) []Link {
 	rows := make([]Link, len(links.GetScores()))
 	for i, score := range links.GetScores() {
 		row := Link{Score: score, InScope: true, Status: links.GetStatuses()[uint32(i)]}
-		if i < len(links.GetUrls()) {
-			row.URL = links.GetUrls()[i]
+		row.URL, _ = at(links.GetUrls(), i)
+		row.Verdict, _ = at(links.GetVerdicts(), i)
+		row.SkipReason, _ = at(links.GetSkipReasons(), i)
+		if bucket, has := at(links.GetBuckets(), i); has {
+			row.Bucket, row.BucketValue = links.GetBucketNames()[bucket], links.GetBucketValues()[bucket]
 		}
-		if i < len(links.GetBuckets()) {
-			row.Bucket = links.GetBucketNames()[links.GetBuckets()[i]]
-			row.BucketValue = links.GetBucketValues()[links.GetBuckets()[i]]
+		if ticket, has := at(links.GetTickets(), i); has {
+			row.Ticket = links.GetTicketValues()[ticket]
 		}
-		if i < len(links.GetTickets()) {
-			row.Ticket = links.GetTicketValues()[links.GetTickets()[i]]
-		}
-		if i < len(links.GetVerdicts()) {
-			row.Verdict = links.GetVerdicts()[i]
-		}
-		if i < len(links.GetSkipReasons()) {
-			row.SkipReason = links.GetSkipReasons()[i]
-		}
-		if i < len(links.GetInScope()) {
-			row.InScope = links.GetInScope()[i]
+		if inScope, has := at(links.GetInScope(), i); has {
+			row.InScope = inScope
 		}
 		rows[i] = row
 	}
 	return rows
+}
+
+// at is a row of a column, which may be left out.
+func at[T any](column []T, i int) (value T, has bool) {
+	if i < len(column) {
+		return column[i], true
+	}
+	return value, false
 }
 
 // odd is an answer that cannot be read.
@@ -80,19 +81,16 @@ func odd(why string) error {
 // readable is an error if columns of an answer do not fit, or have numbers that are none.
 func readable(links *pb.LinkScores) error {
 	n := len(links.GetScores())
-	lengths := []int{
+	for _, length := range []int{
 		len(links.GetUrls()), len(links.GetBuckets()), len(links.GetTickets()), len(links.GetVerdicts()), len(links.GetSkipReasons()),
 		len(links.GetInScope()),
-	}
-	for _, length := range lengths {
+	} {
 		if length != 0 && length != n {
 			return odd("a column has another length than scores")
 		}
 	}
-	beyond := func(most int) func(uint32) bool { return func(at uint32) bool { return int(at) >= most } }
-	if len(links.GetBucketValues()) != len(links.GetBucketNames()) ||
-		slices.ContainsFunc(links.GetBuckets(), beyond(len(links.GetBucketNames()))) ||
-		slices.ContainsFunc(links.GetTickets(), beyond(len(links.GetTicketValues()))) {
+	buckets := len(links.GetBucketNames())
+	if len(links.GetBucketValues()) != buckets || beyond(links.GetBuckets(), buckets) || beyond(links.GetTickets(), len(links.GetTicketValues())) {
 		return odd("a bucket or ticket is not there")
 	}
 	if !finite(links.GetScores()) || !finite(links.GetBucketValues()) {
@@ -103,17 +101,15 @@ func readable(links *pb.LinkScores) error {
 
 // orderly is an error if an order of buckets is none of those asked about.
 func orderly(answer *pb.RankBucketsResponse, asked int) error {
-	order, urls := answer.GetOrder(), len(answer.GetUrls())
-	if len(answer.GetValues()) != len(order) || (urls != 0 && urls != len(order)) {
-		return odd("values or urls have another length than order")
-	}
-	if slices.ContainsFunc(order, func(at uint32) bool { return int(at) >= asked }) {
-		return odd("order names a bucket that was not asked about")
-	}
-	if !finite(answer.GetValues()) {
-		return odd("a value is not finite")
+	rows, urls := len(answer.GetOrder()), len(answer.GetUrls())
+	if len(answer.GetValues()) != rows || (urls != 0 && urls != rows) || beyond(answer.GetOrder(), asked) || !finite(answer.GetValues()) {
+		return odd("its order is none of the buckets asked about")
 	}
 	return nil
+}
+
+func beyond(places []uint32, most int) bool {
+	return slices.ContainsFunc(places, func(at uint32) bool { return int(at) >= most })
 }
 
 func finite(numbers []float64) bool {

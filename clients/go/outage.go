@@ -31,9 +31,8 @@ type owed struct {
 	tries int
 }
 
-// outage keeps a server that is away from costing a deadline for every page. After a call that met one (no server, no answer
-// in time, too much load, a full disk) none is made. Beside the crawl it is asked, every 1 to 5 s, whether it is back: it
-// is once it answers a cheap call and takes what waits longest. Then the rest is sent, the oldest first, one at a time.
+// outage keeps a server that is away from costing a deadline for every page: after a call that met one none is made. Beside
+// the crawl it is asked whether it is back, and what waits is sent, oldest first: the rule of outages (docs/reference/clients.md).
 type outage struct {
 	probe  func(context.Context) error
 	turned func(err error, waiting int) // the server was lost, with why, or is back, with nil

@@ -20,8 +20,7 @@ type outlook struct {
 	found, older map[string]placing // by shape; older are forgotten when there are too many
 	shapeOf      map[string]string  // the coarse shape of the link found last, by bucket
 	tried        map[string]tries   // by coarse shape
-	before       map[string]int     // links taken until the server was lost, by bucket
-	since        map[string]int     // and since then
+	taken        map[string]tries   // by bucket
 }
 
 // placing is where a link of a shape was found last, and what its bucket was worth then.
@@ -30,26 +29,24 @@ type placing struct {
 	value  float64
 }
 
-// tries counts fetches that brought a page, and all; of the first those before the outage, and links taken since it began.
+// tries counts links taken from a bucket; or of a shape, fetches that brought a page, and all: those before the outage, and
+// links taken since it began.
 type tries struct{ pages, all, before, since int }
 
 func newOutlook() *outlook {
 	return &outlook{
-		found: map[string]placing{}, shapeOf: map[string]string{}, tried: map[string]tries{},
-		before: map[string]int{}, since: map[string]int{},
+		found: map[string]placing{}, shapeOf: map[string]string{}, tried: map[string]tries{}, taken: map[string]tries{},
 	}
 }
 
 // setAway notes the beginning of an outage, or its end.
 func (o *outlook) setAway(away bool) {
 	o.away = away
-	for bucket, taken := range o.since {
-		o.before[bucket] += taken
-	}
-	clear(o.since)
-	for coarse, count := range o.tried {
-		count.before, count.since = count.pages, 0
-		o.tried[coarse] = count
+	for _, counts := range []map[string]tries{o.tried, o.taken} {
+		for name, count := range counts {
+			count.before, count.since = count.pages, 0
+			counts[name] = count
+		}
 	}
 }
 
@@ -60,8 +57,8 @@ func (o *outlook) placed(address string, at placing) {
 	}
 	for _, shape := range shapes(address) {
 		o.found[shape] = at
+		o.shapeOf[at.bucket] = shape // in the end the coarse one
 	}
-	o.shapeOf[at.bucket] = shapes(address)[1]
 }
 
 // fetched notes what became of a fetch.
@@ -92,29 +89,25 @@ func (o *outlook) guess(address string) placing {
 
 // took notes that a link was taken from a bucket.
 func (o *outlook) took(bucket string) {
-	if !o.away {
-		o.before[bucket]++
-		return
+	own, like := o.taken[bucket], o.tried[o.shapeOf[bucket]]
+	own.pages++
+	if o.away {
+		own.since++
+		like.since++
+		o.tried[o.shapeOf[bucket]] = like
 	}
-	o.since[bucket]++
-	if coarse, has := o.shapeOf[bucket]; has {
-		count := o.tried[coarse]
-		count.since++
-		o.tried[coarse] = count
-	}
+	o.taken[bucket] = own
 }
 
-// worth is what is left of the last known value of a bucket: it fades by what was taken since the server was lost, the
-// slower the more often it was tried before, and with the share of fetches of its shape that failed. What counts is the
-// bucket or that shape, whichever was tried more: links of one kind may be in a bucket each.
+// worth is what is left of the last known value of a bucket.
 func (o *outlook) worth(bucket string, value float64) float64 {
 	if !o.away {
 		return value
 	}
-	count := o.tried[o.shapeOf[bucket]]
-	value *= float64(1+count.pages) / float64(1+count.all)
-	half := float64(trust * (1 + max(o.before[bucket], count.before)))
-	return value * half / (half + float64(max(o.since[bucket], count.since)))
+	own, like := o.taken[bucket], o.tried[o.shapeOf[bucket]]
+	value *= float64(1+like.pages) / float64(1+like.all)
+	half := float64(trust * (1 + max(own.before, like.before)))
+	return value * half / (half + float64(max(own.since, like.since)))
 }
 
 var (

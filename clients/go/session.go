@@ -1,6 +1,7 @@
 package linkscore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,13 @@ type Stats struct {
 	Scored, Missed, Fallback, Guessed, Late atomic.Int64
 	// Skipped links were dropped when they were found, as a setting of the crawl says: copies, traps, what is reserved.
 	Skipped atomic.Int64
+}
+
+// String is the counts on one line, for a log.
+func (s *Stats) String() string {
+	return fmt.Sprintf("pages=%d failed=%d rewards=%d scored=%d missed=%d fallback=%d guessed=%d late=%d skipped=%d",
+		s.Pages.Load(), s.Failed.Load(), s.Rewards.Load(), s.Scored.Load(), s.Missed.Load(), s.Fallback.Load(),
+		s.Guessed.Load(), s.Late.Load(), s.Skipped.Load())
 }
 
 // Session is a crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when
@@ -74,14 +82,10 @@ const SessionTimeout = 5 * time.Second
 
 // NewSession ensures a crawl. A server that is away is an error only if it is required; a configuration it refuses is one.
 func NewSession(client *Client, id string, set SessionOptions) (*Session, error) {
-	if set.Timeout <= 0 {
-		set.Timeout = SessionTimeout
-	}
+	set.Timeout = cmp.Or(set.Timeout, SessionTimeout)
+	set.Logger = cmp.Or(set.Logger, slog.Default())
 	if set.Key == nil {
 		set.Key = func(url string) string { return url }
-	}
-	if set.Logger == nil {
-		set.Logger = slog.Default()
 	}
 	s := &Session{
 		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
@@ -103,18 +107,30 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	defer s.report()
 	message := page.Message() // with an event id before the first attempt: a repeated one is applied once
-	s.Frontier.fetched(s.set.Key(page.URL), page.failed())
+	s.Frontier.noted(func(o *outlook) { o.fetched(s.set.Key(page.URL), page.failed()) })
 	s.allowed.begin()
+	count := &s.Stats.Pages
+	if page.failed() {
+		count = &s.Stats.Failed
+	}
 	var sent []Link
 	send := func(ctx context.Context) error {
 		results, err := s.crawl.ingest(ctx, message)
 		if err == nil {
 			sent = results[0].Links
-			s.count(page, results[0].Message)
+			s.allowed.take(results[0].Message)
+			count.Add(1)
 		}
 		return err
 	}
-	later := owed{bytes: proto.Size(message), call: s.late(send, func() { s.rescored(sent) })}
+	rescore := func() {
+		for _, found := range ByURL(sent, s.set.Key) {
+			if s.Frontier.rescore(found) {
+				s.Stats.Late.Add(1)
+			}
+		}
+	}
+	later := owed{bytes: proto.Size(message), call: s.late(send, rescore)}
 	if !s.call(ctx, send, later) {
 		return nil, false
 	}
@@ -178,9 +194,7 @@ func (s *Session) Reward(ctx context.Context, url string, ticket []byte, worth f
 // Close sends what still waits if the server is there, for half a minute at most, and says how the crawl went.
 func (s *Session) Close() {
 	left := s.outage.close(closeWithin)
-	found := s.Stats.Scored.Load() + s.Stats.Missed.Load() + s.Stats.Fallback.Load()
-	s.set.Logger.Info("linkscore: the crawl ends", "crawl", s.crawl.Name, "links", found,
-		"scored", s.Stats.Scored.Load()+s.Stats.Late.Load(), "pages", s.Stats.Pages.Load(), "not_sent", left)
+	s.set.Logger.Info("linkscore: the crawl ends", "crawl", s.crawl.Name, "counts", s.Stats.String(), "not_sent", left)
 }
 
 // call makes a call unless the server is away; what it was to tell is told later, if it met an outage.
@@ -231,23 +245,19 @@ func (s *Session) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config := &pb.Crawl{}
-	if s.set.Crawl != nil {
-		config = proto.Clone(s.set.Crawl).(*pb.Crawl)
-	}
-	config.Examples = append(config.Examples, examples...)
+	config := &pb.Crawl{Examples: examples}
+	proto.Merge(config, s.set.Crawl)
 	client := s.crawl.client
-	crawl, err := client.EnsureCrawl(ctx, s.crawl.Name, config)
-	if err == nil {
-		there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name}) // for the log alone
-		s.set.Logger.Info("linkscore orders this crawl", "server", client.conn.Target(), "version", there.GetServerVersion(),
-			"crawl", crawl.Name, "policy", policyName(crawl.Config.GetPolicy()),
-			"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
+	if _, err = client.EnsureCrawl(ctx, s.crawl.Name, config); err != nil {
+		return err
 	}
-	return err
+	there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name}) // for the log alone
+	s.set.Logger.Info("linkscore orders this crawl", "server", client.conn.Target(), "version", there.GetServerVersion(),
+		"crawl", s.crawl.Name, "policy", policyName(there.GetCrawl().GetPolicy()),
+		"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
+	return nil
 }
 
-// probe asks for as little as it can.
 func (s *Session) probe(ctx context.Context) error {
 	_, err := s.crawl.client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name})
 	return err
@@ -255,7 +265,7 @@ func (s *Session) probe(ctx context.Context) error {
 
 // turned notes the beginning of an outage, or its end.
 func (s *Session) turned(err error, waiting int) {
-	s.Frontier.setAway(err != nil)
+	s.Frontier.noted(func(o *outlook) { o.setAway(err != nil) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -277,15 +287,6 @@ func (s *Session) plan(ctx context.Context, asked *pb.RankBucketsRequest) (value
 	return values, urls, err
 }
 
-// rescored gives links of an answer that wait without a score their own.
-func (s *Session) rescored(links []Link) {
-	for _, found := range ByURL(links, s.set.Key) {
-		if s.Frontier.rescore(found) {
-			s.Stats.Late.Add(1)
-		}
-	}
-}
-
 // ByURL groups the links of an answer that can be used by their URL, which key writes as a crawler does.
 func ByURL(links []Link, key func(url string) string) map[string][]Link {
 	found := map[string][]Link{}
@@ -298,15 +299,6 @@ func ByURL(links []Link, key func(url string) string) map[string][]Link {
 	return found
 }
 
-func (s *Session) count(page Page, result *pb.PageResult) {
-	s.allowed.take(result)
-	if page.failed() {
-		s.Stats.Failed.Add(1)
-	} else {
-		s.Stats.Pages.Add(1)
-	}
-}
-
 // report logs how the crawl goes, once a minute.
 func (s *Session) report() {
 	s.mu.Lock()
@@ -316,6 +308,5 @@ func (s *Session) report() {
 	}
 	s.told = time.Now()
 	bucket, value := s.Frontier.bestBucket()
-	s.set.Logger.Info("linkscore: so far", "scored", s.Stats.Scored.Load()+s.Stats.Late.Load(),
-		"fallback", s.Stats.Fallback.Load(), "best_bucket", fmt.Sprintf("%s (%.2f)", bucket, value))
+	s.set.Logger.Info("linkscore: so far", "counts", s.Stats.String(), "best_bucket", fmt.Sprintf("%s (%.2f)", bucket, value))
 }

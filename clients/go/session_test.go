@@ -243,7 +243,7 @@ func TestTheEndOfACrawlSendsWhatWaitsIfTheServerIsThere(t *testing.T) {
 	}
 	f.refuses(nil)
 	s.Close()
-	if len(f.ingested) != 3 || said.count("pages=3 not_sent=0") != 1 {
+	if len(f.ingested) != 3 || said.count("pages=3") != 1 || said.count("not_sent=0") != 1 {
 		t.Fatal(said.text.String())
 	}
 }

@@ -12,7 +12,6 @@
 package colly
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +26,11 @@ import (
 	linkscore "linkscore.example/go"
 )
 
-// itemKey is where a request's Ctx holds the linkscore.Item it was made from.
-const itemKey = "linkscore.item"
+// Where a request's Ctx holds the linkscore.Item it was made from, and the answer to its page.
+const (
+	itemKey   = "linkscore.item"
+	answerKey = "linkscore.answer"
+)
 
 // Stats counts what became of a crawl's pages and links.
 type Stats = linkscore.Stats
@@ -47,13 +49,12 @@ type Queue struct {
 	changed *sync.Cond
 	active  int
 	stopped bool
-	answers map[*colly.Context]answer
 }
 
 // answer is what the server said about the links of one page.
 type answer struct {
-	links  map[string][]linkscore.Link
-	failed bool
+	links    map[string][]linkscore.Link
+	answered bool // false if the server is away
 }
 
 // Options of a Queue.
@@ -78,7 +79,7 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 	if c.Async {
 		return nil, errors.New("linkscore: the collector is asynchronous, and a Queue waits for each page: drop colly.Async")
 	}
-	client, err := linkscore.New(target, append(set.Client, linkscore.WithTimeout(cmp.Or(set.Session.Timeout, linkscore.SessionTimeout)))...)
+	client, err := linkscore.New(target, set.Client...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 	}
 	q := &Queue{
 		Stats: &session.Stats, collector: c, session: session, frontier: session.Frontier, client: client,
-		threads: max(1, threads), answers: map[*colly.Context]answer{},
+		threads: max(1, threads),
 	}
 	q.changed = sync.NewCond(&q.mu)
 	c.OnResponse(q.onResponse)
@@ -165,13 +166,11 @@ func (q *Queue) Run() error {
 			defer group.Done()
 			for q.begin() {
 				item := q.frontier.Next(context.Background())
-				if item == nil {
-					q.rest()
-					continue
+				if item != nil {
+					q.fetch(item)
+					q.frontier.Done(item)
 				}
-				q.fetch(item)
-				q.frontier.Done(item)
-				q.end()
+				q.end(item != nil)
 			}
 		}()
 	}
@@ -189,10 +188,11 @@ func (q *Queue) Close() error {
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.stopped && q.active > 0 && (q.frontier.Len() == 0 || q.session.Full(q.active)) {
+	none := func() bool { return q.frontier.Len() == 0 || q.session.Full(q.active) }
+	for !q.stopped && q.active > 0 && none() {
 		q.changed.Wait()
 	}
-	if q.stopped || q.frontier.Len() == 0 || q.session.Full(q.active) {
+	if q.stopped || none() {
 		q.changed.Broadcast()
 		return false
 	}
@@ -200,18 +200,11 @@ func (q *Queue) begin() bool {
 	return true
 }
 
-func (q *Queue) end() {
-	q.mu.Lock()
-	q.active--
-	q.mu.Unlock()
-	q.changed.Broadcast()
-}
-
-// rest waits for the end of a fetch under way: nothing should be fetched before.
-func (q *Queue) rest() {
+// end notes the end of a fetch; of one that did not begin, as nothing should be fetched now, when another has ended.
+func (q *Queue) end(fetched bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.active--; q.active > 0 && !q.stopped {
+	if q.active--; !fetched && q.active > 0 && !q.stopped {
 		q.changed.Wait()
 		return
 	}
@@ -234,9 +227,7 @@ func (q *Queue) fetch(item *linkscore.Item) {
 	}
 	ctx.Put(itemKey, item)
 	err := q.collector.Request(method, item.URL, body, ctx, headers)
-	q.mu.Lock()
-	delete(q.answers, ctx)
-	q.mu.Unlock()
+	ctx.Put(answerKey, nil) // requests of the page keep its Ctx while they wait
 	if errors.Is(err, colly.ErrMaxRequests) {
 		q.Stop()
 	}
@@ -251,11 +242,8 @@ func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request
 	if request != nil {
 		value = request
 	}
-	q.mu.Lock()
-	answer, answered := q.answers[page]
-	q.mu.Unlock()
-	if answered {
-		q.session.Found(key, answer.links[key], !answer.failed, value)
+	if said, ofPage := page.GetAny(answerKey).(answer); ofPage {
+		q.session.Found(key, said.links[key], said.answered, value)
 	} else { // of no page: a request the caller made
 		q.frontier.AddUnknown(key, value)
 	}
@@ -268,10 +256,7 @@ func (q *Queue) onResponse(r *colly.Response) {
 		ContentType: q.contentType(r), Body: r.Body, Ticket: ticketOf(r.Ctx),
 	}
 	found, answered := q.session.Page(context.Background(), page)
-	said := answer{linkscore.ByURL(found, normalText), !answered}
-	q.mu.Lock()
-	q.answers[r.Ctx] = said
-	q.mu.Unlock()
+	r.Ctx.Put(answerKey, answer{linkscore.ByURL(found, normalText), answered})
 }
 
 func (q *Queue) onError(r *colly.Response, err error) {
