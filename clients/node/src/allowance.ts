@@ -1,25 +1,17 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import { Decision } from "./gen/linkscore/v1/common_pb.js";
-import { type Budget as BudgetMessage, BudgetSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import type { BudgetSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import type { PageResult } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 
-/** How far a crawl may go, by the names of the message; what is not set has no bound. Whole numbers may be plain ones. */
-export type Budget = { [field in keyof MessageInitShape<typeof BudgetSchema>]: MessageInitShape<typeof BudgetSchema>[field] | number };
+/** How far a crawl may go, by the names of the message; what is not set has no bound. */
+export type Budget = { [field in Exclude<keyof MessageInitShape<typeof BudgetSchema>, `$${string}`>]?: number };
 
 const STOPS = new Map([
   [Decision.STOP_YIELD, "linkscore_yield"],
   [Decision.STOP_COVERED, "linkscore_covered"],
   [Decision.STOP_BUDGET, "linkscore_budget"],
 ]);
-const WHOLE = new Set(["maxFetches", "maxBytes", "maxSiteFetches", "maxSiteBytes"]);
-
-/** The message of a budget. */
-export function budgetMessage(budget: Budget): BudgetMessage {
-  const fields = Object.entries(budget).map(([name, value]) => [name, WHOLE.has(name) ? BigInt(value as number) : value]);
-  return create(BudgetSchema, Object.fromEntries(fields) as MessageInitShape<typeof BudgetSchema>);
-}
-
 /**
  * What the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered one fetch may
  * begin at a time: a crawl that was there may have spent all.
@@ -29,16 +21,15 @@ export class Allowance {
   reason = "";
   /** The same in a sentence. */
   why = "";
-  private left = Infinity;
+  private left: number;
   /** Fetches that the server has not counted, for ever if it refused them. */
   private unknown = 0;
   private answered = false;
   private seq = 0n;
   private spent = false;
 
-  constructor(budget?: BudgetMessage) {
-    if (budget?.maxFetches !== undefined) this.left = Number(budget.maxFetches);
-    if (budget?.maxCost !== undefined && budget.fetchCost) this.left = Math.min(this.left, Math.floor(budget.maxCost / budget.fetchCost));
+  constructor({ maxFetches = Infinity, maxCost = Infinity, fetchCost }: Budget = {}) {
+    this.left = Math.min(maxFetches, fetchCost ? Math.floor(maxCost / fetchCost) : Infinity);
   }
 
   /** Notes a fetch that the server is told of now or later. */
@@ -62,10 +53,7 @@ export class Allowance {
     }
   }
 
-  /**
-   * Whether no fetch may begin beside those under way. A crawl whose sites have stopped goes on while start pages wait,
-   * which may be of another site.
-   */
+  /** Whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped. */
   full(underWay: number, seeds: boolean): boolean {
     if (this.spent || (this.reason && !seeds)) return true;
     if (this.left === Infinity) return false;

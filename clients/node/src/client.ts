@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
-import { create, equals } from "@bufbuild/protobuf";
+import { create, equals, fromJson } from "@bufbuild/protobuf";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
-import { type Budget, budgetMessage } from "./allowance.js";
+import type { Budget } from "./allowance.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
-import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, type GetCrawlResponse } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, type GetCrawlResponse } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   LinkScoringService,
@@ -135,36 +135,26 @@ export class Client {
   }
 
   /**
-   * Creates a crawl, or takes the one there is; that one then serves the policy given here, if one is, and is for what
-   * is wanted here, if anything is. With `wanted` and no policy a new crawl is scored by `topic`.
+   * Creates a crawl, or takes the one there is, which then gets what is given here: policy, wanted, budget, examples. With
+   * `wanted` and no policy a new crawl is scored by `topic`.
    */
   async ensureCrawl(id: string, options: CallOptions & CrawlOptions = {}): Promise<Crawl> {
     const { name } = this.crawl(id);
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
-    const budget = options.budget && budgetMessage(options.budget);
+    const budget = options.budget && fromJson(BudgetSchema, options.budget);
     const examples = (options.examples ?? []).map(exampleMessage);
     const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
     const config = create(CrawlSchema, { name, examples, ...given });
     try {
-      const made = await this.stubs.crawls.createCrawl({ crawl: config }, options);
-      return new Crawl(this, name, made.crawl);
+      return new Crawl(this, name, (await this.stubs.crawls.createCrawl({ crawl: config }, options)).crawl);
     } catch (thrown) {
-      const error = LinkscoreError.from(thrown);
-      if (error.code !== Code.ALREADY_EXISTS) throw error;
-      const there = await this.stubs.crawls.getCrawl({ name }, options);
-      const crawl = there.crawl ?? create(CrawlSchema);
-      const paths = Object.keys(given).filter((field) => {
-        const differs = ({ [field]: value }: Record<string, unknown>) => create(CrawlSchema, { [field]: value });
-        return !equals(CrawlSchema, differs({ ...crawl }), differs({ ...config }));
-      });
-      const known = new Set(there.crawl?.examples.map(({ url }) => url));
-      config.examples = config.examples.filter(({ url }) => url && !known.has(url));
-      if (config.examples.length) paths.push("examples");
-      if (!paths.length) return new Crawl(this, name, there.crawl);
-      const updated = await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);
-      return new Crawl(this, name, updated.crawl);
+      if (LinkscoreError.from(thrown).code !== Code.ALREADY_EXISTS) throw thrown;
     }
+    const { crawls } = this.stubs;
+    const asksNothing = equals(CrawlSchema, config, create(CrawlSchema, { name }));
+    const there = await (asksNothing ? crawls.getCrawl({ name }, options) : crawls.updateCrawl({ crawl: config }, options));
+    return new Crawl(this, name, there.crawl);
   }
 }
 

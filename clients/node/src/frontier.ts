@@ -12,16 +12,34 @@ export interface Item<T> {
 
 interface Waiting<T> extends Item<T> {
   /** Its place in each bucket it waits in, numbered in the order they came; the ticket there is given when it is taken. */
-  places: Map<string, { number: number; ticket: Uint8Array }>;
-  /** The URL of one that was found while the server was away: its place, if it has one, is a guess. */
+  places: Map<Bucket<T>, { number: number; ticket: Uint8Array }>;
+  /** The URL of one that was found while the server was away: where it waits is a guess. */
   guessed?: string | undefined;
 }
 
 /** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
-interface Bucket<T> {
-  value: number;
-  scored: Set<Waiting<T>>;
-  guessed: Set<Waiting<T>>;
+class Bucket<T> {
+  readonly scored = new Set<Waiting<T>>();
+  readonly guessed = new Set<Waiting<T>>();
+
+  /** The name is empty of URLs the server does not know. */
+  constructor(
+    readonly name = "",
+    public value = 0,
+  ) {}
+
+  get size(): number {
+    return this.scored.size + this.guessed.size;
+  }
+
+  get head(): Waiting<T> | undefined {
+    const [first] = this.scored.size ? this.scored : this.guessed;
+    return first;
+  }
+
+  get age(): number {
+    return this.head?.places.get(this)?.number ?? 0;
+  }
 }
 
 /** What a frontier keeps of a scored link. */
@@ -48,9 +66,9 @@ export type Plan = (
 export class Frontier<T> {
   /** Those that are not empty. */
   private readonly buckets = new Map<string, Bucket<T>>();
+  private readonly seeds = new Bucket<T>();
+  private readonly unknown = new Bucket<T>();
   private readonly waiting = new Map<string, Waiting<T>>();
-  private readonly seeds = new Set<Waiting<T>>();
-  private readonly unknown = new Set<Waiting<T>>();
   /** Links that wait without a score, by URL. */
   private readonly withoutScore = new Map<string, Waiting<T>>();
   private numbers = 0;
@@ -76,11 +94,11 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.seeds.add(this.made(key, value));
+    this.place(this.made(key, value), this.seeds);
   }
 
   addUnknown(key: string, value: T): void {
-    this.unknown.add(this.made(key, value));
+    this.place(this.made(key, value), this.unknown);
   }
 
   /**
@@ -94,8 +112,7 @@ export class Frontier<T> {
     item.guessed = url;
     this.withoutScore.set(url, item);
     const like = this.outlook.guess(url);
-    if (like) this.place(item, like.bucket, like.value, new Uint8Array()).guessed.add(item);
-    else this.unknown.add(item);
+    this.place(item, like ? this.bucket(like.bucket, like.value) : this.unknown);
     return !!like;
   }
 
@@ -107,19 +124,16 @@ export class Frontier<T> {
   /** Gives a link that waits without a score its own; false if it does not. */
   rescore(url: string, found: readonly Scored[]): boolean {
     const item = this.withoutScore.get(url);
-    if (!item) return false;
-    this.score(item, found);
-    return true;
+    if (item) this.score(item, found);
+    return !!item;
   }
 
   /** The bucket that is worth most of those that are not empty, the older of equal ones, and its value. */
   bestBucket(): [string, number] | undefined {
-    let best: [string, number] | undefined;
-    for (const [name, { value }] of this.buckets) {
-      const worth = this.outlook.worth(name, value);
-      if (!best || worth > best[1] || (worth === best[1] && this.age(name) < this.age(best[0]))) best = [name, worth];
-    }
-    return best;
+    const [best] = [...this.buckets.values()]
+      .map((bucket) => ({ bucket, worth: this.outlook.worth(bucket.name, bucket.value) }))
+      .sort((a, b) => b.worth - a.worth || a.bucket.age - b.bucket.age);
+    return best && [best.bucket.name, best.worth];
   }
 
   /**
@@ -153,58 +167,39 @@ export class Frontier<T> {
 
   private async rank(): Promise<void> {
     if (this.short || !this.buckets.size) return;
-    const byAge = [...this.buckets].sort(([a], [b]) => this.age(a) - this.age(b));
-    const waiting = new Map(byAge.map(([name, { scored, guessed }]) => [name, scored.size + guessed.size]));
+    const byAge = [...this.buckets.values()].sort((a, b) => a.age - b.age);
     const inFlight = new Map<string, number>();
     for (const bucket of this.underWay.values()) if (bucket) inFlight.set(bucket, (inFlight.get(bucket) ?? 0) + 1);
-    const plan = await this.plan(waiting, inFlight);
-    for (const [name, value] of plan?.values ?? []) {
-      const bucket = this.buckets.get(name);
-      if (bucket) bucket.value = value;
-    }
+    const plan = await this.plan(new Map(byAge.map(({ name, size }) => [name, size])), inFlight);
+    for (const bucket of this.buckets.values()) bucket.value = plan?.values.get(bucket.name) ?? bucket.value;
     this.granted = [...(plan?.urls ?? [])].find(([, urls]) => urls > 0)?.[0];
     this.short = !!plan && this.granted === undefined && this.underWay.size > 0;
   }
 
   private taken(): Item<T> | undefined {
-    let item = first(this.seeds);
-    let from: string | undefined;
-    if (!item && !this.short) {
-      from = this.granted !== undefined && this.buckets.has(this.granted) ? this.granted : this.bestBucket()?.[0];
-      item = from === undefined ? first(this.unknown) : this.head(from);
-    }
+    if (this.held) return undefined;
+    const best = this.buckets.get(this.granted ?? "") ?? this.buckets.get(this.bestBucket()?.[0] ?? "") ?? this.unknown;
+    const from = this.hasSeeds ? this.seeds : best;
+    const item = from.head;
     if (!item) return undefined;
-    item.ticket = item.places.get(from ?? "")?.ticket ?? new Uint8Array();
-    if (from !== undefined) this.outlook.took(from);
-    this.underWay.set(item.key, from ?? "");
+    item.ticket = item.places.get(from)?.ticket ?? new Uint8Array();
+    if (from.name) this.outlook.took(from.name);
+    this.underWay.set(item.key, from.name);
     this.leave(item);
     if (this.waiting.get(item.key) === item) this.waiting.delete(item.key);
     return item;
-  }
-
-  /** The URL to take from a bucket that is not empty. */
-  private head(name: string): Waiting<T> | undefined {
-    const bucket = this.buckets.get(name);
-    return bucket && (first(bucket.scored) ?? first(bucket.guessed));
-  }
-
-  private age(name: string): number {
-    return this.head(name)?.places.get(name)?.number ?? 0;
   }
 
   /** Takes an item out of all queues. */
   private leave(item: Waiting<T>): void {
     if (item.guessed !== undefined) this.withoutScore.delete(item.guessed);
     item.guessed = undefined;
-    for (const name of item.places.keys()) {
-      const bucket = this.buckets.get(name);
-      bucket?.scored.delete(item);
-      bucket?.guessed.delete(item);
-      if (bucket && !bucket.scored.size && !bucket.guessed.size) this.buckets.delete(name);
+    for (const bucket of item.places.keys()) {
+      bucket.scored.delete(item);
+      bucket.guessed.delete(item);
+      if (!bucket.size) this.buckets.delete(bucket.name);
     }
     item.places.clear();
-    this.seeds.delete(item);
-    this.unknown.delete(item);
   }
 
   private score(item: Waiting<T>, found: readonly Scored[]): void {
@@ -213,16 +208,21 @@ export class Frontier<T> {
       const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
       if (best.url) this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
     }
-    for (const { bucket, bucketValue, ticket } of found) {
-      if (!item.places.has(bucket) && item.places.size < MAX_PLACES) this.place(item, bucket, bucketValue, ticket).scored.add(item);
+    for (const { bucket: name, bucketValue, ticket } of found) {
+      const there = this.buckets.get(name);
+      if (item.places.size < MAX_PLACES && !(there && item.places.has(there))) this.place(item, this.bucket(name, bucketValue), ticket);
     }
   }
 
-  private place(item: Waiting<T>, name: string, value: number, ticket: Uint8Array): Bucket<T> {
-    const bucket = this.buckets.get(name) ?? { value, scored: new Set(), guessed: new Set() };
+  private bucket(name: string, value: number): Bucket<T> {
+    const bucket = this.buckets.get(name) ?? new Bucket<T>(name, value);
     this.buckets.set(name, bucket);
-    item.places.set(name, { number: ++this.numbers, ticket });
     return bucket;
+  }
+
+  private place(item: Waiting<T>, bucket: Bucket<T>, ticket: Uint8Array = new Uint8Array()): void {
+    item.places.set(bucket, { number: ++this.numbers, ticket });
+    (item.guessed === undefined ? bucket.scored : bucket.guessed).add(item);
   }
 
   private made(key: string, value: T): Waiting<T> {
@@ -230,8 +230,4 @@ export class Frontier<T> {
     this.waiting.set(key, item);
     return item;
   }
-}
-
-function first<I>(queue: Set<I>): I | undefined {
-  return queue.values().next().value;
 }

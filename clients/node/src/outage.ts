@@ -32,8 +32,7 @@ export interface Owed {
 
 /**
  * Keeps a server that is away from costing a deadline for every page: after a call that met an outage none is made. Beside
- * the crawl it is asked, every 1 to 5 s, whether it is back: it is once it answers a cheap call and takes what waits
- * longest. Then the rest is sent, the oldest first, one at a time.
+ * the crawl it is asked whether it is back, and what waits is sent, oldest first: the rule of outages (docs/reference/clients.md).
  */
 export class Outage {
   /** Calls that fell out, or were given up. */
@@ -44,12 +43,11 @@ export class Outage {
   private closed = false;
   private trying: Promise<LinkscoreError | undefined> | undefined;
 
-  /**
-   * `probe` makes the cheap call. `turned` hears of the beginning of an outage, with its error, and of its end.
-   */
+  /** `turned` hears of the beginning of an outage, with its error, and of its end; `refused` of what is no outage. */
   constructor(
     private readonly probe: () => Promise<unknown>,
     private readonly turned: (error?: LinkscoreError) => void,
+    private readonly refused: (error: LinkscoreError) => void,
     private readonly sleep: (ms: number) => Promise<unknown> = slept,
   ) {}
 
@@ -102,7 +100,8 @@ export class Outage {
 
   private async tried(): Promise<LinkscoreError | undefined> {
     if (this.away) {
-      const error = (await failure(this.probe)) ?? (await this.tellOldest());
+      const failed = await failure(this.probe);
+      const error = isOutage(failed) ? failed : await this.tellOldest();
       if (error) return error;
       this.away = false;
       this.turned();
@@ -120,7 +119,10 @@ export class Outage {
     if (!oldest) return undefined;
     this.bytes -= oldest.bytes;
     const error = await failure(oldest.call);
-    if (!error) return undefined;
+    if (!error || !isOutage(error)) {
+      if (error) this.refused(error);
+      return undefined;
+    }
     const tries = (oldest.tries ?? 0) + Number(error.code === Code.DEADLINE_EXCEEDED);
     if (tries >= MAX_TRIES) {
       this.dropped++;
@@ -132,8 +134,6 @@ export class Outage {
   }
 }
 
-/** The outage that a call met. */
-async function failure(call: () => Promise<unknown>): Promise<LinkscoreError | undefined> {
-  const error: LinkscoreError | undefined = await call().then(() => undefined, LinkscoreError.from);
-  return isOutage(error) ? error : undefined;
+function failure(call: () => Promise<unknown>): Promise<LinkscoreError | undefined> {
+  return call().then(() => undefined, LinkscoreError.from);
 }

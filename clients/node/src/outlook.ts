@@ -8,7 +8,7 @@ const TRUST = 16;
 /** Shapes of URLs that are remembered: far more than a site has templates. */
 const MAX_SHAPES = 4_096;
 
-/** Of a shape: fetches that brought a page, and all; pages before the outage; and links taken since it began. */
+/** Links taken from a bucket; or of a shape, fetches that brought a page, and all: before the outage, and links taken since. */
 interface Tries {
   pages: number;
   all: number;
@@ -31,15 +31,12 @@ export class Outlook {
   /** The coarse shape of the link found last, by bucket; and what became of fetches of such shapes. */
   private readonly shapeOf = new Map<string, string>();
   private readonly tried = new Map<string, Tries>();
-  private readonly before = new Map<string, number>();
-  private readonly since = new Map<string, number>();
+  private readonly takenOf = new Map<string, Tries>();
 
   /** Notes the beginning of an outage, or its end. */
   setAway(away: boolean): void {
     this.away = away;
-    for (const [bucket, taken] of this.since) add(this.before, bucket, taken);
-    this.since.clear();
-    for (const tries of this.tried.values()) [tries.before, tries.since] = [tries.pages, 0];
+    for (const tries of [...this.tried.values(), ...this.takenOf.values()]) [tries.before, tries.since] = [tries.pages, 0];
   }
 
   /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
@@ -64,21 +61,21 @@ export class Outlook {
 
   /** Notes that a link was taken from a bucket. */
   took(bucket: string): void {
-    add(this.away ? this.since : this.before, bucket, 1);
-    const coarse = this.shapeOf.get(bucket);
-    if (this.away && coarse !== undefined) this.tries(coarse).since++;
+    const own = this.takenOf.get(bucket) ?? { ...NONE };
+    this.takenOf.set(bucket, own);
+    own.pages++;
+    if (!this.away) return;
+    own.since++;
+    this.tries(this.shapeOf.get(bucket) ?? "").since++;
   }
 
-  /**
-   * What is left of the last known value of a bucket: it fades by what was taken since the server was lost, the slower the
-   * more often it was tried before, and with the share of fetches of its shape that failed. What counts is the bucket or
-   * that shape, whichever was tried more: links of one kind may be in a bucket each.
-   */
+  /** What is left of the last known value of a bucket. */
   worth(bucket: string, value: number): number {
     if (!this.away) return value;
-    const { pages, all, before, since } = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
-    const half = TRUST * (1 + Math.max(this.before.get(bucket) ?? 0, before));
-    return (((value * (1 + pages)) / (1 + all)) * half) / (half + Math.max(this.since.get(bucket) ?? 0, since));
+    const own = this.takenOf.get(bucket) ?? NONE;
+    const like = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
+    const half = TRUST * (1 + Math.max(own.before, like.before));
+    return (((value * (1 + like.pages)) / (1 + like.all)) * half) / (half + Math.max(own.since, like.since));
   }
 
   private tries(coarse: string): Tries {
@@ -93,10 +90,6 @@ function remember<T>(values: Map<string, T>, shape: string, value: T): void {
   values.delete(shape);
   values.set(shape, value); // the one set last at the end
   if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
-}
-
-function add(counts: Map<string, number>, name: string, n: number): void {
-  counts.set(name, (counts.get(name) ?? 0) + n);
 }
 
 /**

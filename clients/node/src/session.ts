@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { Allowance, budgetMessage } from "./allowance.js";
+import { Allowance } from "./allowance.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
@@ -55,27 +55,15 @@ export interface SessionOptions extends CrawlOptions {
   sleep?: (ms: number) => Promise<unknown>;
 }
 
-const CONSOLE: Logger = {
-  info: (message, data) => console.error(message, data ?? ""),
-  warning: (message, data) => console.error(message, data ?? ""),
-};
+const said = (message: string, data?: object) => console.error(message, data ?? "");
+const CONSOLE: Logger = { info: said, warning: said };
 
 /**
  * A crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when it is back.
  * No method waits for a server that is known to be away; only `start` fails.
  */
 export class Session<T> {
-  readonly stats: Stats = {
-    pages: 0,
-    failed: 0,
-    rewards: 0,
-    scored: 0,
-    missed: 0,
-    fallback: 0,
-    guessed: 0,
-    late: 0,
-    skipped: 0,
-  };
+  readonly stats: Stats = { pages: 0, failed: 0, rewards: 0, scored: 0, missed: 0, fallback: 0, guessed: 0, late: 0, skipped: 0 };
   readonly frontier: Frontier<T>;
   /** What the budget still allows, and why the crawl ended by it. */
   readonly allowance: Allowance;
@@ -96,12 +84,12 @@ export class Session<T> {
     private readonly options: SessionOptions = {},
   ) {
     this.crawl = client.crawl(id);
-    this.allowance = new Allowance(options.budget && budgetMessage(options.budget));
+    this.allowance = new Allowance(options.budget);
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
     const probe = () => this.crawl.get({ timeoutMs: PROBE_TIMEOUT_MS });
-    this.outage = new Outage(probe, (error) => this.turned(error), options.sleep);
+    this.outage = new Outage(probe, (error) => this.turned(error), (error) => this.refused(error), options.sleep);
     this.frontier = new Frontier<T>((waiting, inFlight) =>
       this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
     );
@@ -139,7 +127,7 @@ export class Session<T> {
       return result?.links ?? [];
     };
     const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0);
-    return this.tried(send, { bytes, call: async () => this.rescored(await this.late(send)) });
+    return this.tried(send, { bytes, call: async () => this.rescored(await this.repaired(send)) });
   }
 
   /**
@@ -178,7 +166,7 @@ export class Session<T> {
       await this.crawl.reward(page, worth, { ...this.call, eventId });
       this.stats.rewards++;
     };
-    await this.tried(send, { bytes: OVERHEAD_BYTES, call: () => this.late(send) });
+    await this.tried(send, { bytes: OVERHEAD_BYTES, call: () => this.repaired(send) });
   }
 
   /** Sends what still waits if the server is there, for half a minute at most, and says how the crawl went. */
@@ -189,14 +177,8 @@ export class Session<T> {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FINISH_WITHIN_MS)));
     await Promise.race([this.outage.tryAgain(), late]);
     clearTimeout(timer);
-    const { scored, missed, fallback, late: rescored, pages } = this.stats;
-    this.log.info("linkscore: the crawl ends", {
-      crawl: this.crawl.name,
-      links: scored + missed + fallback,
-      scored: scored + rescored,
-      pages,
-      notSent: this.outage.waiting + this.outage.dropped,
-    });
+    const notSent = this.outage.waiting + this.outage.dropped;
+    this.log.info("linkscore: the crawl ends", { crawl: this.crawl.name, ...this.stats, notSent });
   }
 
   /** Ends the probing. */
@@ -241,17 +223,6 @@ export class Session<T> {
     });
   }
 
-  /** Makes a call after an outage; a refusal is only said. */
-  private async late<A>(call: () => Promise<A>): Promise<A> {
-    try {
-      return await this.repaired(call);
-    } catch (thrown) {
-      const error = LinkscoreError.from(thrown);
-      if (!isOutage(error)) this.refused(error);
-      throw error;
-    }
-  }
-
   /** Notes the beginning of an outage, or its end. */
   private turned(error?: LinkscoreError): void {
     this.frontier.outlook.setAway(!!error);
@@ -282,8 +253,7 @@ export class Session<T> {
     if (Date.now() - this.toldAt < REPORT_EVERY_MS) return;
     this.toldAt = Date.now();
     const [bestBucket, value] = this.frontier.bestBucket() ?? ["", 0];
-    const { scored, late, fallback } = this.stats;
-    this.log.info("linkscore: so far", { scored: scored + late, fallback, bestBucket, value });
+    this.log.info("linkscore: so far", { ...this.stats, bestBucket, value });
   }
 }
 

@@ -21,9 +21,8 @@ export class Fake {
   readonly rewards: { url: string; worth: number; ticket: string }[] = [];
   readonly deadlinesMs: number[] = [];
   readonly tokens: unknown[] = [];
-  /** The crawl that is there, and which of its fields were changed, a list a call. */
+  /** The crawl that is there. */
   crawl: Crawl | undefined;
-  readonly changed: string[][] = [];
   /** Errors the next calls fail with. */
   readonly failures: Failure[] = [];
   /** What calls of a name fail with, until it is taken out. */
@@ -65,10 +64,7 @@ export class Fake {
       });
     unary(createCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
     unary(getCrawl, () => ({ crawl: this.crawl ?? create(CrawlSchema), serverVersion: "1.2.3" }));
-    unary(updateCrawl, ({ crawl, updateMask }: { crawl: Crawl; updateMask?: { paths: string[] } }) => {
-      this.changed.push(updateMask?.paths ?? []);
-      return { crawl: (this.crawl = crawl) };
-    });
+    unary(updateCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       this.onPage(this.ingested.length);
