@@ -124,7 +124,7 @@ test-groups: $(STAMP)
 	$(BIN)/python -m pytest -q tests/contract --groups 8
 	$(BIN)/python -m pytest -q tests/contract --workers 2
 
-.PHONY: fuzz fuzz-frontier kills
+.PHONY: fuzz fuzz-frontier kills faults
 # Long runs that try to break a server; small ones are among the tests.
 fuzz: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz --seed $(or $(SEED),0) --calls $(or $(N),20000)
@@ -134,6 +134,10 @@ fuzz-frontier: $(STAMP)
 
 kills: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
+
+faults: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.faults --faults $(or $(N),50) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(ONLY),--only $(ONLY))
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_research.quality $(foreach folder,$(CORPORA),--corpora $(folder))

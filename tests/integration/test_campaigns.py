@@ -1,4 +1,4 @@
-"""Small ones of the long runs `make fuzz`, `make fuzz-frontier` and `make kills`."""
+"""Small ones of the long runs `make fuzz`, `make fuzz-frontier`, `make kills` and `make faults`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import fuzz, fuzz_frontier, kills
+from campaigns import faults, fuzz, fuzz_frontier, kills
 from support.frontier.process import frontier
+from support.postgres import Postgres
 from support.server_process import serving
 
 
@@ -28,3 +29,8 @@ def test_kills_lose_nothing(n: int) -> None:
     done = kills.campaign(n, seed=2)
     assert done.problems == []
     assert done.killed.total() == n
+
+
+@pytest.mark.slow
+def test_faults_of_servers_over_one_database_lose_nothing(tmp_path: Path, database: Postgres) -> None:
+    assert faults.campaign(list(faults.FAULTS), 1, tmp_path, database)

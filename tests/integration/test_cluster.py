@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
-import psycopg
 import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -76,7 +73,6 @@ def test_a_server_that_is_told_to_end_hands_its_crawls_over(where: str, tmp_path
         load.wait_for(40)
         load.end()
         load.check()
-        print("silence", max(load.silences.values()))
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -108,56 +104,6 @@ async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(
     store.close()
 
 
-@pytest.mark.slow
-def test_a_stopped_server_is_overtaken_and_loses_nothing_when_it_goes_on(where: str, tmp_path: Path) -> None:
-    with fleet(tmp_path, where, 2) as servers:
-        crawl = servers.create("books", 16)
-        load = Load(servers, crawl)
-        for _ in range(2):
-            load.wait_for(40)
-            stopped = servers.servers[0]
-            os.kill(stopped.process.pid, signal.SIGSTOP)
-            time.sleep(10)
-            os.kill(stopped.process.pid, signal.SIGCONT)
-        load.wait_for(80)
-        load.end()
-        load.check()
-        print("silence", max(load.silences.values()))
-
-
-@pytest.mark.slow
-def test_kills_one_after_the_other(where: str, tmp_path: Path) -> None:
-    with fleet(tmp_path, where, 3) as servers:
-        crawl = servers.create("books", 16)
-        load = Load(servers, crawl)
-        for _ in range(8):
-            load.wait_for(60)
-            victim = servers.servers[0]
-            victim.kill()
-            servers.remove(victim)
-            load.wait_for(20)
-            servers.start()
-        load.end()
-        load.check()
-        print("silence", sorted(load.silences.values()))
-
-
-@pytest.mark.slow
-def test_sessions_that_the_database_ends(where: str, tmp_path: Path) -> None:
-    ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'linkscore'"
-    with fleet(tmp_path, where, 2) as servers:
-        crawl = servers.create("books", 16)
-        load = Load(servers, crawl)
-        for _ in range(5):
-            load.wait_for(40)
-            with psycopg.connect(where, autocommit=True) as con:
-                con.execute(ends)
-        load.wait_for(80)
-        load.end()
-        load.check()
-        print("silence", max(load.silences.values()))
-
-
 @pytest.fixture
 def replicated() -> Iterator[tuple[Postgres, Postgres]]:
     """A primary that waits for its standby, and the standby."""
@@ -178,4 +124,3 @@ def test_a_primary_that_is_lost(replicated: tuple[Postgres, Postgres], tmp_path:
         load.wait_for(100)
         load.end()
         load.check()
-        print("silence", max(load.silences.values()))

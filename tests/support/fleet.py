@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import grpc
@@ -83,15 +84,15 @@ class Load:
     ----------
     acknowledged
         Sites and numbers of pages.
-    silences
-        By site, the longest time between two acknowledgements.
+    times
+        By site, when each of its pages was.
     """
 
     def __init__(self, fleet: Fleet, crawl: str) -> None:
         self._fleet, self._crawl = fleet, crawl
         self._stopping = threading.Event()
         self.acknowledged: list[tuple[str, int]] = []
-        self.silences = dict.fromkeys(SITES, 0.0)
+        self.times: dict[str, list[float]] = {site: [time.monotonic()] for site in SITES}
         self.failures: list[BaseException] = []
         self._threads = [threading.Thread(target=self._send, args=(site,)) for site in SITES]
         for thread in self._threads:
@@ -105,6 +106,20 @@ class Load:
             assert time.monotonic() < until, f"{len(self.acknowledged)} of {aim} pages acknowledged"
             time.sleep(0.02)
 
+    def wait_for_all(self) -> None:
+        """Wait until every site has pages acknowledged that were sent from now on."""
+        aims = {site: len(times) + 2 for site, times in self.times.items()}
+        while any(len(self.times[site]) < aim for site, aim in aims.items()):
+            self.wait_for(1)
+
+    def silence(self, since_s: float) -> float:
+        """Return the longest time for which a site had no page acknowledged since a moment."""
+        found = 0.0
+        for times in self.times.values():
+            later = [at for at in times if at > since_s]
+            found = max(found, *(after - at for at, after in pairwise([since_s, *later])))
+        return found
+
     def end(self) -> None:
         """Stop sending once what is under way is acknowledged."""
         self._stopping.set()
@@ -114,14 +129,11 @@ class Load:
 
     def _send(self, site: str) -> None:
         try:
-            last = time.monotonic()
             for n in itertools.count():
                 if self._stopping.is_set():
                     return
                 self._until_acknowledged(site, n)
-                now = time.monotonic()
-                self.silences[site] = max(self.silences[site], now - last)
-                last = now
+                self.times[site].append(time.monotonic())
                 self.acknowledged.append((site, n))
         except BaseException as exc:
             self.failures.append(exc)

@@ -69,8 +69,8 @@ class Postgres:
         arguments = [word for option in options for word in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self._bin / "postgres", "-D", str(self.data), *arguments],
-                stdout=log, stderr=log, user=self._as_user, cwd=self.folder, start_new_session=True,
+                [*self._as_user, self._bin / "postgres", "-D", str(self.data), *arguments],
+                stdout=log, stderr=log, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
         self._wait()
 
@@ -117,14 +117,17 @@ class Postgres:
         return f"{self.dsn}?options=-csearch_path%3D{name}"
 
     @property
-    def _as_user(self) -> int | None:
-        return pwd.getpwnam(self._user).pw_uid if os.geteuid() == 0 else None
+    def _as_user(self) -> list[str]:
+        """What runs a command as a user without rights; Popen's own way forks, which gRPC does not survive."""
+        if os.geteuid():
+            return []
+        user = pwd.getpwnam(self._user)
+        return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
 
     def _run(self, tool: str, *arguments: str) -> None:
         done = subprocess.run(
-            [self._bin / tool, *arguments],
+            [*self._as_user, self._bin / tool, *arguments],
             capture_output=True,
-            user=self._as_user,
             cwd=self.folder,
             check=False,
         )
