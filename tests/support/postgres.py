@@ -118,7 +118,7 @@ class Postgres:
 
     @property
     def _as_user(self) -> list[str]:
-        """What runs a command as a user without rights; Popen's own way forks, which gRPC does not survive."""
+        """What runs a command as a user without rights: `Popen` would fork, which gRPC does not survive."""
         if os.geteuid():
             return []
         user = pwd.getpwnam(self._user)
