@@ -100,7 +100,7 @@ def restore(file: Path, data_dir: str) -> None:
 @click.argument("file", type=_FILE)
 @_store_option
 def export(crawl: str, file: Path, data_dir: str) -> None:
-    """Write a crawl into a new file: events and states, with checksums. A server may be running.
+    """Write a crawl into a new file, as a backup with this crawl alone. A server may be running.
 
     Neither browse logs nor the secret of tickets are in it: links that wait with tickets go by their URL
     where it is imported.
@@ -121,16 +121,15 @@ def export(crawl: str, file: Path, data_dir: str) -> None:
 )
 @_store_option
 def import_(file: Path, parts: int | None, data_dir: str) -> None:
-    """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
+    """Add the crawls of a file that `data export` or `data backup` wrote; a damaged one is refused by name.
 
     A data folder that is not there is made. A server that runs finds the crawl when it is asked for.
     """
     with _opened(data_dir, makes=True) as store:
-        from linkscore_server.store.moving import import_crawl
+        from linkscore_server.store.moving import import_crawls
 
-        crawl, events = import_crawl(store, file, parts or 0)
-        place = _place(store, data_dir)
-    click.echo(f"{place}: imported crawl {crawl} ({events:,} event{'s' if events != 1 else ''})")
+        for crawl, events in import_crawls(store, file, parts or 0).items():
+            click.echo(f"{_place(store, data_dir)}: imported crawl {crawl} ({events:,} events)")
 
 
 def _place(store: Store, data_dir: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -16,7 +17,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import packed
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
-from linkscore_server.store import Core, Store, StoredEvent, StoredShard
+from linkscore_server.store import Store, StoredEvent, StoredShard
 
 _log = logging.getLogger(__name__)
 _AT_A_TIME = 8
@@ -36,28 +37,37 @@ def opened(
     Sites are read when somebody asks for them. Without a core, or where rows are newer than it, all events
     are applied.
     """
-    name = Shard.of(shard.key).crawl
-    model = StoredCrawl(CrawlConfig(name), shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
-    core, rows = _core_of(shard), list(shard.sites())
-    if core is not None and all(row.seq <= core.seq for row in rows):
-        later = list(shard.events(after=core.seq))
-        began, behind = Counter(event.site for event in later), shard.behind()
-        new = {event.id for event in later}
-        model.load_core(core, (id for id in shard.ids() if id not in new))
-        require_policies(model.config)
-        for row in rows:
-            before = behind.get(row.site, 0) - began[row.site]
-            if row.seq or before:  # else the first event is still to be applied
-                facts = row.facts if row.seq and not before else None
-                model.sites.enter(row.site, row.seq, row.size, facts, before)
-        events = iter(later)
-    else:
-        events = shard.events()
+    config = CrawlConfig(Shard.of(shard.key).crawl)
+    make = partial(StoredCrawl, config, shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
+    model = make()
+    try:
+        events = _begun(model, shard)
+    except CorruptState as exc:
+        _log.error("%s; the crawl is opened from its first event", exc)
+        model, events = make(), shard.events()
     for event in events:
         go_on(event.seq)
         _apply(model, shard, event)
     model.take_jobs()
     return model
+
+
+def _begun(model: StoredCrawl, shard: StoredShard) -> Iterator[StoredEvent]:
+    """Have a crawl take over core and rows, and return the events after that; CorruptState if it cannot."""
+    core, rows = shard.core(), list(shard.sites())
+    if core is None or any(row.seq > core.seq for row in rows):
+        return shard.events()
+    later = list(shard.events(after=core.seq))
+    began, behind = Counter(event.site for event in later), shard.behind()
+    new = {event.id for event in later}
+    model.load_core(core, (id for id in shard.ids() if id not in new))
+    require_policies(model.config)
+    for row in rows:
+        before = behind.get(row.site, 0) - began[row.site]
+        if row.seq or before:  # else the first event is still to be applied
+            facts = row.facts if row.seq and not before else None
+            model.sites.enter(row.site, row.seq, row.size, facts, before)
+    return iter(later)
 
 
 def replayed(
@@ -107,14 +117,6 @@ def require_policies(config: CrawlConfig) -> None:
     """Raise NotFound if a policy of a crawl is not registered."""
     for choice in (config.policy, *config.extra_policies):
         policy_class(choice.name)
-
-
-def _core_of(shard: StoredShard) -> Core | None:
-    try:
-        return shard.core()
-    except CorruptState as exc:
-        _log.error("%s; the crawl is opened from its first event", exc)
-        return None
 
 
 def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:

@@ -306,7 +306,7 @@ class CrawlSites(SiteTable):
         site.due = 2 * max(site.due, site.behind)
 
     def distrust(self, name: str) -> None:
-        """Read a site from its events alone from now on: its row is damaged."""
+        """Read a site from its events alone from now on: its row is damaged, or of another version."""
         self._known[name].row = 0
 
     def _read_back(self, name: str, site: _Site, *, is_kept: bool) -> SiteShard:
@@ -409,22 +409,21 @@ class StoredCrawl(CrawlModel):
 
     def _read(self, name: str, row: int) -> SiteShard:
         """Return a site as of the events that were applied: its row, and its events after that."""
-        stored = None
         if row:
             try:
                 stored = self._shard.site(name)
+                if stored is not None and 0 < stored.seq <= self.applied:
+                    config = self._config(stored.seq)
+                    shard = self._make_site(name, config)
+                    with reading_state(f"site {name}"):
+                        shard.load_state(unpacked(stored.state))
+                    return self._replayed(name, stored.seq, config, shard)
             except CorruptState as exc:
                 if self.is_wide:
                     raise
                 _log.error("%s; the site is read from its events", exc)
                 self.sites.distrust(name)
-        if stored is None or not stored.seq or stored.seq > self.applied:
-            return self._replayed(name, 0, CrawlConfig(self.config.name), None)
-        config = self._config(stored.seq)
-        shard = self._make_site(name, config)
-        with reading_state(f"site {name}"):
-            shard.load_state(unpacked(stored.state))
-        return self._replayed(name, stored.seq, config, shard)
+        return self._replayed(name, 0, CrawlConfig(self.config.name), None)
 
     def _replayed(self, name: str, after: int, config: CrawlConfig, shard: SiteShard | None) -> SiteShard:
         """Apply the events of a site in a crawl that has only this one, whose policies are those of this."""

@@ -1,25 +1,20 @@
-"""Stores checked and copied as a whole, and crawls one by one as files, divided into other parts if wanted.
+"""Stores checked and copied as a whole, and crawls one by one, divided into other parts if wanted.
 
-A file of a crawl is a stream of zstd, with its checksum, of msgpack lists: what it is, the shards with their
-events and rows, and an end that says how many events there must be. Secrets stay with their store: tickets of
-links that wait count as none elsewhere, and the links go by their URL.
+A file of a backup, or of a crawl, is a store of SQLite with its checksums. Secrets stay with their store when
+a crawl moves: tickets of links that wait count as none elsewhere, and the links go by their URL.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 import shutil
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
-
-import msgpack
-import zstandard
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -30,21 +25,20 @@ from linkscore_scoring.engine.events import (
     decode,
     encode,
 )
-from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, group_of
+from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, group_of, shards_of
 from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LinkscoreError, NotFound
-from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
-from linkscore_server.store.base import Core, NewEvent, SiteRow
-from linkscore_server.store.schema import HIDDEN
+from linkscore_server.data_folder import ensure_folder, sync
+from linkscore_server.store import schema
+from linkscore_server.store.base import NewEvent
 from linkscore_server.store.sqlite import SqliteEngine
-from linkscore_server.store.store import FILE, Store, StoredShard
+from linkscore_server.store.store import FILE, Store, StoredShard, open_store
 from linkscore_server.store.writer import MAX_GROUP
 
-_MAGIC, _FORMAT = "linkscore crawl", 1
-_OBJECT_BYTES = 1 << 30
-"""A bound: the largest thing in a file, the state of one site, of which the largest seen had 40 MB."""
+_EVENTS, _SITES = 500, 8
+"""Rows that are copied at a time; a site's state has some MB at most. Chosen, not measured."""
 
 
-def shards_of(store: Store, crawl: str) -> list[str]:
+def keys_of(store: Store, crawl: str) -> list[str]:
     """Return the keys of a crawl's shards; NotFound if there is no such crawl."""
     keys = store.shards()
     if found := [key for key in keys if Shard.of(key).crawl == crawl]:
@@ -91,6 +85,16 @@ def _problems_of_shard(shard: StoredShard, read_event: Callable[[bytes], object]
         yield f"crawl {shard.key!r}: site {min(missing)!r} has events and no row"
 
 
+def _require_sound(store: Store) -> None:
+    """Raise CorruptState that names what is damaged, or that there is no crawl."""
+    keys = store.shards()
+    for key in keys:
+        for problem in _problems_of_shard(store.open(key), lambda body: None):
+            raise CorruptState(f"{store.engine.place}: {problem}")
+    if not keys:
+        raise CorruptState(f"{store.engine.place}: holds no crawl")
+
+
 def backup(store: Store, file: Path) -> int:
     """Write all crawls and secrets, as of one moment, into a new file; returns its bytes. A server may run.
 
@@ -116,20 +120,15 @@ def restore(file: Path, folder: Path) -> None:
     if target.exists():
         raise AlreadyExists(f"{target}: exists; name another folder, or move it away")
     ensure_folder(folder)
-    draft = folder / f"{FILE}.{secrets.token_hex(4)}.tmp"
-    try:
-        with _new(draft) as out, file.open("rb") as given:
-            shutil.copyfileobj(given, out)
-        with closing(SqliteEngine(draft)) as engine:
-            problems = engine.problems()
-        if problems:
-            raise CorruptState(f"{file}: {problems[0]}")
+    with TemporaryDirectory(prefix="restore-", dir=folder) as name:
+        draft = Path(name) / FILE
+        shutil.copyfile(file, draft)
+        with closing(SqliteEngine(draft, place=str(file))) as engine:
+            for problem in engine.problems():
+                raise CorruptState(problem)
         sync(draft)
         draft.rename(target)
-        sync(folder)
-    finally:
-        for rest in folder.glob(f"{draft.name}*"):
-            rest.unlink()
+    sync(folder)
 
 
 def export_crawl(store: Store, crawl: str, file: Path) -> int:
@@ -138,150 +137,98 @@ def export_crawl(store: Store, crawl: str, file: Path) -> int:
     Raises NotFound if there is no such crawl; AlreadyExists if the file exists; CorruptState if the crawl is
     damaged, naming the place.
     """
-    shards = [store.open(key) for key in shards_of(store, crawl)]
-    if file.exists():
-        raise AlreadyExists(f"{file}: exists; name another file or delete it")
-    draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}.tmp")
-    compressor, pack = zstandard.ZstdCompressor(write_checksum=True), msgpack.Packer().pack
-    try:
-        with _new(draft) as out, compressor.stream_writer(out) as packed:
-            packed.write(pack([_MAGIC, _FORMAT, crawl]))
-            for shard in shards:
-                for record in _records(shard):
-                    packed.write(pack(record))
-            packed.write(pack(["end", sum(shard.last_seq for shard in shards)]))
-        sync(draft)
-        draft.rename(file)
-        sync(file.parent)
-    finally:
-        draft.unlink(missing_ok=True)
-    return sum(shard.last_seq for shard in shards)
-
-
-def _records(shard: StoredShard) -> Iterator[list[Any]]:
-    yield ["shard", shard.key]
-    for event in shard.events(until=shard.last_seq):
-        yield ["event", event.site, event.id, event.body]
-    core = shard.core()
-    if core is not None and core.seq <= shard.last_seq:
-        yield ["core", *core]
-    for facts in shard.sites():
-        row = shard.site(facts.site)
-        if row is not None and 0 < row.seq <= shard.last_seq:
-            yield ["row", *row]
-
-
-def import_crawl(store: Store, file: Path, parts: int = 0) -> tuple[str, int]:
-    """Add the crawl of a file, as a whole or not at all; returns its name and its events.
-
-    `parts`: into how many its sites are divided from now on; 0: as many as before. Raises AlreadyExists if
-    there is a crawl of that name; CorruptState if the file is damaged or none of a crawl, naming it;
-    InvalidInput if the crawl cannot be divided so.
-    """
-    if not 0 <= parts <= MAX_GROUPS:
-        raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {parts}", field="parts")
-    with file.open("rb") as given:
-        records = _read(file, given)
-        crawl = str(next(records)[2])
-        if any(Shard.of(key).crawl == crawl for key in store.shards()):
-            raise AlreadyExists(
-                f"crawl {crawl!r}: {store.engine.place} has one; delete it first, or name another"
-            )
-        shards: dict[str, StoredShard] = {}
-        try:
-            events = _take_in(store, records, shards, file)
-            if parts and parts != len(shards):
-                _divide(store, crawl, shards, parts)
-            new = [key for key in shards if not parts or Shard.of(key[1:]).groups == parts]
-            store.rename({key: key[1:] for key in new})
-        finally:
-            for key in shards:  # what was renamed is none of these any more
-                store.delete(key)
-    return crawl, events
-
-
-def _take_in(store: Store, records: Iterator[list[Any]], shards: dict[str, StoredShard], file: Path) -> int:
-    """Write all records into shards of hidden names; returns their events."""
-    writing: _Appending | None = None
-    count = 0
-    for kind, alike in groupby(records, key=lambda record: record[0]):
-        for _, *values in alike:
-            if kind == "shard":
-                writing = _Appending(_hidden(store, values[0], shards))
-            elif kind == "end":
-                count = values[0]
-            elif writing is None:
-                raise CorruptState(f"{file}: begins with no shard")
-            elif kind == "event":
-                writing.add(NewEvent(*values))
-            elif kind == "core":
-                writing.shard.put(core=Core(*values))
-            else:
-                writing.shard.put([SiteRow(*values)])
-        if writing is not None:
-            writing.end()
-    events = sum(shard.last_seq for shard in shards.values())
-    if events != count or not events:
-        raise CorruptState(f"{file}: has {events:,} events, and says that it has {count:,}")
-    for shard in shards.values():
-        shard.flush().result()
+    keys = keys_of(store, crawl)
+    between = TemporaryDirectory(prefix=f"{file.name}-", dir=file.parent)
+    with between as name, closing(open_store(name)) as alone:
+        events = sum(_copy(store.open(key), alone, key) for key in keys)
+        _require_sound(alone)
+        backup(alone, file)
     return events
 
 
-def _hidden(store: Store, key: str, shards: dict[str, StoredShard]) -> StoredShard:
-    """Add a shard that nobody sees before it is renamed; what an import that was cut short left is erased."""
-    store.delete(HIDDEN + key)
-    shards[HIDDEN + key] = store.create(HIDDEN + key)
-    return shards[HIDDEN + key]
+def import_crawls(store: Store, file: Path, parts: int = 0) -> dict[str, int]:
+    """Add the crawls of a file, as a whole or not at all; returns their events by name.
+
+    `parts`: into how many the sites of each are divided from now on; 0: as many as before. Raises
+    AlreadyExists if there is a crawl of that name; CorruptState if the file is damaged or none of
+    `export_crawl` and `backup`, naming it; InvalidInput if a crawl cannot be divided so.
+    """
+    if not 0 <= parts <= MAX_GROUPS:
+        raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {parts}", field="parts")
+    with TemporaryDirectory(prefix="linkscore-import-") as name:
+        restore(file, Path(name))
+        with closing(Store(SqliteEngine(Path(name) / FILE, place=str(file)))) as given:
+            _require_sound(given)
+            return _added(store, given, parts)
 
 
-def _divide(store: Store, crawl: str, shards: dict[str, StoredShard], parts: int) -> None:
-    """Add shards of so many parts with what is in the others."""
-    old = list(shards.values())
-    writing = [_Appending(_hidden(store, Shard(crawl, part, parts).key, shards)) for part in range(parts)]
-    for part, event in _divided(old, parts):
-        writing[part].add(event)
-    for one in writing:
-        one.end()
-
-
-class _Appending:
-    """Appends many events to a shard."""
-
-    def __init__(self, shard: StoredShard) -> None:
-        self.shard = shard
-        self._gathered: list[NewEvent] = []
-
-    def add(self, event: NewEvent) -> None:
-        self._gathered.append(event)
-        if len(self._gathered) == MAX_GROUP:
-            self.end()
-
-    def end(self) -> None:
-        """Return when all is durable."""
-        if self._gathered:
-            self.shard.commit(self._gathered).result()
-            self._gathered = []
-
-
-def _read(file: Path, given: BinaryIO) -> Iterator[list[Any]]:
-    """Yield the records of a file, the first of which says that it is one."""
+def _added(store: Store, given: Store, parts: int) -> dict[str, int]:
+    """Add the crawls of another store under hidden names, and rename them at the end."""
+    events: dict[str, int] = defaultdict(int)
+    names: dict[str, str] = {}
+    there = {Shard.of(key).crawl for key in store.shards()}
     try:
-        with zstandard.ZstdDecompressor().stream_reader(given) as stream:
-            unpacker = msgpack.Unpacker(stream, max_buffer_size=_OBJECT_BYTES)
-            first = next(unpacker, None)
-            if not isinstance(first, list) or first[:2] != [_MAGIC, _FORMAT]:
-                raise CorruptState(
-                    f"{file}: is not a crawl as `linkscore data export` of this version writes it"
+        for crawl in dict.fromkeys(Shard.of(key).crawl for key in given.shards()):
+            if crawl in there:
+                raise AlreadyExists(
+                    f"crawl {crawl!r}: {store.engine.place} has one; delete it first, or name another"
                 )
-            yield first
-            yield from unpacker
-    except (zstandard.ZstdError, msgpack.UnpackException, ValueError, TypeError, LookupError) as exc:
-        raise CorruptState(f"{file}: damaged: {exc}") from exc
+            old = [given.open(key) for key in keys_of(given, crawl)]
+            is_divided = parts and parts != len(old)
+            keys = [shard.key for shard in (shards_of(crawl, parts) if is_divided else old)]
+            names |= {schema.HIDDEN + key: key for key in keys}
+            if is_divided:
+                _divide(old, [_made_anew(store, schema.HIDDEN + key) for key in keys])
+            else:
+                for shard in old:
+                    _copy(shard, store, schema.HIDDEN + shard.key)
+            events[crawl] = sum(shard.last_seq for shard in old)
+        store.rename(names)
+    finally:
+        store.delete(*names)  # what was renamed is none of these any more
+    return events
 
 
-def _new(path: Path) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
+def _made_anew(store: Store, key: str) -> StoredShard:
+    """Return a shard that has nothing: what an import that was cut short left is erased."""
+    store.delete(key)
+    return store.create(key)
+
+
+def _copy(shard: StoredShard, store: Store, key: str) -> int:
+    """Give another store a shard as of its last event, row by row as they are; returns its events."""
+    rows, number = shard.store.engine.rows, _made_anew(store, key).number
+
+    def put(sql: str, found: Sequence[tuple[Any, ...]]) -> None:
+        store.write([(sql, [(number, *row) for row in found])])
+
+    put(schema.PUT_DICTIONARY, rows(schema.DICTIONARIES, (shard.number,)))
+    last = 0
+    while events := rows(schema.EVENTS, (shard.number, last, shard.last_seq, _EVENTS)):
+        put(schema.PUT_EVENT, events)
+        last = events[-1][0]
+    last = 0
+    while sites := rows(schema.WHOLE_SITES, (shard.number, last, _SITES)):
+        # A row may be newer than what is copied of the events: then these say all.
+        put(
+            schema.PUT_SITE,
+            [row if row[2] <= shard.last_seq else (*row[:2], 0, b"", 0, b"") for row in sites],
+        )
+        last = sites[-1][0]
+    put(schema.PUT_CORE, [row for row in rows(schema.CORE, (shard.number,)) if row[0] <= shard.last_seq])
+    return shard.last_seq
+
+
+def _divide(old: Sequence[StoredShard], new: Sequence[StoredShard]) -> None:
+    """Give new shards the events of the old ones, each those of its sites."""
+    waiting: list[list[NewEvent]] = [[] for _ in new]
+    for part, event in _divided(old, len(new)):
+        waiting[part].append(event)
+        if len(waiting[part]) == MAX_GROUP:
+            new[part].commit(waiting[part]).result()
+            waiting[part] = []
+    for shard, rest in zip(new, waiting, strict=True):
+        shard.commit(rest).result()
 
 
 class _Source(NamedTuple):

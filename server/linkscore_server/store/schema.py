@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-FORMAT = 1
-"""Number of the schema; a store of another one is refused."""
+FORMAT = 2
+"""Number of the schema, of events and of facts: a store of another one is refused. States need none: one that
+cannot be read is made of its events."""
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS format (number BIGINT PRIMARY KEY)",
@@ -75,6 +76,9 @@ WHERE excluded.seq > site.seq
 SITE_NAMES = "SELECT site, name FROM site WHERE shard = ?"
 SITES = """
 SELECT site, name, seq, facts, size FROM site WHERE shard = ? AND site > ? ORDER BY site LIMIT ?
+"""
+WHOLE_SITES = """
+SELECT site, name, seq, facts, size, state FROM site WHERE shard = ? AND site > ? ORDER BY site LIMIT ?
 """
 SITE = "SELECT name, seq, facts, state FROM site WHERE shard = ? AND site = ?"
 BEHIND = """

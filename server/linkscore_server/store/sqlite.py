@@ -42,17 +42,17 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 class SqliteEngine:
     """A file of SQLite in WAL mode, see `Engine`.
 
-    `path`: the file, made with its folder if it is not there; None: nothing is written to a disk. Raises
-    OSError if the file cannot be opened.
+    `path`: the file, made with its folder if it is not there; None: nothing is written to a disk. `place`:
+    its name for people, if that is another one. Raises OSError if the file cannot be opened.
     """
 
     blob = "BLOB"
     is_shared = False
     setup: tuple[str, ...] = ()
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
-        self.place = str(path or "memory")
+        self.place = place or str(path or "memory")
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
@@ -223,7 +223,8 @@ def translated(place: str) -> Iterator[None]:
         if whole == sqlite3.SQLITE_IOERR_WRITE:  # of a quota too, which SQLite does not tell from a fault
             raise OSError(errno.EDQUOT, f"{place}: {exc}") from exc
         code = whole & 0xFF
-        if code in _DAMAGE:
+        is_no_text = "Could not decode" in str(exc)  # which sqlite3 says, without a number
+        if code in _DAMAGE or is_no_text:
             raise CorruptState(f"{place}: {exc}") from exc
         raise OSError(_CODES.get(code, errno.EIO), f"{place}: {exc}") from exc
 

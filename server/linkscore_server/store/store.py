@@ -110,7 +110,7 @@ class Store:
             for key, given in firsts.items()
             for seq, event in enumerate(given, 1)
         ]
-        self._write([(schema.PUT_SHARD, made), (schema.PUT_EVENT, events)])
+        self.write([(schema.PUT_SHARD, made), (schema.PUT_EVENT, events)])
 
     def open(self, key: str) -> StoredShard:
         """Return a shard as of its last event.
@@ -127,7 +127,7 @@ class Store:
         Their events are erased beside the commits of others. None of a name is fine.
         """
         numbers = [row for key in keys for row in self.engine.rows(schema.SHARD_OF, (key,))]
-        self._write([(sql, numbers) for sql in schema.DELETE_SHARD])
+        self.write([(sql, numbers) for sql in schema.DELETE_SHARD])
         for (number,) in numbers:
             self._erase_events(number)
 
@@ -136,7 +136,7 @@ class Store:
 
         Raises Fenced if there is one of such a name.
         """
-        self._write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
+        self.write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
 
     def secret(self, name: str = "tickets") -> bytes:
         """Return 32 bytes that are the same at every call and for all processes.
@@ -147,7 +147,7 @@ class Store:
         found = self.engine.rows(schema.KEY_OF, (name,))
         if not found:
             made = (name, pack(name.encode(), secrets.token_bytes(SECRET_BYTES)))
-            self._write([(schema.PUT_KEY, [made])])
+            self.write([(schema.PUT_KEY, [made])])
             found = self.engine.rows(schema.KEY_OF, (name,))
         try:
             return unpack(name.encode(), found[0][0])
@@ -168,7 +168,8 @@ class Store:
         self.writer.close()
         self.engine.close()
 
-    def _write(self, statements: Statements) -> None:
+    def write(self, statements: Statements) -> None:
+        """Execute statements in one transaction, between commits of events; errors as of `Session.commit`."""
         self.writer.call(lambda session: session.commit(statements)).result()
 
     def _make_tables(self) -> None:
@@ -183,7 +184,7 @@ class Store:
         if found != [(schema.FORMAT,)]:
             raise OtherFormat(
                 f"{self.engine.place}: of format {found[0][0] if found else 'unknown'}, this version of "
-                f"linkscore reads {schema.FORMAT}: export its crawls with the version that wrote them"
+                f"linkscore reads {schema.FORMAT}: use the version that wrote it, or name another place"
             )
 
     def _erase_rests(self) -> None:
@@ -209,13 +210,13 @@ class Store:
 class StoredShard:
     """The events of one shard, and the newest states of its sites.
 
-    `key`, `number`: its name, and what no other one has, also of that name. `last_seq`: number of the last
-    event that is durable. `is_away`: whether nothing can be appended any more: it is not known what is in the
-    store, or another process has the shard; it is to be opened again.
+    `store`: where it is. `key`, `number`: its name, and what no other one has, also of that name. `last_seq`:
+    number of the last event that is durable. `is_away`: whether nothing can be appended any more: it is not
+    known what is in the store, or another process has the shard; it is to be opened again.
     """
 
     def __init__(self, store: Store, number: int, key: str) -> None:
-        self._store, self._engine, self.number, self.key = store, store.engine, number, key
+        self.store, self._engine, self.number, self.key = store, store.engine, number, key
         self.is_away = False
         rows = self._engine.rows
         self.last_seq: int = rows(schema.LAST_SEQ, (number,))[0][0] or 0
@@ -236,7 +237,7 @@ class StoredShard:
         """
         if self.is_away:
             raise StoreAway(f"crawl {self.key!r}: the store was away, the crawl is opened again")
-        return self._store.writer.append(self, events)
+        return self.store.writer.append(self, events)
 
     def put(self, rows: Iterable[SiteRow] = (), core: Core | None = None) -> None:
         """Keep states of sites, and what the shard knows beside them, with the next commit and in one of it.
@@ -250,11 +251,11 @@ class StoredShard:
             if self.is_away:
                 return
             self._owed |= packed
-        self._store.writer.owes(self)
+        self.store.writer.owes(self)
 
     def flush(self) -> Future[None]:
         """Write what was put; the result says that it survives a crash."""
-        return self._store.writer.flush(self)
+        return self.store.writer.flush(self)
 
     def batch(self, events: Sequence[NewEvent]) -> Batch:
         """Return what a commit writes: events and what is owed. For the writer's thread."""

@@ -107,6 +107,7 @@ class Tables(Stateful):
     settled_wanted: Stored[int]
     reported: Stored[int]
     changes: Stored[int]
+    _sweep_at: Stored[int]
     share: Stored[float]
     site_mean: Stored[float]
     pages: Stored[Table]
