@@ -16,9 +16,8 @@ from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_p
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.behavior import Click, counted
-from linkscore_research.papers.crawlers import obeys_hints, only_kinds
 from linkscore_research.papers.figures import filled, untrue
-from linkscore_research.papers.focus import crawled, keyword_entry
+from linkscore_research.papers.focus import crawled, keyword_entry, obeys_hints, only_kinds
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.news import seed_rows, shares
 from linkscore_research.papers.page import page_files, stale_files

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import fmean
 from typing import Any
+
+from protego import Protego
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.metrics import threads_of as threads_to_cover
@@ -19,18 +21,19 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol
-from linkscore_lab.replay.scorer import CrawlSetup
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT, Task
 from linkscore_lab.report import CurveChart
 from linkscore_research.page_types.command import classified
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
-from linkscore_research.papers.crawlers import FirstInFirstOut, InOrderFound, obeys_hints, only_kinds
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
+from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.focus.page_types import model_from
 
 STORED = (
@@ -62,6 +65,61 @@ _START_FETCHES = 150
 TRAINED_ON = (5, 10, 20, 40)
 _TESTED = 40
 """Forums trained on, as in table 2, and made-up engines that are classified, others than those."""
+
+
+Refuses = Callable[[StoredSite, Links, int], bool]
+"""Says of the link in a row of a page whether a crawler leaves it."""
+
+_QUEUE = "queue"
+
+
+class FirstInFirstOut(CrawlScorer):
+    """A crawler that follows links in the order it finds them, but for those it refuses."""
+
+    def __init__(self, refuses: Refuses) -> None:
+        self._refuses = refuses
+
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        event = site.event(visit.number)
+        links = event.features.links if event and event.features else Links()
+        all_refused = bool(event and event.features and event.features.nofollow)
+        n = len(links)
+        skip = [all_refused or self._refuses(site, links, row) for row in range(n)]
+        return PageScores(links.keys, [0.0] * n, [_QUEUE], [0] * n, (b"",), [0] * n, skip)
+
+
+def obeys_hints(robots: str = "") -> FirstInFirstOut:
+    """Return the generic crawler of section 5.2.1: breadth-first, and it obeys nofollow and robots.txt."""
+    rules = Protego.parse(robots)
+
+    def refuses(site: StoredSite, links: Links, row: int) -> bool:
+        return "nofollow" in links.rels[row].split() or not rules.can_fetch(links.urls[row], "*")
+
+    return FirstInFirstOut(refuses)
+
+
+def only_kinds(kinds: Mapping[str, str], wanted: frozenset[str]) -> FirstInFirstOut:
+    """Return a crawler that follows links to pages of some kinds alone, which it knows beforehand."""
+
+    def refuses(site: StoredSite, links: Links, row: int) -> bool:
+        number = site.number(links.keys[row])
+        return number < 0 or kinds.get(site.types.get(site.records[number].key, "")) not in wanted
+
+    return FirstInFirstOut(refuses)
+
+
+class InOrderFound(InProcessScorer):
+    """What a policy does not skip, breadth-first: the online crawl of the FoCUS paper (section 4.4)."""
+
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        answer = super().visit(site, visit)
+        return replace(answer, bucket_names=[_QUEUE], buckets=[0] * len(answer.keys))
+
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """See `CrawlScorer.plan`: there is one queue."""
+        return best_first([0.0] * len(buckets), waiting, n)
 
 
 def forums(
@@ -187,37 +245,30 @@ def keyword_entry(url: str) -> str:
     return found.group(1) if found else "/".join(url.split("/")[:3]) + "/"
 
 
-class _Asked(InProcessScorer):
-    """Asks for the best seed when the crawl ends."""
-
-    def __init__(self, setup: CrawlSetup) -> None:
-        super().__init__(setup)
-        self.named = ""
-
-    def close(self) -> None:
-        for name in list(self.model.sites):
-            shard = self.model.shard(name)
-            seeds = shard.served.suggest_seeds(1, shard.model)
-            self.named = identity_or_none(seeds[0].url) or "" if seeds else ""
-
-
-def _asked(asked: list[_Asked], setup: CrawlSetup) -> _Asked:
-    asked.append(_Asked(setup))
+def _asked(asked: list[InProcessScorer], setup: CrawlSetup) -> InProcessScorer:
+    asked.append(InProcessScorer(setup))
     return asked[-1]
+
+
+def _best_seed(scorer: InProcessScorer) -> str:
+    """Return the identity of the page that a crawl would start from, empty if it knows none."""
+    shards = [scorer.model.shard(name) for name in scorer.model.sites]
+    seeds = [seed.url for shard in shards for seed in shard.served.suggest_seeds(1, shard.model)]
+    return identity_or_none(seeds[-1]) or "" if seeds else ""
 
 
 def table_3(options: PaperOptions) -> Tables:
     """How often the entry is found from a page drawn: by the heuristic of keywords, and by focus."""
     found: dict[str, list[list[float]]] = defaultdict(list)
     for experiment, _, seed in forums(options, SMALL, FOLDERS):
-        entry, asked = experiment.site.entries[0], list[_Asked]()
+        entry, asked = experiment.site.entries[0], list[InProcessScorer]()
         make = partial(_asked, asked)
         short = replace(experiment, protocol=replace(experiment.protocol, budget=str(_START_FETCHES)))
         for start in draw_pages(experiment, N_STARTS, seed):
             crawled(short, "focus", make, start, seed)
         every = [experiment.site.records[n].url for n in experiment.pages]
         by_keyword = fmean(identity_or_none(keyword_entry(url)) == entry for url in every)
-        ours = fmean(one.named == entry for one in asked)
+        ours = fmean(_best_seed(one) == entry for one in asked)
         found[experiment.site.name].append([len(every), by_keyword, len(asked), ours])
     rows = [_entries_found(site, draws) for site, draws in found.items()]
     overall = [means(draws) for draws in zip(*found.values(), strict=True)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -12,10 +13,11 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import numpy as np
+from lxml import etree
+from lxml.html import HTMLParser
 
 from linkscore_research.revisits.git_objects import GitRepository
 from linkscore_research.revisits.histories import PageHistory, SiteHistory
-from linkscore_research.revisits.page_texts import PageTexts, SiteTexts
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.values import DAY_S
 from linkscore_scoring.urls.identity import host_of, validate_url
@@ -27,6 +29,65 @@ _BUILD_DAYS = 1.0
 Chosen, not measured."""
 _MOST_CHARS = 2_000
 """A bound: a longer link leads to no file."""
+
+
+_TEXTS = etree.XPath(
+    "//text()[not(ancestor::a or ancestor::script or ancestor::style or ancestor::noscript)]",
+    smart_strings=False,
+)
+_LINKS = etree.XPath("//a/@href", smart_strings=False)
+_BASE = etree.XPath("string(//base/@href)", smart_strings=False)
+_NUMBERS = re.compile(r"\d+")
+_LETTER = re.compile(r"[^\W\d_]")
+_SHARED, _SHARED_SHARE = 4, 0.05
+"""Pages, and share of a site's pages, that a text may be on and still be a page's own: a post, its list, its
+tag and its month have it. What more pages show is furniture. Chosen, not measured."""
+
+
+class PageTexts:
+    """One version of a page: its texts outside links, numbers aside, and where its links lead.
+
+    A number is no text: counters, dates and hours of a build are not what a page says.
+    """
+
+    __slots__ = ("base", "hrefs", "texts")
+
+    def __init__(self, body: bytes) -> None:
+        self.texts: frozenset[int] = frozenset()
+        self.hrefs: list[str] = []
+        self.base = ""
+        try:
+            root = etree.fromstring(body, HTMLParser(encoding="utf-8")) if body.strip() else None
+        except etree.ParserError:
+            root = None
+        if root is not None:
+            said = (_NUMBERS.sub("0", " ".join(text.split())) for text in _TEXTS(root))
+            self.texts = frozenset(hash(text) for text in said if _LETTER.search(text))
+            self.hrefs, self.base = _LINKS(root), _BASE(root)
+
+
+class SiteTexts:
+    """Counts on how many pages of a site each text is now."""
+
+    def __init__(self) -> None:
+        self._pages: Counter[int] = Counter()
+        self._n_pages = 0
+
+    def replace(self, versions: Iterable[tuple[frozenset[int] | None, frozenset[int] | None]]) -> list[bool]:
+        """Take in what one build wrote; return of each page whether its own text changed."""
+        pairs = list(versions)
+        before = {text: self._pages[text] for pair in pairs for text in pair[0] or ()}
+        for old, new in pairs:
+            self._pages.subtract(old or ())
+            self._pages.update(new or ())
+            self._n_pages += (new is not None) - (old is not None)
+        most = max(_SHARED, _SHARED_SHARE * self._n_pages)
+        return [
+            old is not None
+            and new is not None
+            and any(max(before.get(text, 0), self._pages[text]) <= most for text in old ^ new)
+            for old, new in pairs
+        ]
 
 
 class Version(NamedTuple):

@@ -375,12 +375,18 @@ class _Spent(Stateful):
         if event.features is not None:
             self.bytes += event.features.facts.get("bytes", 0)
 
-    def over(self, bounds: Mapping[str, tuple[float, float | None]]) -> Stop | None:
-        """Return that something is spent, of what there is and what it is bounded by, by name."""
-        for name, (spent, most) in bounds.items():
-            if most is not None and spent >= most:
-                return Stop(Decision.STOP_BUDGET, f"{name}: {spent:,.10g} of {most:,.10g} are spent")
-        return None
+    def stop_of(self, whole: str) -> Stop | None:
+        """Return that something is spent of what there is: of a crawl, or, ``site_``, of a site."""
+        spent = {"fetches": self.fetches, "bytes": self.bytes, "seconds": self.last_s - self.first_s}
+        return next(
+            filter(None, (self._over(f"max_{whole}{name}", so_far) for name, so_far in spent.items())), None
+        )
+
+    def _over(self, name: str, spent: float) -> Stop | None:
+        most = getattr(self.budget, name)
+        if most is None or spent < most:
+            return None
+        return Stop(Decision.STOP_BUDGET, f"{name}: {spent:,.10g} of {most:,.10g} are spent")
 
 
 class CrawlBudget(_Spent):
@@ -388,15 +394,7 @@ class CrawlBudget(_Spent):
 
     def stop(self) -> Stop | None:
         """Return why the crawl stops, None if it goes on."""
-        budget = self.budget
-        return self.over(
-            {
-                "max_fetches": (self.fetches, budget.max_fetches),
-                "max_bytes": (self.bytes, budget.max_bytes),
-                "max_seconds": (self.last_s - self.first_s, budget.max_seconds),
-                "max_cost": (self.fetches * (budget.fetch_cost or 0.0), budget.max_cost),
-            }
-        )
+        return self.stop_of("") or self._over("max_cost", self.fetches * (self.budget.fetch_cost or 0.0))
 
     def fetches_left(self) -> int | None:
         """Return how many fetches are left, None without such a bound."""
@@ -445,14 +443,7 @@ class SiteBudget(_Spent):
 
     def stop(self, site: SiteModel) -> Stop | None:
         """Return why the site stops, None if it goes on."""
-        budget = self.budget
-        spent = self.over(
-            {
-                "max_site_fetches": (self.fetches, budget.max_site_fetches),
-                "max_site_bytes": (self.bytes, budget.max_site_bytes),
-                "max_site_seconds": (self.last_s - self.first_s, budget.max_site_seconds),
-            }
-        )
+        budget, spent = self.budget, self.stop_of("site_")
         found = self.coverage()
         if spent is not None or found is None or self.fetches < _LEAST_FETCHES:
             return spent

@@ -29,16 +29,9 @@ def crawl_model(
 
 
 class SimulatedCrawl:
-    """Fetches pages of a site in the order a policy asks for; learning happens at once.
+    """Fetches pages of a site in the order a policy asks for, `fetched`; learning happens at once.
 
     With `reports` it tells after each fetch whether the page was wanted.
-
-    Attributes
-    ----------
-    model
-        The crawl.
-    fetched
-        URLs fetched, in order.
     """
 
     def __init__(
@@ -111,17 +104,8 @@ def visit(
 
 
 def scores_after(policy: str, pages: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Crawl pages of one host and return the score of each link of the last one, to 3 digits.
+    """Crawl pages of one host, path -> paths it links to; return the score of each link of the last one.
 
-    Parameters
-    ----------
-    policy
-        Name of the policy, with its default parameters.
-    pages
-        Path -> the paths it links to, in the order of the crawl.
-
-    Examples
-    --------
     >>> scores_after("breadth_first", {"/": ["/x"], "/x": ["/y"]})
     {'/y': 0.333}
     """

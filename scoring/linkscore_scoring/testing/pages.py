@@ -37,18 +37,11 @@ def page_of(
     texts: Sequence[tuple[str, int]] = (),
     canonical: str = "",
 ) -> PageFeatures:
-    """Return the features of a page.
+    """Return the features of a page of a URL that is its own identity, as `canonical` is.
 
-    Parameters
-    ----------
-    url, canonical
-        Absolute URL, which is its own identity, and that of the canonical form.
-    leaves
-        Paths of displayed leaves besides those of the links.
-    links
-        (URL, link path) in document order; the link path is a leaf path too.
-    texts
-        (name, characters) of long text blocks; one name is one text. All stand before the links.
+    `leaves`: paths of displayed leaves besides those of the links. `links`: (URL, link path) in document
+    order; the link path is a leaf path too. `texts`: (name, characters) of long text blocks; one name is one
+    text. All stand before the links.
     """
     table = list(dict.fromkeys(link_path for _, link_path in links))
     places = {link_path: i for i, link_path in enumerate(table)}

@@ -17,12 +17,7 @@ class GeneratedSite:
     The wanted pages are the posts: each has three texts of its own. Half as many members have pages without
     text; every post has a printable copy, every list two sort orders. So about three pages in ten are wanted.
 
-    Parameters
-    ----------
-    seed
-        Decides lengths, members and how the posts are varied.
-    lists
-        Number of list pages.
+    The seed decides lengths, members and how the posts are varied.
     """
 
     def __init__(self, seed: int, *, lists: int = 24) -> None:

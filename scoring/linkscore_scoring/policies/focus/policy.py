@@ -20,8 +20,7 @@ from linkscore_scoring.policies.base import (
     Term,
     outside,
 )
-from linkscore_scoring.policies.focus.entry import EntryCandidate
-from linkscore_scoring.policies.focus.forum_model import ForumModel, certainty
+from linkscore_scoring.policies.focus.forum_model import EntryCandidate, ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
 from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares, known_identity
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem, reading_state
-from linkscore_scoring.graph.link_graph import Arrival, LinkGraph
-from linkscore_scoring.graph.pagerank import pagerank
+from linkscore_scoring.graph.link_graph import Arrival, LinkGraph, pagerank
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy

@@ -12,13 +12,59 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Sharing
-from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
 from linkscore_scoring.wanted.questions import is_question, telling_words
 from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunables:
+    """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
+    (research/notebook/topic.md); precisions, `sign_power`, `list_trust`, optimism and what is
+    said of pages found were chosen on that half
+    itself, of a few values; what is said of questions on the first half of research/notebook/questions.md;
+    what says when a page is a list was chosen, not measured.
+    """
+
+    # what a link is expected to be worth by each feature of `LinkSignals.vector`, before any page
+    prior_weights: tuple[float, ...] = (0.0, 0.6, 0.3, 0.2, 0.3, 0.0)
+    # pages by which half of that is believed, if they have nothing but this feature, > 0
+    prior_precisions: tuple[float, ...] = (5.0, 10.0, 10.0, 10.0, 10.0, 10.0)
+    prior_mean: float = 0.1  # worth of a page of a crawl nothing is known of, in [0, 1]
+    parent_pulls: float = 2.0  # pseudo-pulls of the node above an arm, > 0
+    gain_decay: float = 0.9  # share of earlier gains kept a pull, in (0, 1]
+    gain_links: int = 20  # best links of a page that its gain is computed from, >= 1
+    # how much of its arm's gain a link without any signal gets, in [0, 1]; signals add to it
+    gain_floor: float = 0.3
+    # site_optimism, site_pulls: what it is worth at most that a site is hardly known while others are, and as
+    # much that a page of it shows links nobody has seen, until a page of it is surely relevant, >= 0; and the
+    # pages of the site, or of others, at which the former is half of that, > 0
+    site_optimism: float = 0.4
+    site_pulls: float = 8.0
+    # power of the share of the topic's words that anchor or URL say, > 0: one of two words says little
+    sign_power: float = 2.0
+    # told_words, least_told: words of a question that an anchor or URL is hoped to say, >= 1: of a longer one
+    # as many tell all, but never less than this share, in (0, 1]
+    told_words: int = 3
+    least_told: float = 0.5
+    # unseen_worth, unseen_half: what it is worth at most that a page shows links nobody has seen, until a
+    # page found surely answers a question, >= 0, and how many such links make half of that, or of
+    # `site_optimism`, > 0
+    unseen_worth: float = 0.2
+    unseen_half: float = 30.0
+    # what a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0
+    list_trust: float = 0.8
+    found_relevance: float = 0.7  # what a page must be worth to be surely relevant, in [0, 1]
+    # what it is worth that a URL says all words of a query, >= 0: more than all else together
+    named: float = 2.0
+    # signals of its own link, and relevance, together, from which on a page may be a list
+    list_signals: float = 0.5
+    list_links: int = 3  # links at one link path of a page, not fetched yet, that make a list, >= 1
+    max_lists: int = 200  # lists told apart, the latest: a bound of what RankBuckets is asked about
+
 
 Arm = tuple[int, int]
 """URL pattern and folded link path of a link; -1 in place of one stands for all."""
@@ -31,6 +77,57 @@ _FINE = 15  # steps of what a link says of a question: as many as a hexadecimal 
 
 # Expansion words are chosen anew after each of the first pages, then every so many: idf settles soon.
 _EACH, _EVERY = 16, 32  # pages; chosen, not measured
+
+
+class UnseenLinks(Stateful):
+    """Mean number of unseen links of a page, by arm; shrunk along site -> link path -> pattern -> arm.
+
+    Any of them may say the words of a question, or of a topic, that no link said so far, so a list is worth
+    opening for how many it shows, however little it says itself.
+
+    Examples
+    --------
+    >>> unseen = UnseenLinks()
+    >>> for _ in range(8):
+    ...     unseen.credit([(1, 2)], 60)
+    ...     unseen.credit([(1, 3)], 0)
+    >>> round(unseen.share((1, 2)), 2), round(unseen.share((1, 3)), 2), round(unseen.share((4, 5)), 2)
+    (0.65, 0.15, 0.47)
+    """
+
+    _shown: Stored[dict[Arm, list[float]]]  # pages, and unseen links on them
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
+        self._tunables = tunables
+        self._shown = {}
+        self.max_arms = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no page counts any more."""
+        return self._shown.get(SITE) == [0.0, 0.0]
+
+    def end(self) -> None:
+        """Let no page count any more: something that is wanted is found."""
+        self._shown = {SITE: [0.0, 0.0]}
+
+    def credit(self, arms: Sequence[Arm], links: int) -> None:
+        """Count a page found through some arms, with so many links that no page before had."""
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
+            # What is credited goes to the end, so that at the bound the site itself is never dropped.
+            counts = self._shown[node] = self._shown.pop(node, [0.0, 0.0])
+            counts[0] += 1.0
+            counts[1] += links
+        if self.max_arms:
+            drop_oldest(self._shown, self.max_arms)
+
+    def share(self, arm: Arm) -> float:
+        """Return how much of what unseen links are worth at most is behind a link of an arm, in [0, 1)."""
+        links = 0.0
+        for node in nodes(arm):
+            if (counts := self._shown.get(node)) is not None:
+                links = shrunk(counts[1], counts[0], links, self._tunables.parent_pulls)
+        return links / (links + self._tunables.unseen_half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +196,7 @@ class SignalWeights(Stateful):
     precision: Stored[NDArray[np.float64]]
     moment: Stored[NDArray[np.float64]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
         self.precision = np.diag(np.array(tunables.prior_precisions))
         self.moment = self.precision @ np.array(tunables.prior_weights)
         self._mean: NDArray[np.float64] | None = None
@@ -153,7 +250,7 @@ class TopicCrawl(Stateful):
     is_found: Stored[bool]  # whether a page is surely relevant
     wanted_digest: Stored[str]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
         self._tunables = tunables
         self.wanted: Wanted | None = None
         self.known_pages: dict[int, float] = {}
@@ -256,7 +353,7 @@ class SiteArms(Stateful):
     _means: Stored[dict[Arm, list[float]]]
     _gains: Stored[dict[Arm, list[float]]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
         self._tunables = tunables
         self._means, self._gains = {}, {}
         self.max_arms = 0
@@ -319,7 +416,7 @@ class Lists(Stateful):
 
     _lists: Stored[dict[Arm, list[float]]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
         self._tunables = tunables
         self._lists = {}
 

@@ -23,10 +23,10 @@ from linkscore_scoring.policies.topic.learning import (
     Lists,
     SiteArms,
     TopicCrawl,
+    Tunables,
+    UnseenLinks,
     gain_behind,
 )
-from linkscore_scoring.policies.topic.tunables import Tunables
-from linkscore_scoring.policies.topic.unseen import UnseenLinks
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
