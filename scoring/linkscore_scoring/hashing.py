@@ -31,11 +31,6 @@ hash_of = lru_cache(maxsize=1 << 18)(hash64)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
 
-def hashes_of(texts: list[str]) -> list[int]:
-    """Return `hash_of` of each text."""
-    return list(map(hash_of, texts))
-
-
 def hash_block(text: str) -> int:
     """Return the hash of a text block: of its first 32 characters, white space collapsed.
 

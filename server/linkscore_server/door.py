@@ -24,7 +24,7 @@ from typing import Any
 import grpc
 from grpc_status import rpc_status
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.observability.metrics import Metrics

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls import identity as urls
-from linkscore_scoring.urls.resolve import UrlResolver
+from linkscore_scoring.urls.identity import UrlResolver
 
 
 class Reply(NamedTuple):

@@ -19,7 +19,7 @@ from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.hashing import hash64, hashes_of
+from linkscore_scoring.hashing import hash64, hash_of
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32
@@ -175,7 +175,7 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     keys = dict.fromkeys(features.links.keys)
     keys.pop("", None)
-    links = array("Q", hashes_of(list(keys))).tobytes()
+    links = array("Q", map(hash_of, keys)).tobytes()
     return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links)
 
 

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.features.types import PathTrie, fold_digits
-from linkscore_scoring.sums import left_sum
 
 _ELEMENT, _TOKEN = "\n", " "
 _PAGE_TAGS = frozenset({"html", "body"})

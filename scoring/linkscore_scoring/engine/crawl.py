@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.columns import picking
+from linkscore_scoring.columns import drop_oldest, picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
@@ -31,8 +30,8 @@ from linkscore_scoring.engine.links import TicketBook, batch_of, rows_in_scope, 
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks, Standing
 from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
-from linkscore_scoring.hashing import hash_of, hashes_of
-from linkscore_scoring.pagination.page_links import page_links_of
+from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
@@ -192,9 +191,11 @@ class CrawlModel:
             site_of = None if self.config.scope == "any" else self.site_of
             fetch.features, fetch.key = page, hash_of(page.key)
             fetch.canonical = hash_of(page.canonical_key or page.key)
-            fetch.link_keys = hashes_of(page.links.keys)
-            fetch.in_scope = rows_in_scope(page.links.urls, event.site, site_of)
-            fetch.page_links = page_links_of(page.url, page.links)
+            links = page.links
+            fetch.link_keys = list(map(hash_of, links.keys))
+            fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
+            places = [links.link_path_table[row] for row in links.link_paths]
+            fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
         return fetch
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
@@ -293,7 +294,8 @@ class CrawlModel:
             shard.skipped.note(event.url, found.links.urls, links)
         outcome = self._outcome(seq, event, shard, links, observation)
         outcome.relearned = shard.served.relearned - relearned
-        self._add_rescored(outcome, shard)
+        if shard.served.per_url:
+            self._add_rescored(outcome, shard)
         return outcome
 
     def redirecting_site(self, event: PageFetched) -> str:
@@ -365,7 +367,7 @@ class CrawlModel:
             if served.needs_learning
             else served.suggest_fetches(_SUGGESTIONS, model),
             learning=model.learning_since > 0,
-            standing=self.standing(shard) if self.limits else None,
+            standing=self.standing(shard) if self.limits.budget is not None else None,
             reserved=sorted(respect.reserved(event)) if respect is not None else [],
         )
         if observation is not None:

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import FieldProblem
@@ -176,9 +176,6 @@ class CrawlLimits:
             self.budget.budget = Budget(**(config[BUDGET] or {}))
         else:
             self.budget, self.stopped = None, {}
-
-    def __bool__(self) -> bool:
-        return self.budget is not None
 
     @property
     def spent(self) -> bool:

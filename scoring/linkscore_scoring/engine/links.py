@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.hashing import hashes_of
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch
 from linkscore_scoring.urls.session_ids import SessionIds
@@ -105,7 +105,7 @@ def batch_of(
     URLs and identities come without session ids. Without tickets and anchors nothing is known of these.
     """
     own = model.sessions.strip_all(list(keys))
-    hashes = hashes_of(own)
+    hashes = list(map(hash_of, own))
     if tickets is None:
         known = [_remembered(model, key) for key in hashes]
     else:

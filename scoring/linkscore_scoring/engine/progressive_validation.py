@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel

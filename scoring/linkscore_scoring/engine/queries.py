@@ -40,7 +40,6 @@ from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
-from linkscore_scoring.policies.registry import builtin_policy
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
 from linkscore_scoring.urls.identity import identity
@@ -126,17 +125,6 @@ class CrawlQueries:
             found.append((rows, part))
         return found[0][1] if len(found) == 1 else _joined(found, len(urls), priorities=bool(encode))
 
-    def rank_buckets(
-        self, buckets: Sequence[str], choice: PolicyChoice | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the order of buckets, best first (ties as given), and the value of each bucket given.
-
-        Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's, which is asked
-        once for each distinct bucket.
-        """
-        plan = self.plan_fetches(buckets, 0, choice=choice)
-        return plan.order(), plan.values
-
     def plan_fetches(
         self,
         buckets: Sequence[str],
@@ -149,8 +137,9 @@ class CrawlQueries:
     ) -> FetchPlan:
         """Return what buckets are worth while fetches are under way, and how many links of each come next.
 
-        With nothing under way and n = 1 that is one link of the first bucket of `rank_buckets`. The same
-        question at the same event has the same answer. Cost: that of `rank_buckets` and of `offers`.
+        Buckets of sites that are not known are worth 0. The same question at the same event has the same
+        answer. Cost O(n log n) plus that of `offers` and the policy's, which is asked once for each distinct
+        bucket.
 
         `buckets`: those of which links wait; one that is named again is valued, and gets nothing. `n`: places
         to fill. `waiting`: links of each that wait; empty: enough of all. `in_flight`: fetches begun and not
@@ -189,7 +178,8 @@ class CrawlQueries:
             return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
 
         values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
-        if self.crawl.limits and (over := self._stopped([name.partition("/")[0] for name in given])):
+        sites = [name.partition("/")[0] for name in given] if self.crawl.limits.budget is not None else []
+        if over := self._stopped(sites):
             values[list(over)] = 0.0
             waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
         if not n:
@@ -206,7 +196,7 @@ class CrawlQueries:
 
     def all_stopped(self, buckets: Sequence[str]) -> bool:
         """Say whether nothing is to be fetched any more of any of these buckets."""
-        if not self.crawl.limits or not buckets:
+        if self.crawl.limits.budget is None or not buckets:
             return False
         sites = [name.partition("/")[0] for name in buckets]
         return len(self._stopped(sites)) == len(sites)
@@ -227,7 +217,8 @@ class CrawlQueries:
 
         Of a site with fetches in flight, one of `under_way`, nothing is known beforehand.
         """
-        keeps, known = self._keeps(choice), self.crawl.sites.known_values
+        keeps = choice is None and self.crawl.crawl_wide.served_is_local
+        known = self.crawl.sites.known_values
         worth = np.full(len(names), np.nan)
         if keeps:
             worth = np.array(list(map(known.buckets.get, names)), dtype=np.float64)
@@ -244,16 +235,6 @@ class CrawlQueries:
             if keeps and flight is not None and site not in under_way:
                 known.keep(site, dict(zip(picking(places)(names), worth[places].tolist(), strict=True)))
         return worth
-
-    def _keeps(self, choice: PolicyChoice | None) -> bool:
-        """Say whether values hold until an event changes their site.
-
-        Those of a policy that looks at no other site; one from another package is asked each time, for it
-        may fail once.
-        """
-        served = self.crawl.config.policy
-        of_ours = builtin_policy(served.name) is not None
-        return choice is None and of_ours and not self.crawl.crawl_wide.knows(served)
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)
@@ -282,7 +263,7 @@ class CrawlQueries:
         wait sleeps: it has a value, no fetch. `n`: fetches to hand out; fewer are if all sites fall asleep.
         """
         values = self.site_values(sites, choice)
-        if self.crawl.limits and (stopped := self._stopped(sites)):
+        if self.crawl.limits.budget is not None and (stopped := self._stopped(sites)):
             waiting = [0 if row in stopped else most for row, most in enumerate(waiting)]
         left = [n if most is None else min(n, most) for most in waiting]
         first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
@@ -294,7 +275,8 @@ class CrawlQueries:
     def site_values(self, sites: Sequence[str], choice: PolicyChoice | None = None) -> NDArray[np.float64]:
         """Return what a fetch from each site is worth, (n_sites,) float64."""
         values, unseen = np.zeros(len(sites)), None
-        known = self.crawl.sites.known_values.sites if self._keeps(choice) else {}
+        keeps = choice is None and self.crawl.crawl_wide.served_is_local
+        known = self.crawl.sites.known_values.sites if keeps else {}
         for row, site in enumerate(sites):
             if site in known:
                 values[row] = known[site]
@@ -359,7 +341,7 @@ class CrawlQueries:
 
     def standing(self, site: str) -> Standing | None:
         """Return whether the crawl and a site of it go on; None without a budget."""
-        return self.crawl.standing(self.crawl.shard(site)) if self.crawl.limits else None
+        return self.crawl.standing(self.crawl.shard(site)) if self.crawl.limits.budget is not None else None
 
     def copies(self, site: str) -> list[CopyHypothesis]:
         """Return which links of a site are taken to lead to copies, the surest first."""

@@ -14,6 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.progressive_validation import NO_ANSWER
 from linkscore_scoring.engine.shard import SiteFacts, SiteShard
 from linkscore_scoring.policies.base import Explanation, Policy
@@ -31,7 +32,6 @@ from linkscore_scoring.site.crawl_history import (
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.navigation import NavigationEntry, hits
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, SiteWarning
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,17 +22,17 @@ from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
-from linkscore_scoring.policies.base import Policy, any_part
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.guard import failure_of
-from linkscore_scoring.policies.registry import find_policy, policy_class
+from linkscore_scoring.policies.registry import builtin_policy, find_policy, policy_class
 from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import plain
 from linkscore_scoring.types import (
+    PAGE_FLIP,
     ExamplePage,
     FeedbackObservation,
     LinkBatch,
@@ -56,10 +56,15 @@ _WHY_PLANNED = {
 
 
 class CrawlWide:
-    """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7."""
+    """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7.
+
+    `served_is_local`: what the served policy says of a site holds until an event changes that site. Of one
+    from another package nobody knows, for it may fail once.
+    """
 
     def __init__(self, config: CrawlConfig) -> None:
         self._known: dict[str, CrawlKnowledge] = {}
+        self.served_is_local = False
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
@@ -75,15 +80,13 @@ class CrawlWide:
             made = kind(choice.checked(), seed=config.seed).crawl_wide
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
+        served = config.policy
+        self.served_is_local = builtin_policy(served.name) is not None and served.key not in self._known
 
     @property
     def is_empty(self) -> bool:
         """Whether no policy of the crawl knows anything across sites."""
         return not self._known
-
-    def knows(self, choice: PolicyChoice) -> bool:
-        """Say whether the crawl's policy of this choice knows anything across sites."""
-        return choice.key in self._known
 
     def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
         """Let a policy of one site share what the crawl's policies of this choice know; return it."""
@@ -207,7 +210,7 @@ class SiteShard:
         """
         scored = policy.score(links, self.model)
         buckets = Repeated.of(scored.buckets)
-        if any_part(type(policy), policy.params, "residual"):
+        if policy.residual:
             values = [float(value) for value in policy.value(buckets.distinct, self.model)]
         else:  # a link is worth its bucket
             of_last = np.zeros(len(buckets.distinct))
@@ -263,7 +266,9 @@ class SiteShard:
             depth=depth + 1,
         )
         found = self.score(policy, batch, spent=spent, page=page)
-        found.url_types = with_page_links(found.url_types, fetch.page_links)
+        if any(fetch.page_links):
+            told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
+            found.url_types = [own or (PAGE_FLIP if kind else 0) for own, kind in told]
         ticket = Ticket(
             hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1, revision=model.revision
         )

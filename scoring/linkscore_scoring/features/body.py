@@ -52,18 +52,12 @@ _CROWDED_TAG = re.compile(
 _CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
 _QUOTED_TAG_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
 _TAG_START = re.compile(rb"<[a-zA-Z]")
-_LAST_ENDS = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
+LAST_ENDS = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
+"""What follows these belongs to the body, as browsers have it (WHATWG HTML, 13.2.6.4.19 and following)."""
 # Empty elements, and those that are links or that the head is read from.
 _KEPT_AT_ANY_DEPTH = frozenset(
     b"a /a area base br col embed frame hr img input link meta param source track wbr".split()
 )
-
-
-def without_last_ends(markup: bytes) -> bytes:
-    """Return a page without end tags of body and html: what follows them belongs to the body, as browsers
-    have it (WHATWG HTML, 13.2.6.4.19 and following).
-    """
-    return _LAST_ENDS.sub(b"", markup)
 
 
 def tags_in(markup: bytes, name: bytes, *, having: bytes) -> Iterator[bytes]:

@@ -21,8 +21,7 @@ from linkscore_scoring.features.walk import (
 )
 from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.hashing import hash_block
-from linkscore_scoring.urls.identity import validate_url
-from linkscore_scoring.urls.resolve import UrlResolver
+from linkscore_scoring.urls.identity import UrlResolver, validate_url
 
 MAX_TAG_PATHS_CHARS = 2_000_000
 """Characters of the tag paths of a page as sent: 20,000 paths of 100, far more than a page has; chosen."""

@@ -17,6 +17,7 @@ from linkscore_scoring.columns import picking
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import (
     CROWDED_BYTES,
+    LAST_ENDS,
     MAX_ATTRIBUTES,
     decompress,
     detect_charset,
@@ -24,7 +25,6 @@ from linkscore_scoring.features.body import (
     is_html,
     to_utf8,
     without_crowds,
-    without_last_ends,
 )
 from linkscore_scoring.features.layout.signals import of_outline, of_tags
 from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, PathTrie, Words
@@ -45,8 +45,7 @@ from linkscore_scoring.features.walk import (
 from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.kernels import KERNELS, Kernels
-from linkscore_scoring.urls.identity import validate_url
-from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
+from linkscore_scoring.urls.identity import UrlCache, UrlResolver, validate_url
 
 MAX_LINK_PATHS = 2_000
 """Distinct link paths told apart on one page; a bound for hostile pages, the others are one link path."""
@@ -112,6 +111,13 @@ class Anchors:
     link_path_table: list[str]
     is_cut: bool
     link_paths_cut: bool
+
+
+LayoutOf = Callable[[PageFeatures, list[int]], list[float] | None]
+"""Gives the layout of a page from its features and the number of each link's anchor."""
+Read = tuple[Head, Anchors, list[str], LayoutOf]
+"""What a reader of pages gives: head, anchors, notes of what was cut, and the layout if it is wanted."""
+EMPTY: Read = Head(), Anchors([], [], [], [], [], [], False, False), ["empty"], lambda _, __: None
 
 
 def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
@@ -240,14 +246,22 @@ class Extractor:
             return features
         features.charset = detect_charset(raw, content_type)
         markup, broken = to_utf8(raw, features.charset)
-        markup = without_last_ends(markup)
+        markup = LAST_ENDS.sub(b"", markup)
         if broken:
             features.notes.append("decode_errors")
-        head = self._read_compiled(markup, features, layout=layout)
-        if head is None:
-            head = self._read_purely(markup, features, layout=layout)
+        read = self._read_compiled(markup, features, layout=layout) or self._read_purely(markup, features)
+        head, anchors, cuts, layout_of = read
+        resolver_at = partial(
+            UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
+        )
+        resolver = resolver_at(url)
+        if head.base and not isinstance(base := resolver.resolve(head.base), str):
+            resolver = resolver_at(base[0], is_page=base[1] == features.key)
+        numbers = _add_links(features, anchors, head, cuts, resolver)
+        if layout:
+            features.layout = layout_of(features, numbers)
         if head.refresh:
-            _add_refresh(features, head.refresh, self._resolver_of(features, head))
+            _add_refresh(features, head.refresh, resolver)
         if words and (root := self._parse(markup, features)) is not None:
             strip_skipped(root)
             features.words = page_words(root, features.title, words)
@@ -255,8 +269,8 @@ class Extractor:
             features.title = ""
         return features
 
-    def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head | None:
-        """Fill the features from a page and return its head; None if this is left to Python."""
+    def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Read | None:
+        """Fill the features from a page and return its head and anchors; None if this is left to Python."""
         if self._compiled is None:
             return None
         found = self._compiled(markup, layout)
@@ -264,24 +278,19 @@ class Extractor:
             self._on_left(found)
             return None
         if found["is_empty"]:
-            features.notes.append("empty")
-            return Head()
+            return EMPTY
         features.paths = PathTrie(*found["paths"])
         for name in ("text_chars", "anchor_chars", "block_hashes", "block_chars"):
             setattr(features, name, found[name])
         head = Head(*(found[name] for name in ("base", "canonical", "nofollow", "refresh", "title")))
         cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
-        numbers = self._add_links(features, Anchors(*found["anchors"]), head, cuts)
-        if layout:
-            features.layout = of_outline(found["outline"], features, numbers)
-        return head
+        return head, Anchors(*found["anchors"]), cuts, partial(of_outline, found["outline"])
 
-    def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head:
-        """Fill the features from a page and return its head."""
+    def _read_purely(self, markup: bytes, features: PageFeatures) -> Read:
+        """Fill the features from a page and return its head and anchors."""
         root = self._parse(markup, features)
         if root is None:
-            features.notes.append("empty")
-            return Head()
+            return EMPTY
         head = read_head(root)
         strip_skipped(root)
         take_svg_links(root)
@@ -299,11 +308,12 @@ class Extractor:
         features.block_hashes = list(map(hash_block, blocks))
         features.paths, paths_cuts = walk.paths.trie(self.limits)
         cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
-        numbers = self._add_links(features, anchors_of(walk, self.limits), head, cuts)
-        if layout:
-            cut = cut_tags(markup_text, self.limits)[0]
-            features.layout = of_tags(cut, self._tags, features, numbers)
-        return head
+        tags = self._tags
+
+        def layout_of(features: PageFeatures, numbers: list[int]) -> list[float]:
+            return of_tags(cut_tags(markup_text, self.limits)[0], tags, features, numbers)
+
+        return head, anchors_of(walk, self.limits), cuts, layout_of
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
         thinned = without_crowds(markup) if len(markup) > CROWDED_BYTES else markup
@@ -323,29 +333,22 @@ class Extractor:
         except etree.XMLSyntaxError:
             return None
 
-    def _add_links(self, features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str]) -> list[int]:
-        """Add the links of a page, what its head says and what was cut; return the number of each link's
-        anchor.
-        """
-        resolver = self._resolver_of(features, head)
-        features.nofollow = head.nofollow
-        features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
-        if head.canonical and not isinstance(canonical := resolver.resolve(head.canonical), str):
-            features.canonical_key = canonical[1]
-        features.links, numbers, links_cut = outlinks(anchors, resolver)
-        links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
-        cuts += [note for note, cut in links_cuts.items() if cut]
-        features.notes += [note for note in cuts if note not in features.notes]
-        return numbers
 
-    def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
-        """Return what resolves the links of a page."""
-        resolver_at = partial(
-            UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
-        )
-        resolver = resolver_at(features.url)
-        base = resolver.resolve(head.base) if head.base else ""
-        return resolver if isinstance(base, str) else resolver_at(base[0], is_page=base[1] == features.key)
+def _add_links(
+    features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str], resolver: UrlResolver
+) -> list[int]:
+    """Add the links of a page, what its head says and what was cut; return the number of each link's
+    anchor.
+    """
+    features.nofollow = head.nofollow
+    features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
+    if head.canonical and not isinstance(canonical := resolver.resolve(head.canonical), str):
+        features.canonical_key = canonical[1]
+    features.links, numbers, links_cut = outlinks(anchors, resolver)
+    links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
+    all_cuts = [*cuts, *(note for note, cut in links_cuts.items() if cut)]
+    features.notes += [note for note in all_cuts if note not in features.notes]
+    return numbers
 
 
 def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) -> None:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation
 
 Ints = NDArray[np.int64]

@@ -11,8 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, drop_oldest
 from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.learners.models import Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.models import (
     DIM,
@@ -21,7 +22,6 @@ from linkscore_scoring.learners.models import (
     sigmoid,
 )
 from linkscore_scoring.state import State, Stateful, Stored
-from linkscore_scoring.sums import left_sum
 
 # weight of a label of the rarer class, at most; a bound
 _MOST_WEIGHT = 30.0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from operator import add
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import Coverage, Stop
 from linkscore_scoring.errors import FieldProblem
@@ -19,7 +20,6 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import GROWTH, LOW_SHARE, LOW_USE, CrawlHistory, Group, History
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 AHEAD = 100

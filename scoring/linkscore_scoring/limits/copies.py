@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem

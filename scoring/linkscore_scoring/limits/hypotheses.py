@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from urllib.parse import quote
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.pagination.paged_urls import PAGE_KEYS
+from linkscore_scoring.pagination.page_links import PAGE_KEYS
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.urls.identity import host_of
 from linkscore_scoring.urls.pattern_tree import ANY_QUERY, REST

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import FieldProblem, InvalidPage
 from linkscore_scoring.features.body import attributes_of_tag, decompress, tags_in

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.pagination.anchors import FIRST, NO_PAGE_LINK, PAGE, read_anchor
-from linkscore_scoring.pagination.page_links import PageLinkGroup, page_link_groups
-from linkscore_scoring.pagination.paged_urls import PagedUrl, paged, slots_of
+from linkscore_scoring.pagination.page_links import PagedUrl, PageLinkGroup, page_link_groups, paged, slots_of
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import PageObservation
 

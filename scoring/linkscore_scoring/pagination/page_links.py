@@ -1,4 +1,7 @@
-"""Which links of one page link pages: read off anchors, URLs, places and rel, nothing fetched."""
+"""Which links of one page link pages: read off anchors, URLs, places and rel, nothing fetched.
+
+URLs are texts with number slots, which tell the pages of one list apart.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,25 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from linkscore_scoring.features.types import Links
 from linkscore_scoring.pagination.anchors import (
     FIRST,
     LAST,
     NEXT,
     NO_PAGE_LINK,
     PAGE,
+    PAGE_NOUNS,
     PREV,
     Mark,
+    fold,
     read_anchor,
 )
-from linkscore_scoring.pagination.paged_urls import PagedUrl, Slots, paged, slots_of
-from linkscore_scoring.types import PAGE_FLIP
-
-NO_TYPE = 0
-"""URL type of a link of which a policy says nothing."""
 
 # Characters at the end of a URL that are searched for a page number: a digit and ``.shtml``, or a slash.
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
 _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
 _CLASS_WORD = re.compile(r"[^a-z]+")
-_REMEMBERED = 4_096  # pairs of rel and place of links without text: a bound, sites have few
+_REMEMBERED = 4_096  # URLs, texts before numbers, pairs of rel and place: a bound, sites have few
 _CLASS_KINDS = {"next": NEXT, "prev": PREV, "previous": PREV, "first": FIRST, "last": LAST}
 
 
@@ -42,7 +41,11 @@ def find_page_links(
     Differences from the paper: no destination is fetched, URLs and words decide.
     """
     marks = _marks(anchors, rels, places)
-    kinds = _turning(page_url, urls)
+    own = paged(page_url)
+    base, is_paged = own.path.partition("/")[2], own.number is None or own.counts
+    kinds = [
+        _turn(own, url) if is_paged and base in url and url != page_url else NO_PAGE_LINK for url in urls
+    ]
     if not marks:
         return kinds
     groups = page_link_groups(page_url, urls, marks)
@@ -53,19 +56,6 @@ def find_page_links(
             kinds[row] = PAGE
         _add_beside(group, urls, kinds)
     return kinds
-
-
-def page_links_of(page_url: str, links: Links) -> list[int]:
-    """Return `find_page_links` of extracted links."""
-    places = list(map(links.link_path_table.__getitem__, links.link_paths))
-    return find_page_links(page_url, links.urls, links.anchors, links.rels, places)
-
-
-def with_page_links(url_types: Sequence[int] | None, page_links: Sequence[int]) -> list[int] | None:
-    """Return the types of URLs that a policy tells, else `PAGE_FLIP` or none; None if all are 0."""
-    if url_types is None:
-        return [PAGE_FLIP if kind else NO_TYPE for kind in page_links] if any(page_links) else None
-    return [own or (PAGE_FLIP if kind else NO_TYPE) for own, kind in zip(url_types, page_links, strict=True)]
 
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
@@ -92,16 +82,8 @@ def _silent_kind(rel: str, place: str) -> int:
     return next((_CLASS_KINDS[word] for word in words if word in _CLASS_KINDS), NO_PAGE_LINK)
 
 
-def _turning(page_url: str, urls: Sequence[str]) -> list[int]:
-    """Return the links whose URL alone says that they turn one page on or back, whatever their text."""
-    own = paged(page_url)
-    if own.number is not None and not own.counts:
-        return [NO_PAGE_LINK] * len(urls)
-    base = own.path.partition("/")[2]
-    return [_turn(own, url) if base in url and url != page_url else NO_PAGE_LINK for url in urls]
-
-
 def _turn(own: PagedUrl, url: str) -> int:
+    """Return how a URL alone says that it turns one page on or back, whatever the text of its link."""
     if "?" not in url and not _ENDS_IN_NUMBER(url, len(url) - _MAX_ENDING):
         return NO_PAGE_LINK
     target = paged(url)
@@ -413,3 +395,179 @@ def _says(slots: Slots, number: int) -> bool:
         elif number > 1 and value > 0 and slots.names_page(slot):
             named |= value % (number - 1) in (0, 1)
     return named
+
+
+_DIGITS = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])([0-9]+)")
+_KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")
+_WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
+
+# Characters before a number in which its name is looked for, and query pairs read: bounds of work.
+_NAME_CHARS, _MAX_PAIRS = 40, 50
+_PAIR_ENDS = re.compile(r"[&;]|,(?=[a-z_]+=)")
+_SIZE_KEYS = "count limit perpage per_page pagesize page_size max-results items_per_page"
+_SIZES = frozenset(_SIZE_KEYS.split())
+"""Keys that do not tell lists apart: links to other pages count on, or name the size."""
+
+
+_PAGE_KEYS = """
+after b_start b_start:int batch_start before begin by_page comment-page comments_page cp cpage curpage
+currentpage cursor d-page display_start first first_item firstresult from fromitem go_page hal halaman
+index_page ipage limitstart list_page max_id min npage o offset oldal or p pag page page_id_no page_index
+page_no page_num paged paged_comments pageid pageindex pageno pagenum pagenumber pagestart pagin pagina
+paging pg pge pgno pi pn pos position postpage row sayfa seite sida side since_id sivu skip st start
+start_at start_index startat startindex startpos startrow str strana stranica strona thread_page topicpage
+trang updated-max
+"""
+PAGE_KEYS = frozenset(_PAGE_KEYS.split())
+"""Query keys that name a page or the item it begins with."""
+
+_OTHER_KEYS = """
+cal calendar count d date day days display fontsize height hitsperpage hour hours ipp items items_per_page
+lang limit limitend m max-results minutes month months n num page_size pagesize per_page period perpage
+postcount pp rate rating replies resultsperpage rows rpp score show since size stars view_count views vote
+votes w week width y year years zoom
+"""
+OTHER_KEYS = frozenset(_OTHER_KEYS.split())
+"""Query keys whose numbers are no pages: sizes, ratings, dates."""
+
+_PATH_WORDS = PAGE_NOUNS | {
+    "p",
+    "pg",
+    "start",
+    "offset",
+    "paged",
+    "pag",
+    "strana",
+    "comment-page",
+    "or",
+    "st",
+}
+_PAGED_TAIL = re.compile(
+    r"(?:/comments?(?=-page))?[/_.,;-](?P<word>[^\W\d_]{1,12})?[-_/.=:+]?(?P<n>[0-9]{1,6})$"
+)
+_EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """A URL cut at its digit runs."""
+
+    skeleton: str
+    values: tuple[int, ...]
+    texts: tuple[str, ...]
+
+    def name(self, slot: int) -> str:
+        """Return what names a slot: its query key, or the word of the path before it; folded, or empty."""
+        return _name_at_end(self.texts[slot][-_NAME_CHARS:])
+
+    def is_query(self, slot: int) -> bool:
+        """Say whether a slot stands in the query."""
+        return any("?" in text for text in self.texts[: slot + 1])
+
+    def is_free(self, slot: int) -> bool:
+        """Say whether a slot stands behind the host, and is not the end of a word unless that names pages."""
+        behind_host = any("/" in text for text in self.texts[: slot + 1])
+        return behind_host and (not self.texts[slot][-1:].isalpha() or self.names_page(slot))
+
+    def names_page(self, slot: int) -> bool:
+        """Say whether the name of a slot is that of a page number or offset."""
+        name = self.name(slot)
+        return name in PAGE_KEYS if self.is_query(slot) else name in _PATH_WORDS
+
+    def names_other(self, slot: int) -> bool:
+        """Say whether the name of a slot is that of a size, a rating or a date, or follows a date."""
+        return self.name(slot) in OTHER_KEYS or self._is_day(slot)
+
+    def _is_day(self, slot: int) -> bool:
+        """Say whether a slot is month or day: bare path segments after a year, or keys of a date about it."""
+        if self.is_query(slot):
+            names = {self.name(i) for i in range(len(self.values)) if i != slot}
+            return len({"year", "month", "y", "m"} & names) > 0
+        return any(
+            1900 <= self.values[i] <= 2100
+            and all(text in "/-." and text for text in self.texts[i + 1 : slot + 1])
+            for i in range(max(0, slot - 2), slot)
+        )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _name_at_end(text: str) -> str:
+    """Return the query key, or the word of the path, that ends a text; a site has few of them."""
+    key = _KEY.search(text)
+    if key is not None:
+        return key[1].lower()
+    word = _WORD.search(text)
+    return fold(word[1]) if word is not None else ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def slots_of(url: str) -> Slots:
+    """Return a URL cut at its digit runs; the scheme and a leading ``www.`` do not count. O(length)."""
+    parts = _DIGITS.split(url.partition("://")[2].removeprefix("www."))
+    values = tuple(int(run) if len(run) < 10 else -1 for run in parts[1::2])
+    texts = tuple(parts[::2])
+    return Slots("#".join(texts), values, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class PagedUrl:
+    """A URL without what may name its page."""
+
+    whole: str
+    path: str
+    query: frozenset[tuple[str, str]]
+    number: int | None
+    explicit: bool
+    counts: bool = False
+
+    @property
+    def page(self) -> int:
+        """The number of the page, 1 if the URL names none."""
+        return 1 if self.number is None else self.number
+
+    def is_list_of(self, other: PagedUrl) -> bool:
+        """Say whether two URLs are pages of one list, as far as can be read off them."""
+        if self.path not in (other.path, other.whole) and self.whole != other.path:
+            return False
+        return self.query <= other.query or self.query >= other.query
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def paged(url: str) -> PagedUrl:
+    """Return a URL without what may name its page: page-like query keys, or the number that ends the path."""
+    bare = url.partition("://")[2].removeprefix("www.")
+    address, _, query = bare.partition("#")[0].partition("?")
+    whole = _EXTENSION.sub("", address).rstrip("/")
+    names, pages, rest = _pairs(query) if query else ([], [], frozenset[tuple[str, str]]())
+    if pages:
+        return PagedUrl(whole, whole, rest, _number(pages[-1]), explicit=True, counts=_counts(names[-1]))
+    tail = _PAGED_TAIL.search(whole)
+    if tail is None:
+        return PagedUrl(whole, whole, rest, None, explicit=False)
+    named = fold(tail["word"] or "") in _PATH_WORDS
+    cut = tail.start() if named or not tail["word"] else tail.end("word")
+    return PagedUrl(
+        whole, whole[:cut], rest, int(tail["n"]), explicit=named, counts=named and _counts(tail["word"])
+    )
+
+
+def _counts(name: str) -> bool:
+    folded = fold(name)
+    return "pag" in folded or (folded in PAGE_NOUNS and len(folded) > 1)
+
+
+def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]]:
+    """Return keys and values of page-like keys, and the pairs of other keys."""
+    names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
+    for pair in _PAIR_ENDS.split(query)[:_MAX_PAIRS]:
+        key, _, value = pair.partition("=")
+        if value and key.lower() in PAGE_KEYS:
+            names.append(key)
+            pages.append(value)
+        elif pair and key.lower() not in _SIZES:
+            rest.add((key, value))
+    return names, pages, frozenset(rest)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else -1

@@ -160,7 +160,7 @@ class Policy(ABC):
     needs_learning: ClassVar[bool] = False
     reads_templates: ClassVar[bool] = True
     baseline: ClassVar[bool] = False
-    residual: ClassVar[float] = 0.0
+    residual: float = 0.0
     per_url: ClassVar[bool] = False
     needs_feedback: ClassVar[bool] = False
     reads_layout: ClassVar[bool] = False

@@ -106,6 +106,7 @@ class WithFallback(Policy):
         super().__init__(params, seed=seed)
         [(kind, own)] = self.parts_of(params)
         self.fallback = kind(own, seed=seed)
+        self.residual = max(self.residual, self.fallback.residual)
 
     @classmethod
     def parts_of(cls, params: Any) -> list[Part]:

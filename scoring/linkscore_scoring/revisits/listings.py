@@ -20,7 +20,7 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_xml_charset, to_utf8
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.types import Limits, PageFeatures
-from linkscore_scoring.urls.resolve import UrlResolver
+from linkscore_scoring.urls.identity import UrlResolver
 
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""

@@ -14,10 +14,9 @@ from itertools import compress, islice
 from operator import add, itemgetter
 from typing import Any, TypeVar
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest, left_sum, shrunk
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
@@ -347,20 +346,12 @@ class CrawlHistory(Stateful):
         return prior
 
     def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
-        """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
-        return [
-            *(_history_of(self.shapes, node) for node in lineage),
-            _history_of(self.tag_paths, fetch.link_path),
-            _history_of(self.groups, (lineage[0], fetch.link_path)),
-        ]
-
-
-def _history_of(histories: dict[_K, History], key: _K) -> History:
-    """Return the history of a group, made if there is none."""
-    history = histories.get(key)
-    if history is None:
-        history = histories[key] = History()
-    return history
+        """Return the histories a fetch counts in, made if there are none: shapes from fine to coarse, tag
+        path, group.
+        """
+        places: list[tuple[dict[Any, History], Any]] = [(self.shapes, node) for node in lineage]
+        places += [(self.tag_paths, fetch.link_path), (self.groups, (lineage[0], fetch.link_path))]
+        return [known.get(key) or known.setdefault(key, History()) for known, key in places]
 
 
 def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K, History]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import compress
 
-from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
-from linkscore_scoring.columns import picking
+from linkscore_scoring.columns import drop_oldest, picking
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group

@@ -86,7 +86,7 @@ class SimulatedCrawl:
         names = [name for name, queue in self._queues.items() if queue]
         if not names or "" in names:
             return self._queues[""] if names else None
-        order, _ = CrawlQueries(self.model).rank_buckets(names)
+        order = CrawlQueries(self.model).plan_fetches(names, 0).order()
         return self._queues[names[order[0]]]
 
 

@@ -16,13 +16,13 @@ come; the wildcard's id and all it counted stay as they were.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import unquote
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.state import Stateful, Stored
 
 MAX_SEGMENTS = 12
@@ -62,13 +62,18 @@ def url_tokens(key: str) -> list[str]:
     """
     scheme, mark, rest = key.partition("#")[0].partition("://")
     if not mark:
-        return [_fold(scheme)]
+        return [_DIGITS.sub("#", scheme)]
     address, _, query = rest.partition("?")
     host, *parts = address.split("/")
-    segments = [token for segment in parts for token in _segment_tokens(segment)]
-    if len(segments) > MAX_SEGMENTS:
-        segments = [*segments[:MAX_SEGMENTS], REST]
-    return [host.lower(), *segments, *_query_tokens(query)]
+    slots = [host.lower(), *(token for segment in parts for token in _segment_tokens(segment))]
+    if len(slots) > 1 + MAX_SEGMENTS:
+        slots = [*slots[: 1 + MAX_SEGMENTS], REST]
+    if query:
+        pairs = (piece.partition("=") for piece in query.split("&") if piece)
+        values = {_query_part(name): _query_part(value) for name, _, value in pairs}
+        names = sorted(values)[:MAX_QUERY_KEYS]
+        slots += [f"?{'&'.join(names)}", *(f"{name}={values[name]}" for name in names)]
+    return slots
 
 
 def wildcard_of(token: str) -> str:
@@ -95,26 +100,13 @@ def _segment_tokens(segment: str) -> tuple[str, ...]:
     segment = unquote(segment)
     space, colon, name = segment.partition(":")
     if colon and name and _NAMESPACE.fullmatch(space):
-        return f"/{space}", f":{_fold(name)}"
-    return (f"/{_fold(segment)}",)
-
-
-def _query_tokens(query: str) -> list[str]:
-    if not query:
-        return []
-    pairs = (piece.partition("=") for piece in query.split("&") if piece)
-    values = {_query_part(name): _query_part(value) for name, _, value in pairs}
-    names = sorted(values)[:MAX_QUERY_KEYS]
-    return [f"?{'&'.join(names)}", *(f"{name}={values[name]}" for name in names)]
+        return f"/{space}", f":{_DIGITS.sub('#', name)}"
+    return (f"/{_DIGITS.sub('#', segment)}",)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _query_part(text: str) -> str:
-    return _fold(unquote(text))
-
-
-def _fold(text: str) -> str:
-    return text if text.isalpha() else _DIGITS.sub("#", text)
+    return _DIGITS.sub("#", unquote(text))
 
 
 @dataclass(slots=True)
@@ -186,13 +178,12 @@ class UrlPatterns(Stateful):
         """Count a URL key and return the id of its finest pattern; insert each URL once."""
         return self.insert_all([key])[0]
 
-    def insert_all(self, keys: Iterable[str]) -> list[int]:
+    def insert_all(self, keys: Collection[str]) -> list[int]:
         """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
-        cut = [url_tokens(key) for key in keys]
-        for tokens in cut:
+        for key in keys:
             at, nodes = ROOT, self._nodes
             nodes[ROOT].count += 1
-            for token in tokens:
+            for token in _tokens(key):
                 below = nodes[at].children.get(token)
                 if below is None and (below := self._enter(at, token)) is None:
                     break
@@ -200,16 +191,13 @@ class UrlPatterns(Stateful):
                 node.count += 1
                 if node.token == ANY_QUERY:
                     break
-        return [self._levels(tokens)[-1] for tokens in cut]
+        return [self.levels(key)[-1] for key in keys]
 
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
-        return self._levels(_tokens(key))
-
-    def _levels(self, tokens: Sequence[str]) -> list[int]:
         nodes, path = self._nodes, [ROOT]
         node = nodes[ROOT]
-        for token in tokens:
+        for token in _tokens(key):
             below = node.children.get(token)
             if below is None and (below := node.children.get(_wildcard_of(token))) is None:
                 break

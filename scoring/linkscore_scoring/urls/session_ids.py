@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice, pairwise
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import Stateful, Stored
 

@@ -10,10 +10,10 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import url_hashes, word_hash
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.wanted.questions import telling_words
 from linkscore_scoring.wanted.spec import Wanted
 

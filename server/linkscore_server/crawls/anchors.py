@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 
 MAX_CHARS = 120

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.reports import SiteAdvice
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine import reports as inspection
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import MAX_EVENT_IDS, CrawlModel, repeat_id
@@ -107,7 +107,7 @@ def add_state(tables: Tables, shard: int, model: CrawlModel) -> None:
 def _decision(model: CrawlModel, shard: SiteShard) -> tuple[object, ...]:
     """Return which policy a site has, and whether it goes on, as `GetSite` says; None without a budget."""
     row = (shard.served.name, shard.model.history.fetches)
-    if not model.limits:
+    if model.limits.budget is None:
         return (*row, *(None,) * 5)
     standing = model.standing(shard)
     stop, found = standing.site or standing.crawl, standing.coverage

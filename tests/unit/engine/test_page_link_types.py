@@ -1,13 +1,11 @@
-"""Links that turn pages are told as such under every policy, and a policy's own types win."""
+"""Links that turn pages are told as such under every policy."""
 
 from __future__ import annotations
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.pagination.anchors import PAGE
-from linkscore_scoring.pagination.page_links import with_page_links
-from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
+from linkscore_scoring.types import PAGE_FLIP
 from support.recorded_crawls import fetched, model
 
 PAGE_1 = "http://h/list"
@@ -24,8 +22,3 @@ def test_the_answer_names_page_page_links_whatever_the_policy():
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
     assert CrawlQueries(crawl).score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
-
-
-def test_types_of_the_policy_win_where_it_tells_any():
-    assert with_page_links([THREAD, 0, OTHER, 0], [PAGE, PAGE, 0, 0]) == [THREAD, PAGE_FLIP, OTHER, 0]
-    assert with_page_links(None, [0, 0]) is None

@@ -19,7 +19,8 @@ def test_a_score_is_one_over_one_plus_clicks() -> None:
 def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
     board = Board("breadth_first")
     board.page("/")
-    order, values = CrawlQueries(board.model).rank_buckets(["h/d3", "h/d1", "h/d2", "h/d1"])
+    plan = CrawlQueries(board.model).plan_fetches(["h/d3", "h/d1", "h/d2", "h/d1"], 0)
+    order, values = plan.order(), plan.values
     assert order.tolist() == [1, 3, 2, 0]
     assert values.tolist() == [1 / 4, 1 / 2, 1 / 3, 1 / 2]
 
@@ -28,4 +29,4 @@ def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
 def test_a_bucket_of_another_policy_comes_late(bucket: str) -> None:
     board = Board("breadth_first")
     board.page("/")
-    assert CrawlQueries(board.model).rank_buckets([bucket])[1].tolist() == [1 / 101]
+    assert CrawlQueries(board.model).plan_fetches([bucket], 0).values.tolist() == [1 / 101]

@@ -98,7 +98,7 @@ def test_pages_of_no_relevance_are_passed_through_where_what_lies_behind_pays() 
 def test_buckets_are_worth_what_their_links_are(wanted: Wanted) -> None:
     model = crawl(wanted)
     found = fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "kayak"), ("/3", "About us")))
-    _, values = CrawlQueries(model).rank_buckets(found.links.bucket_names)
+    values = CrawlQueries(model).plan_fetches(found.links.bucket_names, 0).values
     assert [values[bucket] for bucket in found.links.buckets] == scores(found)
     assert len(found.links.bucket_names) == 3
 

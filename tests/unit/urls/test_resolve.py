@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
+from linkscore_scoring.urls.identity import UrlCache, UrlResolver
 
 BASE = "http://a.test/b/c/d.html?q=1"
 LINKS = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkscore_research.policies.irobot.arborescence import maximum_arborescence
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.columns import left_sum
 
 Vertex = tuple[int, int]
 """A kind of page: its template cluster and its URL pattern."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkscore_research.policies.tpm.rtdm import similarity, tree_of
 from linkscore_research.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import (
@@ -26,7 +27,6 @@ from linkscore_scoring.policies.base import (
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 # Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the path:

@@ -10,6 +10,7 @@ from math import log
 
 import numpy as np
 
+from linkscore_scoring.columns import shrunk
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.link_features import LinkFeatures, NeighbourLabels
 from linkscore_scoring.learners.models import Features, sigmoid
@@ -25,7 +26,6 @@ from linkscore_scoring.policies.anthelion.bandit import (
 )
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
-from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import url_tokens
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, left_sum
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import GROUPS, LatestLinks, feature_names
@@ -17,7 +17,6 @@ from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, SiteRanking, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 _TOP_FEATURES = 5

@@ -13,12 +13,12 @@ from linkscore_scoring.browse_logs.behavior import (
     Place,
 )
 from linkscore_scoring.browse_logs.patterns import text_of
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorOrder, BehaviorParams, model_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation, SeedWanted
 
 _PRIOR_PAGES = 1.0

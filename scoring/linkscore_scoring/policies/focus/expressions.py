@@ -15,9 +15,9 @@ from urllib.parse import unquote
 
 import re2
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.policies.focus.paths import ANY, ForumPaths, KindVotes, LinkTable
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
 from linkscore_scoring.urls.identity import identity
 

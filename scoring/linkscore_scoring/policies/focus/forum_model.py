@@ -16,9 +16,10 @@ from math import comb
 from typing import Any
 from urllib.parse import urlsplit
 
+from linkscore_scoring.columns import left_sum, shrunk
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.lists import PageChains
-from linkscore_scoring.pagination.paged_urls import paged
+from linkscore_scoring.pagination.page_links import paged
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.paths import (
     ANY,
@@ -35,7 +36,6 @@ from linkscore_scoring.policies.focus.paths import (
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from linkscore_scoring.columns import left_sum, shrunk
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.pattern_tree import UrlPatterns

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import (
@@ -25,7 +26,6 @@ from linkscore_scoring.policies.focus.page_types import PageType, load_page_type
 from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares, known_identity
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (
     INDEX,
     OTHER,

@@ -9,12 +9,11 @@ from itertools import islice
 from math import log, sqrt
 from zlib import crc32
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest, left_sum
 from linkscore_scoring.features.types import PathTrie, normal_tokens
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 

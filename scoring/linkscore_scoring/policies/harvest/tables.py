@@ -532,7 +532,7 @@ def shrunk(total: Floats, n: Floats, chain: Sequence[Any], prior: float, prior_n
     """Return means shrunk down a chain of nodes, each of them towards the one before."""
     mean: Any = prior
     for at in chain:
-        mean = (total[at] + prior_n * mean) / (n[at] + prior_n)  # `sums.shrunk`
+        mean = (total[at] + prior_n * mean) / (n[at] + prior_n)  # `columns.shrunk`
     return mean
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest, shrunk
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Sharing
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
 from linkscore_scoring.wanted.questions import is_question, telling_words

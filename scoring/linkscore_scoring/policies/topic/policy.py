@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
 from linkscore_scoring.policies.answers import CrawlKnowledge
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term

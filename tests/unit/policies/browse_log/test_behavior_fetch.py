@@ -40,7 +40,7 @@ def test_links_found_before_the_log_are_worth_what_it_says_once_it_came() -> Non
     board = Board("behavior_fetch", fallback="breadth_first")
     found = board.page("/", [("/list?f=1", "html/body/a")]).links
     board = logged("behavior_fetch", board=board)
-    before = CrawlQueries(board.model).rank_buckets(found.bucket_names)[1]
+    before = CrawlQueries(board.model).plan_fetches(found.bucket_names, 0).values
     again = CrawlQueries(board.model).score_links([f"{ROOT}/list?f=1"], [f"{ROOT}/list?f=1"], [b""], [""])
     assert before[0] < again.scores[0], "its place was not known then: the value of the whole site"
     assert 0.0 < before[0] < 1.0

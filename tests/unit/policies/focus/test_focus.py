@@ -128,5 +128,5 @@ def test_a_bucket_is_worth_what_its_links_are_while_the_way_is_known() -> None:
     crawler = Crawler(Forum()).run(70)
     urls = [f"{ROOT}{path}" for path in sorted(Forum().threads())] + [f"{ROOT}/user?u=1", f"{ROOT}/new/x"]
     found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
-    values = CrawlQueries(crawler.model).rank_buckets(found.bucket_names)[1]
+    values = CrawlQueries(crawler.model).plan_fetches(found.bucket_names, 0).values
     assert [values[bucket] for bucket in found.buckets] == found.scores.tolist()

@@ -60,7 +60,7 @@ def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_o
     scored = queries.score_links(urls, urls, [b""] * 9, [""] * 9)
     assert [n for n, score in enumerate(scored.scores.tolist()) if score > 0.9] == [7]
     first, others = scored.bucket_names[scored.buckets[7]], scored.bucket_names[scored.buckets[0]]
-    assert queries.rank_buckets([others, first])[0].tolist() == [1, 0]
+    assert queries.plan_fetches([others, first], 0).order().tolist() == [1, 0]
     for url in urls[:6]:
         visit(board.model, url, page_of(url, texts=[(url, 600)]))
     assert queries.plan_fetches([others], 2, in_flight={first: 1}).takes.tolist() == [1]
