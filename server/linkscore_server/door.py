@@ -28,8 +28,9 @@ from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.tracing import REQUEST_ID as KEY
+from linkscore_server.observability.tracing import begin_request
 from linkscore_server.services.contract import CALLER, RPCS, crawl_of, name_in
-from linkscore_server.services.errors import REQUEST_ID as KEY
 from linkscore_server.services.errors import (
     BadToken,
     Leaving,
@@ -37,7 +38,6 @@ from linkscore_server.services.errors import (
     NotAllowed,
     NotServing,
     Overloaded,
-    begin_request,
     overloaded,
     status_of,
     without_frames,

@@ -32,9 +32,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
 from linkscore_server.door import METADATA
+from linkscore_server.observability.tracing import REQUEST_ID
 from linkscore_server.operator_files import tls_problems
 from linkscore_server.services.contract import SERVICES
-from linkscore_server.services.errors import REQUEST_ID, MalformedMessage, overloaded, status_of
+from linkscore_server.services.errors import MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings
 
 OPENAPI = Path(__file__).with_name("openapi.json")

@@ -16,19 +16,13 @@ that came first end first, and a short call does not wait for one long one. Chos
 
 
 class Queue:
-    """Calls and pages of one crawl that wait for their turns; as a context, a call that has its turn."""
+    """Calls and pages of one crawl that wait for their turns; who had its turn releases `calls`."""
 
     __slots__ = ("__weakref__", "calls", "pages")
 
     def __init__(self) -> None:
         self.calls = asyncio.Semaphore(_CALLS)
         self.pages: deque[asyncio.Future[None]] = deque()
-
-    def __enter__(self) -> Queue:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.calls.release()
 
 
 class Turns:

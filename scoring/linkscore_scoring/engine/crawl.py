@@ -61,12 +61,8 @@ _host_of_root = lru_cache(maxsize=4_096)(host_of)  # a bound, some 3 MB together
 
 Watch = Callable[[str], AbstractContextManager[object]]
 """Is told the name of a stage of the work; what it returns is open until the stage ends. For traces."""
-_NOTHING = nullcontext()
-
-
-def unwatched(stage: str) -> AbstractContextManager[object]:
-    """Return nothing to open: nobody watches."""
-    return _NOTHING
+unwatched: Watch = nullcontext
+"""Nobody watches."""
 
 
 class BrowseLedger(Stateful):
@@ -161,7 +157,8 @@ class CrawlModel:
         """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
         # By scheme and host: pages link to the same few over and over.
         end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
-        host = _host_of_root(url[:end]) if 0 < end <= _ROOT_CHARS else host_of(url)
+        root = url[:end] if end > 0 else url
+        host = _host_of_root(root) if len(root) <= _ROOT_CHARS else host_of(url)
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
@@ -274,7 +271,7 @@ class CrawlModel:
             return self._noticed(seq, event, shard)
         counts = not self.redirecting_site(event)
         self.pages += counts
-        if fetch.not_modified and shard.revisitor is not None:
+        if shard.revisitor is not None and fetch.not_modified:
             return self._unchanged(seq, event, shard, fetch)
         relearned = shard.served.relearned
         with self.watch("observe"):
@@ -341,7 +338,7 @@ class CrawlModel:
                 shard.served,
                 depth=depth,
                 cluster=cluster,
-                spent=self.limits.spent,
+                limits=self.limits,
                 taken=taken,
             )
 
@@ -396,7 +393,7 @@ class CrawlModel:
             return
         urls = outcome.rescored_urls = [url for _, url in found]
         batch = batch_of(shard.model, urls, urls)
-        outcome.rescored = shard.score(shard.served, batch, spent=self.limits.spent)
+        outcome.rescored = shard.score(shard.served, batch, limits=self.limits)
         shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:

@@ -10,7 +10,8 @@ from linkscore_scoring.hashing import hash64
 MAX_GROUPS = 256
 """A bound: groups of a crawl. Each open one takes three descriptors and a thread's attention; chosen."""
 _hash_of = lru_cache(maxsize=1 << 16)(hash64)  # a bound: sites come again with every page
-_MARK = "@"
+MARK = "@"
+"""Stands in the names of shards, and in that of no crawl."""
 _OF = "-of-"
 
 
@@ -34,7 +35,7 @@ class Shard(NamedTuple):
     @property
     def key(self) -> str:
         """Name among shards: that of the crawl if it has one group; no crawl is called like the others."""
-        return self.crawl if self.groups == 1 else f"{self.crawl}{_MARK}{self.part}"
+        return self.crawl if self.groups == 1 else f"{self.crawl}{MARK}{self.part}"
 
     @property
     def part(self) -> str:
@@ -44,7 +45,7 @@ class Shard(NamedTuple):
     @classmethod
     def of(cls, key: str) -> Shard:
         """Return the shard of a key."""
-        crawl, mark, part = key.partition(_MARK)
+        crawl, mark, part = key.partition(MARK)
         group, _, groups = part.partition(_OF)
         return cls(crawl, int(group), int(groups)) if mark else cls(crawl)
 
@@ -58,11 +59,6 @@ def shards_of(crawl: str, groups: int) -> list[Shard]:
     ['books@0-of-2', 'books@1-of-2']
     """
     return [Shard(crawl, group, groups) for group in range(groups)]
-
-
-def is_crawl_name(name: str) -> bool:
-    """Say whether a name can be that of a crawl, and not that of one of its shards."""
-    return _MARK not in name
 
 
 def group_of(site: str, groups: int) -> int:

@@ -79,7 +79,7 @@ class CrawlQueries:
             shard.policy(choice),
             depth=shard.model.memory.depth(fetch.requested) or 0,
             cluster=shard.model.cluster_of(fetch.key),
-            spent=self.crawl.limits.spent,
+            limits=self.crawl.limits,
         )
 
     def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
@@ -119,7 +119,7 @@ class CrawlQueries:
             policy, stage = shard.policy(choice), shard.model.stage
             if require_learned and policy.needs_learning and stage < Stage.READY:
                 raise NotLearned(f"site {shard.model.name!r} is {stage.name}, {policy.name} needs it READY")
-            part = shard.score(policy, batch, spent=self.crawl.limits.spent)
+            part = shard.score(policy, batch, limits=self.crawl.limits)
             if encode:
                 part.priorities = _encoded(encode, part.scores, shard, policy.name)
             found.append((rows, part))
@@ -299,7 +299,7 @@ class CrawlQueries:
         explained: dict[int, LinkExplained] = {}
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy, model = shard.policy(choice), shard.model
-            scored = shard.score(policy, batch, spent=self.crawl.limits.spent)
+            scored = shard.score(policy, batch, limits=self.crawl.limits)
             for i, (row, why) in enumerate(zip(rows, policy.explain(batch, model), strict=True)):
                 explained[row] = LinkExplained(
                     float(scored.scores[i]),

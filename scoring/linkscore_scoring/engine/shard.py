@@ -16,7 +16,7 @@ from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks, with_skips
+from linkscore_scoring.engine.limits import CrawlLimits, SiteLimits, SkippedLinks, with_skips
 from linkscore_scoring.engine.links import Ticket, TicketBook, link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
@@ -177,7 +177,9 @@ class SiteShard:
 
     def handed_out(self, scores: Iterable[float]) -> None:
         """Let the scale of the served policy take in scores that were answered."""
-        self._scales.setdefault(self.served.name, PriorityScale()).update(scores)
+        name = self.served.name
+        scale = self._scales.get(name) or self._scales.setdefault(name, PriorityScale())
+        scale.update(scores)
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
@@ -202,11 +204,11 @@ class SiteShard:
         return answer_of(self.revisitor.unchanged(page, fetch.now_s))
 
     def score(
-        self, policy: Policy, links: LinkBatch, *, spent: bool, page: PageFeatures | None = None
+        self, policy: Policy, links: LinkBatch, *, limits: CrawlLimits, page: PageFeatures | None = None
     ) -> ScoredLinks:
         """Return what a policy makes of links and what the settings of the crawl forbid.
 
-        `spent`: whether the crawl as a whole stops. `page`: what all links were found on.
+        `limits`: those of the crawl as a whole. `page`: what all links were found on.
         """
         scored = policy.score(links, self.model)
         buckets = Repeated.of(scored.buckets)
@@ -228,7 +230,7 @@ class SiteShard:
         )
         if self.limits.is_set:
             found.duplicates = self.limits.duplicates(links, self.model)
-            if (why := self.limits.judge(links, self.model, spent=spent, page=page)) is not None:
+            if (why := self.limits.judge(links, self.model, spent=limits.spent, page=page)) is not None:
                 own = scored.skip_reasons or [0] * len(why)
                 found.skip_reasons = [a or b for a, b in zip(why, own, strict=True)]
         if found.skip_reasons is not None:
@@ -243,19 +245,19 @@ class SiteShard:
         *,
         depth: int,
         cluster: int,
-        spent: bool,
+        limits: CrawlLimits,
         taken: LinkBatch | None = None,
     ) -> ScoredLinks:
         """Score all links of a page that the site knows, in scope or not, and write their tickets.
 
-        `depth`, `cluster`: of the page. `spent`: as of `score`. `taken`: those in scope, as just taken in.
+        `depth`, `cluster`: of the page. `limits`: as of `score`. `taken`: those in scope, as just taken in.
         """
         page, model = fetch.features, self.model
         if page is None or not page.links.urls:
             return ScoredLinks(np.zeros(0))
         links = page.links
         ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
-        batch = taken if taken is not None and len(taken) == len(links) else None
+        batch = taken if taken is not None and len(taken.urls) == len(links.urls) else None
         batch = batch or links_of_page(
             links.urls,
             fetch.link_keys,
@@ -265,7 +267,7 @@ class SiteShard:
             source=cluster,
             depth=depth + 1,
         )
-        found = self.score(policy, batch, spent=spent, page=page)
+        found = self.score(policy, batch, limits=limits, page=page)
         if any(fetch.page_links):
             told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
             found.url_types = [own or (PAGE_FLIP if kind else 0) for own, kind in told]
@@ -273,9 +275,9 @@ class SiteShard:
             hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1, revision=model.revision
         )
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
-        if len(fetch.in_scope) < len(links):
+        if len(fetch.in_scope) < len(links.urls):
             inside = set(fetch.in_scope)
-            found.in_scope = [row in inside for row in range(len(links))]
+            found.in_scope = [row in inside for row in range(len(links.urls))]
         return found
 
     def activate(self, learned: LearnedSite) -> None:

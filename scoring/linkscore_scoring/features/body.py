@@ -361,10 +361,10 @@ _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 class MediaType(NamedTuple):
-    """A media type as ``text/html``, in lower case, and its charset as written; empty if there is none."""
+    """A media type as ``text/html``, in lower case, and the codec of its charset; empty if there is none."""
 
     essence: str
-    charset: str
+    codec: str
 
 
 _VALUES = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+(?:"|\Z))++')
@@ -382,7 +382,7 @@ def media_type(header: str) -> MediaType:
     Examples
     --------
     >>> media_type("text/html; charset=koi8-r, text/html, nonsense")
-    MediaType(essence='text/html', charset='koi8-r')
+    MediaType(essence='text/html', codec='koi8-r')
     """
     essence = charset = ""
     for value in _VALUES.findall(header[:MAX_HEADER_CHARS]):
@@ -396,7 +396,7 @@ def media_type(header: str) -> MediaType:
         given = parameters.get("charset", "")
         charset = given if given or found[1].lower() != essence else charset
         essence = found[1].lower()
-    return MediaType(essence, charset)
+    return MediaType(essence, codec_of(charset))
 
 
 _WIDE_XML = {b"<\x00": "utf-16-le", b"\x00<": "utf-16-be"}
@@ -422,8 +422,7 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     Source: WHATWG HTML 13.2.3 and Encoding 4.2. Differences: a ``<meta>`` counts at any offset, as it does in
     browsers once their parser meets it; the content of a page is not used to guess between legacy encodings.
     """
-    declared = _marked(body) or codec_of(media_type(content_type).charset)
-    declared = declared or _declared_within(body)
+    declared = _marked(body) or media_type(content_type).codec or _declared_within(body)
     return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
 
 

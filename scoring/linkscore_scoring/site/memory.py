@@ -159,6 +159,14 @@ class LinkMemory(Stateful):
         known = self._links.get(key)
         return None if known is None else known[_DEPTH]
 
+    def known(self, key: int) -> tuple[int | None, int | None, list[tuple[int, int]]]:
+        """Return `depth`, `pattern` and `contexts` of a URL."""
+        known = self._links.get(key)
+        if known is None:
+            return None, None, []
+        pairs = zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True)
+        return known[_DEPTH], known[_PATTERN], list(pairs)
+
     def contexts(self, key: int) -> list[tuple[int, int]]:
         """Return the in-links of a URL, [(source page, link path id)]; empty if it is not known."""
         known = self._links.get(key, _UNSEEN)

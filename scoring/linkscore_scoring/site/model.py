@@ -191,7 +191,11 @@ class SiteModel(Stateful):
             turning = list(compress(page.links.link_paths, page.page_links))
             self.page_link_places.update(self.link_paths.classless(turning))
             self._take_texts(fetch, features, page)
-        page.reported = self._record_outcome(fetch, page)
+        # It counts for the link path it came through: its ticket's, else the first it is remembered by.
+        link_path = fetch.link_path
+        if link_path == UNKNOWN_LINK_PATH and page.contexts:
+            link_path = page.contexts[0][1]
+        page.reported = self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
         if features is not None and features.paths.parents and not page.refetch:
             links = self._sample_page(fetch, features, page)
             if self.templates is None:
@@ -299,19 +303,21 @@ class SiteModel(Stateful):
 
     def recall(self, fetch: Fetch) -> PageObservation:
         """Return what is known of a page before anybody looks at it: in-links, depth, URL pattern."""
-        contexts = self.memory.contexts(fetch.requested)
+        depth, pattern, contexts = self.memory.known(fetch.requested)
+        if pattern is None:
+            pattern = self.patterns.levels(fetch.requested_key)[-1]
         if fetch.link_path != UNKNOWN_LINK_PATH and all(
             fetch.link_path != link_path for _, link_path in contexts
         ):
             contexts.append((fetch.source, fetch.link_path))
-        depths = [d for d in (self.memory.depth(fetch.requested), fetch.depth) if d is not None]
+        depths = [d for d in (depth, fetch.depth) if d is not None]
         return PageObservation(
             seq=fetch.seq,
             key=fetch.key,
             url=fetch.url,
             requested=fetch.requested,
             depth=min(depths, default=0),
-            pattern=self.pattern_of(fetch.requested, fetch.requested_key),
+            pattern=pattern,
             contexts=contexts,
             failed=fetch.features is None,
             refetch=False,
@@ -372,17 +378,6 @@ class SiteModel(Stateful):
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
         page.unseen_chars = change.unseen_chars
         self.duplicates += bool(page.long_chars and not page.novel_chars)
-
-    def _record_outcome(self, fetch: Fetch, page: PageObservation) -> float | None:
-        """Let the history count what a fetch brought; return the reward reported before it, if one was.
-
-        It counts for the link path the page was fetched through: its ticket's, else the first it is
-        remembered by.
-        """
-        link_path = fetch.link_path
-        if link_path == UNKNOWN_LINK_PATH and page.contexts:
-            link_path = page.contexts[0][1]
-        return self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
 
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> list[SampledLink]:
         """Keep a page for the next learning, and return its distinct links."""

@@ -380,7 +380,7 @@ class CrawlActor:
             self.anchors.see(event, outcome.observation.url)
         for told in self.listeners:
             told(event, outcome)
-        if not self._is_closed:
+        if self.model.jobs and not self._is_closed:
             for job in self.model.take_jobs():
                 self._learnings.start(job)
         return outcome

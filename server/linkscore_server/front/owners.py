@@ -20,17 +20,16 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry, set_wait, wait_s
+from linkscore_server.observability.tracing import REQUEST_ID as KEY
+from linkscore_server.observability.tracing import begin_request, request_id
 from linkscore_server.services import results
 from linkscore_server.services.contract import SERVICES
 from linkscore_server.services.crawls import shard_row
-from linkscore_server.services.errors import REQUEST_ID as KEY
 from linkscore_server.services.errors import (
     CallerGone,
     Forwarded,
     NotServing,
-    begin_request,
     is_unavailable,
-    request_id,
     status_of,
 )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.events import ConfigChanged, Event
-from linkscore_scoring.engine.groups import Shard, is_crawl_name, shards_of
+from linkscore_scoring.engine.groups import MARK, Shard, shards_of
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
@@ -100,7 +100,7 @@ class Router:
         if method in self._of_all:
             _check_name(name)
             return await self._of_all[method](request, context)
-        if self._is_whole_here(name):
+        if MARK not in name and self._registry.has(name):  # whole, and here
             try:
                 return await self._local.call(method, request, context)
             except Exception as exc:
@@ -110,7 +110,7 @@ class Router:
 
     async def call_of_peer(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of another server: about shards that are here, or the change of a crawl."""
-        if method == _UPDATE and is_crawl_name(crawl_of(name_in(method, request))):
+        if method == _UPDATE and MARK not in crawl_of(name_in(method, request)):
             return await self._update(request, context)
         return await self._local.call(method, request, context)
 
@@ -132,9 +132,6 @@ class Router:
         if crawl.groups == 1:
             return await groups.send(0, request, "")
         return await fan_out.answer(groups, method, request)
-
-    def _is_whole_here(self, name: str) -> bool:
-        return self._registry.has(name) and is_crawl_name(name)
 
     async def _found(self, name: str) -> RoutedCrawl | None:
         """Return a crawl; None of what is no name at all, or that of no crawl: for the services to say."""
@@ -318,5 +315,5 @@ def _key_of(row: pb.Shard) -> str:
 
 
 def _check_name(name: str) -> None:
-    if name and not is_crawl_name(name):
+    if MARK in name:
         raise CrawlNotFound.named(name)

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces: a span for each call, and within it one for each stage of a page.
+"""What tells calls apart: a name for each, and OpenTelemetry traces with a span for each stage of a page.
 
 Off, `NO_TRACING` stands in: nothing of OpenTelemetry is imported, a stage costs a call of a function. On, the
 spans of a page are `read` (HTML to features), `apply` with `observe` and `score` in it, once its event is
@@ -8,8 +8,11 @@ durable, and `answer`. Spans name no crawl, site or URL.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,30 @@ _OURS = "linkscore.v1."
 _FLUSH_S = 2.0
 """Longest wait at the stop for a collector to take the last spans; chosen, so that one that is away does not
 hold up a drained server."""
+
+
+REQUEST_ID = "x-request-id"
+"""Metadata by which a client may name its call, and trailing metadata that names every call."""
+
+_NAME_BYTES = 8
+"""Of a made name: two of a billion calls are named alike with a chance of 3 %, and a log holds fewer."""
+
+_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""Of a client. With a trace id and both keys it fits into the 128 characters of an exemplar (OpenMetrics)."""
+
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def begin_request(given: str) -> str:
+    """Name the call that the current task answers: as its client says, if that is usable, else anew."""
+    name = given if _GIVEN.fullmatch(given) else os.urandom(_NAME_BYTES).hex()
+    _request_id.set(name)
+    return name
+
+
+def request_id() -> str:
+    """Return the name of the call that the current task answers."""
+    return _request_id.get()
 
 
 class Tracing:

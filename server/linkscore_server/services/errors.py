@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import re
 from collections.abc import Sequence
-from contextvars import ContextVar
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
@@ -27,6 +24,7 @@ from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlOpening
 from linkscore_server.crawls.space import DiskFull, as_disk_full
+from linkscore_server.observability.tracing import request_id
 from linkscore_server.store import StoreAway
 
 DOMAIN = "linkscore"
@@ -36,29 +34,6 @@ _FIELD_CHARS = 200  # of the path of one wrong field
 _VIOLATION_BYTES = 2_000  # of all wrong fields together
 _LONGEST_RETRY_S = 10.0  # pause that a refused caller is asked to make at most; chosen, not measured
 _log = logging.getLogger(__name__)
-
-REQUEST_ID = "x-request-id"
-"""Metadata by which a client may name its call, and trailing metadata that names every call."""
-
-_NAME_BYTES = 8
-"""Of a made name: two of a billion calls are named alike with a chance of 3 %, and a log holds fewer."""
-
-_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
-"""Of a client. With a trace id and both keys it fits into the 128 characters of an exemplar (OpenMetrics)."""
-
-_request_id: ContextVar[str] = ContextVar("request_id", default="")
-
-
-def begin_request(given: str) -> str:
-    """Name the call that the current task answers: as its client says, if that is usable, else anew."""
-    name = given if _GIVEN.fullmatch(given) else os.urandom(_NAME_BYTES).hex()
-    _request_id.set(name)
-    return name
-
-
-def request_id() -> str:
-    """Return the name of the call that the current task answers."""
-    return _request_id.get()
 
 
 class Overloaded(LinkscoreError):

@@ -99,8 +99,9 @@ class LinkScoringService:
         together: list[PageFetched] = []
         submitted: list[PageFetched | ChangesNotified] = []
         written: list[asyncio.Future[list[Any]]] = []
-        try:  # pages are parsed in turn, those of other calls between them, and some become durable together
-            with await self._turns.of_call(actor.model.config.name) as queue:
+        try:
+            queue = await self._turns.of_call(actor.model.config.name)
+            try:  # pages are parsed in turn, those of other calls between them, and some are written together
                 for page, ahead in zip(request.pages, known, strict=True):
                     event = await self._parsed(actor, page, options, ahead, context, queue)
                     parsed.append(event)
@@ -114,6 +115,8 @@ class LinkScoringService:
                         written.append(tasks.heard(actor.submit_all(events)))
                         submitted += events
                         together = []
+            finally:
+                queue.calls.release()
             applied = [outcome for group in written for outcome in await group]
             outcomes = {id(event): outcome for event, outcome in zip(submitted, applied, strict=True)}
         finally:
@@ -137,10 +140,13 @@ class LinkScoringService:
         found = []
         options = ParseOptions.of(actor.model.config)
         known = await self._parser.read_ahead(request.pages, options, context)
-        with await self._turns.of_call(actor.model.config.name) as queue:
+        queue = await self._turns.of_call(actor.model.config.name)
+        try:
             for page, ahead in zip(request.pages, known, strict=True):
                 with await self._turns.of_page(queue, context):
                     found.append(await actor.answer(partial(self._classify, actor, page, options, ahead)))
+        finally:
+            queue.calls.release()
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
@@ -265,8 +271,11 @@ class LinkScoringService:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""
         if not is_big:
             return await actor.answer(answer)
-        with await self._big_questions.of_call(actor.model.config.name):
+        queue = await self._big_questions.of_call(actor.model.config.name)
+        try:
             return await actor.ask(answer)
+        finally:
+            queue.calls.release()
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
