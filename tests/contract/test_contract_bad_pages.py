@@ -66,18 +66,6 @@ BAD_PAGES = {
         "body",
         "BODY_TOO_LARGE",
     ),
-    "counts of another length": (
-        fetched(body=None, extracted=common.ExtractedPage(tag_paths=["html/p"], tag_path_counts=[1, 2])),
-        "extracted.tag_path_counts",
-        "INVALID_VALUE",
-    ),
-    "bad tag path": (
-        fetched(
-            body=None, extracted=common.ExtractedPage(tag_paths=["html", "html//p"], tag_path_counts=[1, 2])
-        ),
-        "extracted.tag_paths[1]",
-        "INVALID_VALUE",
-    ),
 }
 
 
@@ -224,17 +212,3 @@ def test_links_sent_beside_a_body_are_scored_by_index_as_those_that_stand_there(
 def places(links: common.LinkScores) -> list[str]:
     """Tag paths as the buckets of harvest name them."""
     return [links.bucket_names[row].rpartition(".")[2] for row in links.buckets]
-
-
-def test_extracted_features_are_as_good_as_a_body(server: Stubs, crawl: str) -> None:
-    extracted = common.ExtractedPage(
-        tag_paths=["html/body[home]/div/text()", "html/body[home]/div/a"],
-        tag_path_counts=[3, 1],
-        text_blocks=["A text that is longer than the twenty-five characters of a block."],
-        canonical_url="/canonical",
-    )
-    outlinks = [common.Outlink(url="/t", anchor_text="t", tag_path="html/body[home]/div/a", rel="next")]
-    (result,) = ingest(server, crawl, fetched(body=None, extracted=extracted, outlinks=outlinks))
-    assert result.status.code == OK
-    assert result.novel_chars > 25
-    assert list(result.links.urls) == [f"{ROOT}/t"]

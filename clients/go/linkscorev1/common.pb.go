@@ -528,7 +528,7 @@ type PageKind int32
 const (
 	// A page.
 	PageKind_PAGE_KIND_UNSPECIFIED PageKind = 0
-	// A page: HTML, or what the crawler extracted.
+	// A page of HTML.
 	PageKind_PAGE_KIND_PAGE PageKind = 1
 	// A sitemap, or an index of sitemaps (sitemaps.org).
 	PageKind_PAGE_KIND_SITEMAP PageKind = 2
@@ -784,80 +784,6 @@ func (x *Outlink) GetRel() string {
 	return ""
 }
 
-// Pre-extracted features of a page, for crawlers that do not want to send bodies.
-type ExtractedPage struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Displayed-leaf tag paths, one entry per distinct path, root to leaf, elements separated by `/`, class tokens in
-	// brackets: `html/body[home]/div/text()`.
-	TagPaths []string `protobuf:"bytes,1,rep,name=tag_paths,json=tagPaths,proto3" json:"tag_paths,omitempty"`
-	// Leaves of each path in `tag_paths`; same length.
-	TagPathCounts []uint32 `protobuf:"varint,2,rep,packed,name=tag_path_counts,json=tagPathCounts,proto3" json:"tag_path_counts,omitempty"`
-	// Long text blocks (25 characters and more, outside anchors), for content novelty.
-	TextBlocks []string `protobuf:"bytes,3,rep,name=text_blocks,json=textBlocks,proto3" json:"text_blocks,omitempty"`
-	// Target of `<link rel=canonical>`; empty if none.
-	CanonicalUrl  string `protobuf:"bytes,4,opt,name=canonical_url,json=canonicalUrl,proto3" json:"canonical_url,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExtractedPage) Reset() {
-	*x = ExtractedPage{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExtractedPage) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExtractedPage) ProtoMessage() {}
-
-func (x *ExtractedPage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExtractedPage.ProtoReflect.Descriptor instead.
-func (*ExtractedPage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ExtractedPage) GetTagPaths() []string {
-	if x != nil {
-		return x.TagPaths
-	}
-	return nil
-}
-
-func (x *ExtractedPage) GetTagPathCounts() []uint32 {
-	if x != nil {
-		return x.TagPathCounts
-	}
-	return nil
-}
-
-func (x *ExtractedPage) GetTextBlocks() []string {
-	if x != nil {
-		return x.TextBlocks
-	}
-	return nil
-}
-
-func (x *ExtractedPage) GetCanonicalUrl() string {
-	if x != nil {
-		return x.CanonicalUrl
-	}
-	return ""
-}
-
 // A header of an HTTP answer.
 type Header struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -871,7 +797,7 @@ type Header struct {
 
 func (x *Header) Reset() {
 	*x = Header{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	mi := &file_linkscore_v1_common_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +809,7 @@ func (x *Header) String() string {
 func (*Header) ProtoMessage() {}
 
 func (x *Header) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	mi := &file_linkscore_v1_common_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +822,7 @@ func (x *Header) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Header.ProtoReflect.Descriptor instead.
 func (*Header) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Header) GetName() string {
@@ -936,7 +862,6 @@ type Page struct {
 	// Types that are valid to be assigned to Content:
 	//
 	//	*Page_Body
-	//	*Page_Extracted
 	Content isPage_Content `protobuf_oneof:"content"`
 	// Links of the page; the answer has one entry for each, in this order, so that nobody needs to compare URLs. Absent:
 	// the server extracts all of them from `body`.
@@ -963,7 +888,7 @@ type Page struct {
 
 func (x *Page) Reset() {
 	*x = Page{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[5]
+	mi := &file_linkscore_v1_common_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +900,7 @@ func (x *Page) String() string {
 func (*Page) ProtoMessage() {}
 
 func (x *Page) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[5]
+	mi := &file_linkscore_v1_common_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +913,7 @@ func (x *Page) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Page.ProtoReflect.Descriptor instead.
 func (*Page) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Page) GetEventId() string {
@@ -1056,15 +981,6 @@ func (x *Page) GetBody() []byte {
 	return nil
 }
 
-func (x *Page) GetExtracted() *ExtractedPage {
-	if x != nil {
-		if x, ok := x.Content.(*Page_Extracted); ok {
-			return x.Extracted
-		}
-	}
-	return nil
-}
-
 func (x *Page) GetOutlinks() []*Outlink {
 	if x != nil {
 		return x.Outlinks
@@ -1123,14 +1039,7 @@ type Page_Body struct {
 	Body []byte `protobuf:"bytes,8,opt,name=body,proto3,oneof"`
 }
 
-type Page_Extracted struct {
-	// Features the crawler extracted itself.
-	Extracted *ExtractedPage `protobuf:"bytes,9,opt,name=extracted,proto3,oneof"`
-}
-
 func (*Page_Body) isPage_Content() {}
-
-func (*Page_Extracted) isPage_Content() {}
 
 // Scores of a list of links, as columns of equal length: entry i of every column belongs to link i. Links are in input
 // order, or in document order with one entry per anchor when the server extracted them; the same URL through two tag
@@ -1174,7 +1083,7 @@ type LinkScores struct {
 
 func (x *LinkScores) Reset() {
 	*x = LinkScores{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
+	mi := &file_linkscore_v1_common_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1095,7 @@ func (x *LinkScores) String() string {
 func (*LinkScores) ProtoMessage() {}
 
 func (x *LinkScores) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
+	mi := &file_linkscore_v1_common_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1108,7 @@ func (x *LinkScores) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkScores.ProtoReflect.Descriptor instead.
 func (*LinkScores) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LinkScores) GetUrls() []string {
@@ -1315,7 +1224,7 @@ type FetchSuggestion struct {
 
 func (x *FetchSuggestion) Reset() {
 	*x = FetchSuggestion{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[7]
+	mi := &file_linkscore_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1236,7 @@ func (x *FetchSuggestion) String() string {
 func (*FetchSuggestion) ProtoMessage() {}
 
 func (x *FetchSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[7]
+	mi := &file_linkscore_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1249,7 @@ func (x *FetchSuggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchSuggestion.ProtoReflect.Descriptor instead.
 func (*FetchSuggestion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FetchSuggestion) GetUrl() string {
@@ -1383,16 +1292,10 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\vanchor_text\x18\x02 \x01(\tR\n" +
 	"anchorText\x12\x19\n" +
 	"\btag_path\x18\x03 \x01(\tR\atagPath\x12\x10\n" +
-	"\x03rel\x18\x04 \x01(\tR\x03rel\"\x9a\x01\n" +
-	"\rExtractedPage\x12\x1b\n" +
-	"\ttag_paths\x18\x01 \x03(\tR\btagPaths\x12&\n" +
-	"\x0ftag_path_counts\x18\x02 \x03(\rR\rtagPathCounts\x12\x1f\n" +
-	"\vtext_blocks\x18\x03 \x03(\tR\n" +
-	"textBlocks\x12#\n" +
-	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"2\n" +
+	"\x03rel\x18\x04 \x01(\tR\x03rel\"2\n" +
 	"\x06Header\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xe8\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xab\x04\n" +
 	"\x04Page\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1b\n" +
@@ -1403,8 +1306,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"fetchError\x12!\n" +
 	"\fcontent_type\x18\x06 \x01(\tR\vcontentType\x12)\n" +
 	"\x10content_encoding\x18\a \x01(\tR\x0fcontentEncoding\x12\x14\n" +
-	"\x04body\x18\b \x01(\fH\x00R\x04body\x12;\n" +
-	"\textracted\x18\t \x01(\v2\x1b.linkscore.v1.ExtractedPageH\x00R\textracted\x121\n" +
+	"\x04body\x18\b \x01(\fH\x00R\x04body\x121\n" +
 	"\boutlinks\x18\n" +
 	" \x03(\v2\x15.linkscore.v1.OutlinkR\boutlinks\x12\x16\n" +
 	"\x06ticket\x18\v \x01(\fR\x06ticket\x129\n" +
@@ -1510,7 +1412,7 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
 	(Verdict)(0),                  // 1: linkscore.v1.Verdict
@@ -1524,32 +1426,30 @@ var file_linkscore_v1_common_proto_goTypes = []any{
 	(*FieldProblem)(nil),          // 9: linkscore.v1.FieldProblem
 	(*ItemStatus)(nil),            // 10: linkscore.v1.ItemStatus
 	(*Outlink)(nil),               // 11: linkscore.v1.Outlink
-	(*ExtractedPage)(nil),         // 12: linkscore.v1.ExtractedPage
-	(*Header)(nil),                // 13: linkscore.v1.Header
-	(*Page)(nil),                  // 14: linkscore.v1.Page
-	(*LinkScores)(nil),            // 15: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 16: linkscore.v1.FetchSuggestion
-	nil,                           // 17: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*Header)(nil),                // 12: linkscore.v1.Header
+	(*Page)(nil),                  // 13: linkscore.v1.Page
+	(*LinkScores)(nil),            // 14: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),       // 15: linkscore.v1.FetchSuggestion
+	nil,                           // 16: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
 	9,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
-	12, // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
-	11, // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	18, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
-	13, // 5: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
-	8,  // 6: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
-	1,  // 7: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	17, // 8: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
-	4,  // 9: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
-	2,  // 10: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
-	10, // 11: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	11, // 2: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
+	17, // 3: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	12, // 4: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
+	8,  // 5: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
+	1,  // 6: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
+	16, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	4,  // 8: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
+	2,  // 9: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
+	10, // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_common_proto_init() }
@@ -1557,9 +1457,8 @@ func file_linkscore_v1_common_proto_init() {
 	if File_linkscore_v1_common_proto != nil {
 		return
 	}
-	file_linkscore_v1_common_proto_msgTypes[5].OneofWrappers = []any{
+	file_linkscore_v1_common_proto_msgTypes[4].OneofWrappers = []any{
 		(*Page_Body)(nil),
-		(*Page_Extracted)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1567,7 +1466,7 @@ func file_linkscore_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   9,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

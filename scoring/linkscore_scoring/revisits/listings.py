@@ -18,9 +18,9 @@ from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_xml_charset, to_utf8
-from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
+from linkscore_scoring.features.given_links import ExtractedLink, with_links
 from linkscore_scoring.features.types import Limits, PageFeatures
-from linkscore_scoring.urls.identity import UrlResolver
+from linkscore_scoring.urls.identity import UrlResolver, validate_url
 
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""
@@ -106,7 +106,7 @@ def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits
     if plain[:2] == b"\x1f\x8b":
         plain = decompress(plain, "gzip", max_bytes=MAX_BYTES)
     entries, notes = read_listing(plain, url)
-    page = page_from_extracted(url, (), (), (), "", limits=limits)
+    page = PageFeatures(url, validate_url(url, "url", max_chars=limits.url_chars, error=InvalidPage))
     links = [ExtractedLink(each.url, "", each.tag_path) for each in entries]
     limits = replace(limits, links=MAX_ENTRIES)
     page = with_links(page, links, limits=limits, max_chars=MAX_URLS_CHARS)

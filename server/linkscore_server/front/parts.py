@@ -169,5 +169,5 @@ def name_event(page: common_pb2.Page) -> None:
     for part in (page.url, page.final_url, f"{when.seconds}.{when.nanos}", page.fetch_error):
         digest.update(part.encode() + b"\0")
     digest.update(page.status_code.to_bytes(4, "big", signed=True))
-    digest.update(page.body or page.extracted.SerializeToString(deterministic=True))
+    digest.update(page.body)
     page.event_id = f"fetch {digest.hexdigest()}"

@@ -24,7 +24,7 @@ from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import LIMITS, limit_facts
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html, too_large
-from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
+from linkscore_scoring.features.given_links import ExtractedLink, with_links
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.limits.respect import is_same_host, site_file
@@ -179,7 +179,7 @@ class PageParser:
             raise ahead
         requested = self._checked(page)
         final = came_from(page)
-        features = self._features(page, final, options, ahead) if has_page(page) else None
+        features = self._features(page, options, ahead) if has_page(page) else None
         if features is not None and options.facts:
             features = replace(features, facts=features.facts | _facts(options.facts, sent_page(page)))
         if features is not None and features.facts:
@@ -211,11 +211,9 @@ class PageParser:
         return requested
 
     def _features(
-        self, page: common_pb2.Page, url: str, options: ParseOptions, own: PageFeatures | None
+        self, page: common_pb2.Page, options: ParseOptions, own: PageFeatures | None
     ) -> PageFeatures:
-        if page.WhichOneof("content") == "extracted":
-            features = _from_extracted(page, url, self.limits, options.words)
-        elif own is not None:
+        if own is not None:
             features = own
         elif _kind_of(page):
             features = self._listed(options.body_of(page))
@@ -277,22 +275,6 @@ def _kind_of(page: common_pb2.Page) -> str:
     if page.kind not in _KINDS:
         raise InvalidPage(f"is not a known value, got {page.kind}", field="kind")
     return _KINDS[page.kind]
-
-
-def _from_extracted(page: common_pb2.Page, url: str, limits: Limits, words: Words) -> PageFeatures:
-    given = page.extracted
-    if len(given.tag_paths) != len(given.tag_path_counts):
-        rule = f"must be as long as tag_paths ({len(given.tag_paths)}), got {len(given.tag_path_counts)}"
-        raise InvalidPage(rule, field="extracted.tag_path_counts")
-    return page_from_extracted(
-        url,
-        given.tag_paths,
-        given.tag_path_counts,
-        given.text_blocks,
-        given.canonical_url,
-        limits=limits,
-        words=words,
-    )
 
 
 class LargePages:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from linkscore_scoring.features.extracted import ExtractedLink, with_links
+from linkscore_scoring.features.given_links import ExtractedLink, with_links
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits, Links
 

@@ -9,9 +9,7 @@ import pytest
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import MAX_ATTRIBUTES, MAX_MEMBERS, decompress
-from linkscore_scoring.features.extracted import page_from_extracted
 from linkscore_scoring.features.html import MAX_LINKS_CHARS, Extractor, extract
-from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 from linkscore_scoring.kernels import KERNELS, PURE
 from support.hostile import PAGES, Family
@@ -106,18 +104,6 @@ def test_links_of_a_page_have_a_bound_in_characters_of_their_urls() -> None:
     page = extract(body + b"".join(b"<a href=%d>x</a>" % n for n in range(5_000)), url=URL)
     assert MAX_LINKS_CHARS - 3_000 < sum(map(len, page.links.urls)) <= MAX_LINKS_CHARS
     assert "links_cut" in page.notes
-
-
-def test_classes_given_by_a_crawler_are_cut_as_those_of_a_page() -> None:
-    page = page_from_extracted(URL, [f"html/p[{'c ' * 3_000}{'d' * 900_000}]"], [1], [], "", limits=Limits())
-    assert page.paths.classes == ["", "c"]
-
-
-@pytest.mark.parametrize("path", [" ", "html/a b/p", "html/\n[c]", "html//p", "", "html/\u2003"])
-def test_a_tag_path_whose_elements_have_no_name_or_blanks_in_it_is_refused(path: str) -> None:
-    with pytest.raises(InvalidPage, match="must be elements like") as caught:
-        page_from_extracted(URL, ["html/p", path], [1, 1], [], "", limits=Limits())
-    assert caught.value.problems[0].field == "extracted.tag_paths[1]"
 
 
 @pytest.mark.parametrize("name", ["gzip members", "zstd frames", "zstd skippable frames"])

@@ -161,18 +161,6 @@ class Outlink(_message.Message):
     rel: str
     def __init__(self, url: _Optional[str] = ..., anchor_text: _Optional[str] = ..., tag_path: _Optional[str] = ..., rel: _Optional[str] = ...) -> None: ...
 
-class ExtractedPage(_message.Message):
-    __slots__ = ("tag_paths", "tag_path_counts", "text_blocks", "canonical_url")
-    TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_COUNTS_FIELD_NUMBER: _ClassVar[int]
-    TEXT_BLOCKS_FIELD_NUMBER: _ClassVar[int]
-    CANONICAL_URL_FIELD_NUMBER: _ClassVar[int]
-    tag_paths: _containers.RepeatedScalarFieldContainer[str]
-    tag_path_counts: _containers.RepeatedScalarFieldContainer[int]
-    text_blocks: _containers.RepeatedScalarFieldContainer[str]
-    canonical_url: str
-    def __init__(self, tag_paths: _Optional[_Iterable[str]] = ..., tag_path_counts: _Optional[_Iterable[int]] = ..., text_blocks: _Optional[_Iterable[str]] = ..., canonical_url: _Optional[str] = ...) -> None: ...
-
 class Header(_message.Message):
     __slots__ = ("name", "value")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -182,7 +170,7 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class Page(_message.Message):
-    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes", "headers", "kind", "not_modified")
+    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "outlinks", "ticket", "fetch_time", "fetched_bytes", "headers", "kind", "not_modified")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     FINAL_URL_FIELD_NUMBER: _ClassVar[int]
@@ -191,7 +179,6 @@ class Page(_message.Message):
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_ENCODING_FIELD_NUMBER: _ClassVar[int]
     BODY_FIELD_NUMBER: _ClassVar[int]
-    EXTRACTED_FIELD_NUMBER: _ClassVar[int]
     OUTLINKS_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -207,7 +194,6 @@ class Page(_message.Message):
     content_type: str
     content_encoding: str
     body: bytes
-    extracted: ExtractedPage
     outlinks: _containers.RepeatedCompositeFieldContainer[Outlink]
     ticket: bytes
     fetch_time: _timestamp_pb2.Timestamp
@@ -215,7 +201,7 @@ class Page(_message.Message):
     headers: _containers.RepeatedCompositeFieldContainer[Header]
     kind: PageKind
     not_modified: bool
-    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., kind: _Optional[_Union[PageKind, str]] = ..., not_modified: bool = ...) -> None: ...
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., kind: _Optional[_Union[PageKind, str]] = ..., not_modified: bool = ...) -> None: ...
 
 class LinkScores(_message.Message):
     __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons", "duplicate_probabilities")

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/common.proto.
  */
 export const file_linkscore_v1_common: GenFile = /*@__PURE__*/
-  fileDesc("ChlsaW5rc2NvcmUvdjEvY29tbW9uLnByb3RvEgxsaW5rc2NvcmUudjEiQgoMRmllbGRQcm9ibGVtEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCgpJdGVtU3RhdHVzEiQKBGNvZGUYASABKA4yFi5saW5rc2NvcmUudjEuSXRlbUNvZGUSLAoIcHJvYmxlbXMYAiADKAsyGi5saW5rc2NvcmUudjEuRmllbGRQcm9ibGVtEg0KBW5vdGVzGAMgAygJIkoKB091dGxpbmsSCwoDdXJsGAEgASgJEhMKC2FuY2hvcl90ZXh0GAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEgsKA3JlbBgEIAEoCSJnCg1FeHRyYWN0ZWRQYWdlEhEKCXRhZ19wYXRocxgBIAMoCRIXCg90YWdfcGF0aF9jb3VudHMYAiADKA0SEwoLdGV4dF9ibG9ja3MYAyADKAkSFQoNY2Fub25pY2FsX3VybBgEIAEoCSIlCgZIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLCAwoEUGFnZRIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEQoJZmluYWxfdXJsGAMgASgJEhMKC3N0YXR1c19jb2RlGAQgASgFEhMKC2ZldGNoX2Vycm9yGAUgASgJEhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAcgASgJEg4KBGJvZHkYCCABKAxIABIwCglleHRyYWN0ZWQYCSABKAsyGy5saW5rc2NvcmUudjEuRXh0cmFjdGVkUGFnZUgAEicKCG91dGxpbmtzGAogAygLMhUubGlua3Njb3JlLnYxLk91dGxpbmsSDgoGdGlja2V0GAsgASgMEi4KCmZldGNoX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWZldGNoZWRfYnl0ZXMYFCABKAQSJQoHaGVhZGVycxgVIAMoCzIULmxpbmtzY29yZS52MS5IZWFkZXISJAoEa2luZBgWIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlS2luZBIUCgxub3RfbW9kaWZpZWQYDSABKAhCCQoHY29udGVudCLnAwoKTGlua1Njb3JlcxIMCgR1cmxzGAEgAygJEg4KBnNjb3JlcxgCIAMoARIaChJlbmNvZGVkX3ByaW9yaXRpZXMYAyADKAESDwoHYnVja2V0cxgEIAMoDRIUCgxidWNrZXRfbmFtZXMYBSADKAkSDwoHdGlja2V0cxgGIAMoDRIVCg10aWNrZXRfdmFsdWVzGAcgAygMEicKCHZlcmRpY3RzGAggAygOMhUubGlua3Njb3JlLnYxLlZlcmRpY3QSEAoIaW5fc2NvcGUYCSADKAgSOAoIc3RhdHVzZXMYCiADKAsyJi5saW5rc2NvcmUudjEuTGlua1Njb3Jlcy5TdGF0dXNlc0VudHJ5EigKCXVybF90eXBlcxgLIAMoDjIVLmxpbmtzY29yZS52MS5VcmxUeXBlEhUKDWJ1Y2tldF92YWx1ZXMYDCADKAESLgoMc2tpcF9yZWFzb25zGA0gAygOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SHwoXZHVwbGljYXRlX3Byb2JhYmlsaXRpZXMYDiADKAEaSQoNU3RhdHVzZXNFbnRyeRILCgNrZXkYASABKA0SJwoFdmFsdWUYAiABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1czoCOAEiPwoPRmV0Y2hTdWdnZXN0aW9uEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDwoHdXJnZW5jeRgDIAEoASpvCglTaXRlU3RhZ2USGgoWU0lURV9TVEFHRV9VTlNQRUNJRklFRBAAEhcKE1NJVEVfU1RBR0VfU0FNUExJTkcQARIXChNTSVRFX1NUQUdFX0xFQVJOSU5HEAISFAoQU0lURV9TVEFHRV9SRUFEWRADKkgKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhIKDlZFUkRJQ1RfRk9MTE9XEAESEAoMVkVSRElDVF9TS0lQEAIqqgEKClNraXBSZWFzb24SGwoXU0tJUF9SRUFTT05fVU5TUEVDSUZJRUQQABIcChhTS0lQX1JFQVNPTl9DUkFXTF9CVURHRVQQARIcChhTS0lQX1JFQVNPTl9TSVRFX1NUT1BQRUQQAhIUChBTS0lQX1JFQVNPTl9UUkFQEAMSFwoTU0tJUF9SRUFTT05fUkVTUEVDVBAEEhQKEFNLSVBfUkVBU09OX0NPUFkQBSqJAQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIVChFERUNJU0lPTl9DT05USU5VRRABEhcKE0RFQ0lTSU9OX1NUT1BfWUlFTEQQAhIZChVERUNJU0lPTl9TVE9QX0NPVkVSRUQQAxIYChRERUNJU0lPTl9TVE9QX0JVREdFVBAEKngKB1VybFR5cGUSGAoUVVJMX1RZUEVfVU5TUEVDSUZJRUQQABISCg5VUkxfVFlQRV9JTkRFWBABEhMKD1VSTF9UWVBFX1RIUkVBRBACEhYKElVSTF9UWVBFX1BBR0VfRkxJUBADEhIKDlVSTF9UWVBFX09USEVSEAQqegoIUGFnZVR5cGUSGQoVUEFHRV9UWVBFX1VOU1BFQ0lGSUVEEAASEwoPUEFHRV9UWVBFX0lOREVYEAESFAoQUEFHRV9UWVBFX1RIUkVBRBACEhMKD1BBR0VfVFlQRV9PVEhFUhADEhMKD1BBR0VfVFlQRV9FTlRSWRAEKn4KCEl0ZW1Db2RlEhkKFUlURU1fQ09ERV9VTlNQRUNJRklFRBAAEhAKDElURU1fQ09ERV9PSxABEhcKE0lURU1fQ09ERV9EVVBMSUNBVEUQAhIVChFJVEVNX0NPREVfSU5WQUxJRBADEhUKEUlURU1fQ09ERV9QQVJUSUFMEAQqrwIKEFByaW9yaXR5RW5jb2RpbmcSIQodUFJJT1JJVFlfRU5DT0RJTkdfVU5TUEVDSUZJRUQQABIcChhQUklPUklUWV9FTkNPRElOR19TQ1JBUFkQARIbChdQUklPUklUWV9FTkNPRElOR19OVVRDSBACEh4KGlBSSU9SSVRZX0VOQ09ESU5HX0ZST05URVJBEAMSGgoWUFJJT1JJVFlfRU5DT0RJTkdfQUNIRRAEEh4KGlBSSU9SSVRZX0VOQ09ESU5HX0hFUklUUklYEAUSIQodUFJJT1JJVFlfRU5DT0RJTkdfVVJMRlJPTlRJRVIQBhIdChlQUklPUklUWV9FTkNPRElOR19DUkFXTEVFEAcSHwobUFJJT1JJVFlfRU5DT0RJTkdfQ1JBV0xFUjRKEAgqZAoIUGFnZUtpbmQSGQoVUEFHRV9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOUEFHRV9LSU5EX1BBR0UQARIVChFQQUdFX0tJTkRfU0lURU1BUBACEhIKDlBBR0VfS0lORF9GRUVEEANCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChlsaW5rc2NvcmUvdjEvY29tbW9uLnByb3RvEgxsaW5rc2NvcmUudjEiQgoMRmllbGRQcm9ibGVtEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCgpJdGVtU3RhdHVzEiQKBGNvZGUYASABKA4yFi5saW5rc2NvcmUudjEuSXRlbUNvZGUSLAoIcHJvYmxlbXMYAiADKAsyGi5saW5rc2NvcmUudjEuRmllbGRQcm9ibGVtEg0KBW5vdGVzGAMgAygJIkoKB091dGxpbmsSCwoDdXJsGAEgASgJEhMKC2FuY2hvcl90ZXh0GAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEgsKA3JlbBgEIAEoCSIlCgZIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSKQAwoEUGFnZRIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEQoJZmluYWxfdXJsGAMgASgJEhMKC3N0YXR1c19jb2RlGAQgASgFEhMKC2ZldGNoX2Vycm9yGAUgASgJEhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAcgASgJEg4KBGJvZHkYCCABKAxIABInCghvdXRsaW5rcxgKIAMoCzIVLmxpbmtzY29yZS52MS5PdXRsaW5rEg4KBnRpY2tldBgLIAEoDBIuCgpmZXRjaF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1mZXRjaGVkX2J5dGVzGBQgASgEEiUKB2hlYWRlcnMYFSADKAsyFC5saW5rc2NvcmUudjEuSGVhZGVyEiQKBGtpbmQYFiABKA4yFi5saW5rc2NvcmUudjEuUGFnZUtpbmQSFAoMbm90X21vZGlmaWVkGA0gASgIQgkKB2NvbnRlbnQi5wMKCkxpbmtTY29yZXMSDAoEdXJscxgBIAMoCRIOCgZzY29yZXMYAiADKAESGgoSZW5jb2RlZF9wcmlvcml0aWVzGAMgAygBEg8KB2J1Y2tldHMYBCADKA0SFAoMYnVja2V0X25hbWVzGAUgAygJEg8KB3RpY2tldHMYBiADKA0SFQoNdGlja2V0X3ZhbHVlcxgHIAMoDBInCgh2ZXJkaWN0cxgIIAMoDjIVLmxpbmtzY29yZS52MS5WZXJkaWN0EhAKCGluX3Njb3BlGAkgAygIEjgKCHN0YXR1c2VzGAogAygLMiYubGlua3Njb3JlLnYxLkxpbmtTY29yZXMuU3RhdHVzZXNFbnRyeRIoCgl1cmxfdHlwZXMYCyADKA4yFS5saW5rc2NvcmUudjEuVXJsVHlwZRIVCg1idWNrZXRfdmFsdWVzGAwgAygBEi4KDHNraXBfcmVhc29ucxgNIAMoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh8KF2R1cGxpY2F0ZV9wcm9iYWJpbGl0aWVzGA4gAygBGkkKDVN0YXR1c2VzRW50cnkSCwoDa2V5GAEgASgNEicKBXZhbHVlGAIgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXM6AjgBIj8KD0ZldGNoU3VnZ2VzdGlvbhILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB3VyZ2VuY3kYAyABKAEqbwoJU2l0ZVN0YWdlEhoKFlNJVEVfU1RBR0VfVU5TUEVDSUZJRUQQABIXChNTSVRFX1NUQUdFX1NBTVBMSU5HEAESFwoTU0lURV9TVEFHRV9MRUFSTklORxACEhQKEFNJVEVfU1RBR0VfUkVBRFkQAypICgdWZXJkaWN0EhcKE1ZFUkRJQ1RfVU5TUEVDSUZJRUQQABISCg5WRVJESUNUX0ZPTExPVxABEhAKDFZFUkRJQ1RfU0tJUBACKqoBCgpTa2lwUmVhc29uEhsKF1NLSVBfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYU0tJUF9SRUFTT05fQ1JBV0xfQlVER0VUEAESHAoYU0tJUF9SRUFTT05fU0lURV9TVE9QUEVEEAISFAoQU0tJUF9SRUFTT05fVFJBUBADEhcKE1NLSVBfUkVBU09OX1JFU1BFQ1QQBBIUChBTS0lQX1JFQVNPTl9DT1BZEAUqiQEKCERlY2lzaW9uEhgKFERFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASFQoRREVDSVNJT05fQ09OVElOVUUQARIXChNERUNJU0lPTl9TVE9QX1lJRUxEEAISGQoVREVDSVNJT05fU1RPUF9DT1ZFUkVEEAMSGAoUREVDSVNJT05fU1RPUF9CVURHRVQQBCp4CgdVcmxUeXBlEhgKFFVSTF9UWVBFX1VOU1BFQ0lGSUVEEAASEgoOVVJMX1RZUEVfSU5ERVgQARITCg9VUkxfVFlQRV9USFJFQUQQAhIWChJVUkxfVFlQRV9QQUdFX0ZMSVAQAxISCg5VUkxfVFlQRV9PVEhFUhAEKnoKCFBhZ2VUeXBlEhkKFVBBR0VfVFlQRV9VTlNQRUNJRklFRBAAEhMKD1BBR0VfVFlQRV9JTkRFWBABEhQKEFBBR0VfVFlQRV9USFJFQUQQAhITCg9QQUdFX1RZUEVfT1RIRVIQAxITCg9QQUdFX1RZUEVfRU5UUlkQBCp+CghJdGVtQ29kZRIZChVJVEVNX0NPREVfVU5TUEVDSUZJRUQQABIQCgxJVEVNX0NPREVfT0sQARIXChNJVEVNX0NPREVfRFVQTElDQVRFEAISFQoRSVRFTV9DT0RFX0lOVkFMSUQQAxIVChFJVEVNX0NPREVfUEFSVElBTBAEKq8CChBQcmlvcml0eUVuY29kaW5nEiEKHVBSSU9SSVRZX0VOQ09ESU5HX1VOU1BFQ0lGSUVEEAASHAoYUFJJT1JJVFlfRU5DT0RJTkdfU0NSQVBZEAESGwoXUFJJT1JJVFlfRU5DT0RJTkdfTlVUQ0gQAhIeChpQUklPUklUWV9FTkNPRElOR19GUk9OVEVSQRADEhoKFlBSSU9SSVRZX0VOQ09ESU5HX0FDSEUQBBIeChpQUklPUklUWV9FTkNPRElOR19IRVJJVFJJWBAFEiEKHVBSSU9SSVRZX0VOQ09ESU5HX1VSTEZST05USUVSEAYSHQoZUFJJT1JJVFlfRU5DT0RJTkdfQ1JBV0xFRRAHEh8KG1BSSU9SSVRZX0VOQ09ESU5HX0NSQVdMRVI0ShAIKmQKCFBhZ2VLaW5kEhkKFVBBR0VfS0lORF9VTlNQRUNJRklFRBAAEhIKDlBBR0VfS0lORF9QQUdFEAESFQoRUEFHRV9LSU5EX1NJVEVNQVAQAhISCg5QQUdFX0tJTkRfRkVFRBADQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * One field that breaks a rule.
@@ -133,49 +133,6 @@ export const OutlinkSchema: GenMessage<Outlink> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_common, 2);
 
 /**
- * Pre-extracted features of a page, for crawlers that do not want to send bodies.
- *
- * @generated from message linkscore.v1.ExtractedPage
- */
-export type ExtractedPage = Message<"linkscore.v1.ExtractedPage"> & {
-  /**
-   * Displayed-leaf tag paths, one entry per distinct path, root to leaf, elements separated by `/`, class tokens in
-   * brackets: `html/body[home]/div/text()`.
-   *
-   * @generated from field: repeated string tag_paths = 1;
-   */
-  tagPaths: string[];
-
-  /**
-   * Leaves of each path in `tag_paths`; same length.
-   *
-   * @generated from field: repeated uint32 tag_path_counts = 2;
-   */
-  tagPathCounts: number[];
-
-  /**
-   * Long text blocks (25 characters and more, outside anchors), for content novelty.
-   *
-   * @generated from field: repeated string text_blocks = 3;
-   */
-  textBlocks: string[];
-
-  /**
-   * Target of `<link rel=canonical>`; empty if none.
-   *
-   * @generated from field: string canonical_url = 4;
-   */
-  canonicalUrl: string;
-};
-
-/**
- * Describes the message linkscore.v1.ExtractedPage.
- * Use `create(ExtractedPageSchema)` to create a new message.
- */
-export const ExtractedPageSchema: GenMessage<ExtractedPage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_common, 3);
-
-/**
  * A header of an HTTP answer.
  *
  * @generated from message linkscore.v1.Header
@@ -201,7 +158,7 @@ export type Header = Message<"linkscore.v1.Header"> & {
  * Use `create(HeaderSchema)` to create a new message.
  */
 export const HeaderSchema: GenMessage<Header> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_common, 4);
+  messageDesc(file_linkscore_v1_common, 3);
 
 /**
  * One fetched page, or one failed fetch.
@@ -272,14 +229,6 @@ export type Page = Message<"linkscore.v1.Page"> & {
      */
     value: Uint8Array;
     case: "body";
-  } | {
-    /**
-     * Features the crawler extracted itself.
-     *
-     * @generated from field: linkscore.v1.ExtractedPage extracted = 9;
-     */
-    value: ExtractedPage;
-    case: "extracted";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -342,7 +291,7 @@ export type Page = Message<"linkscore.v1.Page"> & {
  * Use `create(PageSchema)` to create a new message.
  */
 export const PageSchema: GenMessage<Page> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_common, 5);
+  messageDesc(file_linkscore_v1_common, 4);
 
 /**
  * Scores of a list of links, as columns of equal length: entry i of every column belongs to link i. Links are in input
@@ -459,7 +408,7 @@ export type LinkScores = Message<"linkscore.v1.LinkScores"> & {
  * Use `create(LinkScoresSchema)` to create a new message.
  */
 export const LinkScoresSchema: GenMessage<LinkScores> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_common, 6);
+  messageDesc(file_linkscore_v1_common, 5);
 
 /**
  * A page the model would like to see fetched soon.
@@ -494,7 +443,7 @@ export type FetchSuggestion = Message<"linkscore.v1.FetchSuggestion"> & {
  * Use `create(FetchSuggestionSchema)` to create a new message.
  */
 export const FetchSuggestionSchema: GenMessage<FetchSuggestion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_common, 7);
+  messageDesc(file_linkscore_v1_common, 6);
 
 /**
  * How far a site is learned.
@@ -910,7 +859,7 @@ export enum PageKind {
   UNSPECIFIED = 0,
 
   /**
-   * A page: HTML, or what the crawler extracted.
+   * A page of HTML.
    *
    * @generated from enum value: PAGE_KIND_PAGE = 1;
    */
