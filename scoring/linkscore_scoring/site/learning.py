@@ -345,17 +345,22 @@ class SampledPage:
     @classmethod
     def of(cls, seq: int, key: str, hash_: int, trie: PathTrie, links: Sequence[SampledLink]) -> SampledPage:
         """Return a page with its tag paths and distinct links."""
-        steps, rows = numbered(zip(trie.tags, trie.classes, strict=True))
         link_paths, targets = zip(*links, strict=True) if links else ((), ())
         packed_links = packed([*numbered(link_paths), targets])
-        return cls(seq, key, hash_, len(rows), packed([trie.parents, steps, rows, trie.leaves]), packed_links)
+        return cls(
+            seq,
+            key,
+            hash_,
+            len(trie.tags),
+            packed([trie.parents, trie.tags, trie.classes, trie.leaves]),
+            packed_links,
+        )
 
     @property
     def paths(self) -> PathTrie:
         """Its tag paths; names are one object with equal ones of other pages."""
-        parents, steps, rows, leaves = unpacked(self.packed_paths)
-        tags, classes = ([intern(step[part]) for step in steps] for part in (0, 1))
-        return PathTrie(parents, [tags[row] for row in rows], [classes[row] for row in rows], leaves)
+        parents, tags, classes, leaves = unpacked(self.packed_paths)
+        return PathTrie(parents, list(map(intern, tags)), list(map(intern, classes)), leaves)
 
     @property
     def links(self) -> list[SampledLink]:
