@@ -24,24 +24,20 @@ from linkscore_scoring.engine.fetch_plan import (
     offers,
 )
 from linkscore_scoring.engine.links import batch_of, strip_session_ids
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
-    CopyHypothesis,
     LinkExplained,
     PageClassified,
     PageOutcome,
     ScoredLinks,
-    Standing,
 )
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import NoRules, NotLearned
+from linkscore_scoring.errors import NotLearned
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel, Stage
-from linkscore_scoring.types import ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
+from linkscore_scoring.types import ExampleWanted, LinkBatch
 from linkscore_scoring.urls.identity import identity
 
 
@@ -237,7 +233,7 @@ class CrawlQueries:
         return worth
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
-        shard = self.crawl.known_or_new(site)
+        shard = self.crawl.sites[site]
         return shard.policy(choice), shard.model
 
     def _site_value(self, site: str, choice: PolicyChoice | None) -> float:
@@ -245,8 +241,8 @@ class CrawlQueries:
         value = self.crawl.sites.kept_value(site) if choice is None else None
         if value is not None:
             return value
-        policy, model = self._look(site, choice)
-        return policy.site_value(model)
+        shard = self.crawl.known_or_new(site)
+        return shard.policy(choice).site_value(shard.model)
 
     def rank_sites(
         self,
@@ -334,50 +330,6 @@ class CrawlQueries:
     def title_of(self, site: str, url: str) -> str:
         """Return the title of a fetched page of a site; empty if it is not kept."""
         return self.crawl.shard(site).model.titles.get(hash_of(identity(url)), "")
-
-    def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
-        """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
-        return advise(self.crawl.shard(site), horizon)
-
-    def standing(self, site: str) -> Standing | None:
-        """Return whether the crawl and a site of it go on; None without a budget."""
-        return self.crawl.standing(self.crawl.shard(site)) if self.crawl.limits.budget is not None else None
-
-    def copies(self, site: str) -> list[CopyHypothesis]:
-        """Return which links of a site are taken to lead to copies, the surest first."""
-        shard = self.crawl.shard(site)
-        return shard.limits.copies.told(shard.model) if shard.limits.copies is not None else []
-
-    def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
-        """Return what a policy learned about the URLs of a site."""
-        shard = self.crawl.shard(site)
-        return shard.policy(choice).rules(shard.model)
-
-    def seeds(self, site: str, n: int, choice: PolicyChoice | None = None) -> list[SeedWanted]:
-        """Return up to `n` pages to start a crawl of a site from, best first."""
-        shard = self.crawl.shard(site)
-        return shard.policy(choice).suggest_seeds(n, shard.model)
-
-    def experience(self, site: str, choice: PolicyChoice | None = None) -> Experience:
-        """Return what was learned on a site that helps on others.
-
-        Raises `NoRules` if the policy learned nothing of the kind.
-        """
-        shard = self.crawl.shard(site)
-        policy = shard.policy(choice)
-        learned = policy.experience(shard.model)
-        if learned is None or not learned.groups:
-            raise NoRules(f"site {site!r}: {policy.name} has learned nothing yet that helps on other sites")
-        return learned
-
-    def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
-        """Say what a policy goes by on a site, and why it abstains if it does."""
-        shard = self.crawl.shard(site)
-        return shard.policy(choice).describe(shard.model)
-
-    def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
-        """Return up to `n` pages to fetch for learning a site."""
-        return self.crawl.shard(site).fetch_plan(n)
 
     def _by_site(
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]

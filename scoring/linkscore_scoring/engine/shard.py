@@ -20,10 +20,12 @@ from linkscore_scoring.engine.limits import CrawlLimits, SiteLimits, SkippedLink
 from linkscore_scoring.engine.links import Ticket, TicketBook, link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
+from linkscore_scoring.errors import NoRules
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
 from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy, policy_class
 from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
@@ -58,13 +60,14 @@ _WHY_PLANNED = {
 class CrawlWide:
     """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7.
 
-    `served_is_local`: what the served policy says of a site holds until an event changes that site. Of one
-    from another package nobody knows, for it may fail once.
+    `is_empty`: whether no policy of the crawl knows anything across sites. `served_is_local`: what the served
+    policy says of a site holds until an event changes that site. Of one from another package nobody knows,
+    for it may fail once.
     """
 
     def __init__(self, config: CrawlConfig) -> None:
         self._known: dict[str, CrawlKnowledge] = {}
-        self.served_is_local = False
+        self.is_empty, self.served_is_local = True, False
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
@@ -80,13 +83,8 @@ class CrawlWide:
             made = kind(choice.checked(), seed=config.seed).crawl_wide
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
-        served = config.policy
+        served, self.is_empty = config.policy, not self._known
         self.served_is_local = builtin_policy(served.name) is not None and served.key not in self._known
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no policy of the crawl knows anything across sites."""
-        return not self._known
 
     def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
         """Let a policy of one site share what the crawl's policies of this choice know; return it."""
@@ -313,6 +311,15 @@ class SiteShard:
             for rank, page in enumerate(self.model.plan.plan(n))
         ]
         return [*wanted, *(found for found in sample if found.url not in named)][:n]
+
+    def experience(self, choice: PolicyChoice | None = None) -> Experience:
+        """Return what was learned on the site that helps on others; raises `NoRules` if that is nothing."""
+        policy = self.policy(choice)
+        learned = policy.experience(self.model)
+        if learned is None or not learned.groups:
+            name = self.model.name
+            raise NoRules(f"site {name!r}: {policy.name} has learned nothing yet that helps on other sites")
+        return learned
 
     def stop(self) -> Stop | None:
         """Return why the site stops by a setting of the crawl, None if it goes on."""

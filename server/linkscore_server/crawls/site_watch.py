@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from linkscore_scoring.columns import drop_oldest
-from linkscore_scoring.engine.reports import SiteAdvice
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
@@ -57,7 +57,7 @@ class SiteWatch:
     async def _look(self, actor: CrawlActor, site: str, seen: _Seen) -> None:
         actor.use()
         try:
-            advice = await actor.ask(lambda: actor.queries.advice(site))
+            advice = await actor.ask(lambda: advise(actor.model.shard(site), DEFAULT_HORIZON))
         except (LinkscoreError, RuntimeError) as exc:  # deleted meanwhile, or the server stops
             _log.debug("%s: not looked at: %s", site, exc)
             return

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, cast
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, SiteAdvice, TrapReport
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, SiteAdvice, TrapReport, advise
 from linkscore_scoring.engine.results import Standing
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
@@ -17,7 +17,7 @@ from linkscore_scoring.exporters.files import RuleFile
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule, site_rules
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UrlRule
+from linkscore_scoring.types import SeedWanted, UrlRule
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -68,12 +68,15 @@ class SiteModelService:
         actor = await self._registry.open(crawl)
 
         def answer() -> pb.GetSiteResponse:
-            advice = advice_message(actor.queries.advice(name, request.horizon or DEFAULT_HORIZON))
-            if (standing := actor.queries.standing(name)) is not None:
-                _add_decision(advice, standing)
-            advice.copies.extend(same_fields(pb.CopyHypothesis, each) for each in actor.queries.copies(name))
-            plan = actor.queries.fetch_plan(name, n) if (n := request.max_suggestions) else []
-            skipped = actor.model.shard(name).skipped
+            shard = actor.model.shard(name)
+            advice = advice_message(advise(shard, request.horizon or DEFAULT_HORIZON))
+            if actor.model.limits.budget is not None:
+                _add_decision(advice, actor.model.standing(shard))
+            if (copies := shard.limits.copies) is not None:
+                found = copies.told(shard.model)
+                advice.copies.extend(same_fields(pb.CopyHypothesis, each) for each in found)
+            plan = shard.fetch_plan(n) if (n := request.max_suggestions) else []
+            skipped = shard.skipped
             latest = islice(reversed(skipped.latest.items()), request.max_skipped)
             return pb.GetSiteResponse(
                 site=_site(actor, name),
@@ -109,12 +112,18 @@ class SiteModelService:
         actor = await self._registry.open(parse_crawl(request.crawl))
         model, choice = actor.model, choice_of(request.policy)
         site, n = seed_query(request, model.config.name, model.site_of)
-        found = await actor.answer(partial(actor.queries.seeds, site, n, choice))
+
+        def answer() -> tuple[list[SeedWanted], str]:
+            shard = model.shard(site)
+            policy = shard.policy(choice)
+            return policy.suggest_seeds(n, shard.model), policy.describe(shard.model)
+
+        found, said = await actor.answer(answer)
         return pb.SuggestSeedsResponse(
             seeds=[pb.Seed(url=seed.url, reason=seed.reason, value=seed.value) for seed in found],
             site=site_name(model.config.name, site),
             policy=(choice or model.config.policy).name,
-            policy_state=await actor.answer(partial(actor.queries.policy_state, site, choice)),
+            policy_state=said,
             event_seq=model.seq,
         )
 
@@ -127,7 +136,7 @@ class SiteModelService:
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)
         if _EXPERIENCE in wanted:
-            learned = await actor.answer(partial(actor.queries.experience, site.name, choice))
+            learned = (await actor.site(site.name)).experience(choice)
             answer.files.insert(wanted.index(_EXPERIENCE), _experience_file(learned, site.history.fetches))
         return answer
 

@@ -10,8 +10,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
-from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.reports import TrapKind
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, TrapKind, advise
 from linkscore_scoring.features.types import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
@@ -44,7 +43,7 @@ def crawled(site: TrapSite | GeneratedSite, policy: str, fetches: int) -> CrawlM
 def test_a_trap_is_found_within_150_fetches(
     site: type[TrapSite], kind: TrapKind, shape: str, policy: str
 ) -> None:
-    traps = CrawlQueries(crawled(site(), policy, 150)).advice(HOST).traps
+    traps = advise(crawled(site(), policy, 150).shard(HOST), DEFAULT_HORIZON).traps
     assert [trap.kind for trap in traps] == [kind] * len(traps) != []
     for trap in traps:  # the shape, or parts of it while another part still looks good
         assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
@@ -55,7 +54,7 @@ def test_a_trap_is_found_within_150_fetches(
 
 @pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
 def test_a_site_without_traps_has_none_but_its_copies(policy: str) -> None:
-    traps = CrawlQueries(crawled(GeneratedSite(1), policy, 400)).advice("site.example").traps
+    traps = advise(crawled(GeneratedSite(1), policy, 400).shard("site.example"), DEFAULT_HORIZON).traps
     assert {trap.url_pattern for trap in traps} <= {"site.example/print", "site.example/list/#-*"}
 
 
@@ -74,7 +73,7 @@ def two_kinds() -> CrawlModel:
 
 
 def test_rewards_to_expect_by_hand() -> None:
-    advice = CrawlQueries(two_kinds()).advice("h", horizon=6)
+    advice = advise(two_kinds().shard("h"), 6)
     # good: 4 x 0.75; bad: 80 / 480 once, then known; the site: 9 fetches with the list
     mean = (4 * 0.75 + 80 / 480) / 9
     good = (2 * 0.75 + 2 * ((2 * 0.75 + 2 * mean) / 4)) / 4
@@ -85,7 +84,7 @@ def test_rewards_to_expect_by_hand() -> None:
 
 
 def test_yields_by_group_with_the_links_that_wait() -> None:
-    groups = CrawlQueries(two_kinds()).advice("h").groups
+    groups = advise(two_kinds().shard("h"), DEFAULT_HORIZON).groups
     found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in groups}
     assert found["h/good/#"] == (GOOD, 4, 4, 0.75, 0.75)
     assert found["h/bad/#"] == (BAD, 4, 4, pytest.approx(80 / 480 / 2), 0.0)
@@ -106,7 +105,7 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
     visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/a", b"", 1.0, 0.0))
-    advice = CrawlQueries(crawl).advice("h")
+    advice = advise(crawl.shard("h"), DEFAULT_HORIZON)
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
     arm = pattern, link_path_id(normalise_link_path(GOOD))
@@ -130,7 +129,7 @@ def unsupervised(served: Foreteller, fetches: int) -> CrawlModel:
 
 
 def warned(crawl: CrawlModel, horizon: int = 100, host: str = "site.example") -> list[str]:
-    return [warning.kind for warning in CrawlQueries(crawl).advice(host, horizon).warnings]
+    return [warning.kind for warning in advise(crawl.shard(host), horizon).warnings]
 
 
 def test_an_unsupervised_policy_that_expects_little_needs_examples() -> None:
@@ -173,7 +172,7 @@ def test_better_links_by_the_labels_that_wait_are_named_and_recent_is_on_the_sca
         visit(crawl, f"http://h/{path}", page_of(f"http://h/{path}"))
         reward = float(path.startswith("good"))
         crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", f"http://h/{path}", b"", reward, 0.0))
-    advice = CrawlQueries(crawl).advice("h", horizon=45)
+    advice = advise(crawl.shard("h"), 45)
     assert [warning.kind for warning in advice.warnings] == ["behind_labels"]
     assert "h/good/# 1.00, and 15 of these wait" in advice.warnings[0].text
     assert (advice.recent_fetches, advice.recent_reward) == (45, 0.0)

@@ -59,7 +59,9 @@ def skips(crawl: CrawlModel, *paths: str) -> list[bool]:
 
 
 def told(crawl: CrawlModel) -> dict[str, CopyHypothesis]:
-    return {each.name: each for each in CrawlQueries(crawl).copies("a.test")}
+    shard = crawl.shard("a.test")
+    assert shard.limits.copies is not None
+    return {each.name: each for each in shard.limits.copies.told(shard.model)}
 
 
 def rules(crawl: CrawlModel) -> list[UrlRule]:

@@ -143,6 +143,7 @@ class Harvest(Stateful, Policy):
         self.likeness = Likeness(tunables)
         self._starts: Starts | None = None
         self._scored: Scores | None = None
+        self._repeated: Any = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Enter a page and its links, and what it cost the pages that linked to it."""
@@ -176,7 +177,7 @@ class Harvest(Stateful, Policy):
 
     def _changed(self) -> None:
         """Note the end of an event."""
-        self._scored = None
+        self._scored = self._repeated = None
         self.tables.changed()
 
     def _leave(self, page: PageObservation, site: SiteModel) -> None:
@@ -265,7 +266,7 @@ class Harvest(Stateful, Policy):
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
         self.tables.n_examples = len(self.likeness)
-        self._scored = None
+        self._scored = self._repeated = None
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Ask about types of pages that nobody told of and that most waiting links lead to."""
@@ -329,7 +330,7 @@ class Harvest(Stateful, Policy):
 
     def _skip_reasons(self, arms: Repeated[Node]) -> list[int] | None:
         """Say of links to one page under many addresses that they lead to copies."""
-        is_repeated = self.tables.repeated
+        is_repeated = self._repeated = self.tables.repeated if self._repeated is None else self._repeated
         if not is_repeated.any():
             return None
         _, *rows = self.tables.rows_of(arms.distinct)

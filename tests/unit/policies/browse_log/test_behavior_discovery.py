@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.engine.queries import CrawlQueries
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
 
@@ -37,9 +36,9 @@ def test_pages_that_show_new_threads_raise_their_pattern() -> None:
 
 def test_seeds_are_the_pages_people_go_on_from() -> None:
     board = logged("behavior_discovery")
-    first, *_ = CrawlQueries(board.model).seeds("h", 2)
+    first, *_ = board.shard.served.suggest_seeds(2, board.shard.model)
     assert first.url.startswith(f"{ROOT}/list?f=")
     assert first.reason.startswith("people go on from h")
     unlogged = Board("behavior_discovery")
     unlogged.page("/")
-    assert CrawlQueries(unlogged.model).seeds("h", 2) == []
+    assert unlogged.shard.served.suggest_seeds(2, unlogged.shard.model) == []

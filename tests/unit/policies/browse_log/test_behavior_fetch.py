@@ -64,7 +64,7 @@ def test_rules_fit_the_pages_they_were_learned_from() -> None:
     assert [rule.confidence for rule in rules] == sorted((rule.confidence for rule in rules), reverse=True)
     unlogged = Board("behavior_fetch")
     unlogged.page("/")
-    assert CrawlQueries(unlogged.model).rules("h") == []
+    assert unlogged.shard.served.rules(unlogged.shard.model) == []
 
 
 def test_a_crawl_restored_from_bytes_scores_alike() -> None:

@@ -11,7 +11,6 @@ from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, New
 from linkscore_scoring.browse_logs.prefixes import NewsPrefix
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
@@ -128,5 +127,5 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
     for each in (crawl, again):
         shard = each.shard("a.test")
         assert shard.served.score(links_to(URLS), shard.model).verdicts == [FOLLOW, SKIP, SKIP, FOLLOW, SKIP]
-        assert [seed.url for seed in CrawlQueries(each).seeds("a.test", 1)] == [HUBS[0].url]
-        assert [rule.pattern for rule in CrawlQueries(each).rules("a.test")] == [r"^https?://a\.test/news/"]
+        assert [seed.url for seed in shard.served.suggest_seeds(1, shard.model)] == [HUBS[0].url]
+        assert [rule.pattern for rule in shard.served.rules(shard.model)] == [r"^https?://a\.test/news/"]

@@ -9,7 +9,6 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
 from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
@@ -107,7 +106,7 @@ def learned_on(seed: int, *, policy: str = "harvest") -> Experience:
     made = crawl(GeneratedSite(seed=seed), policy=policy)
     made.reports = True
     made.fetch(80)
-    return CrawlQueries(made.model).experience(next(iter(made.model.sites)))
+    return made.model.shard(next(iter(made.model.sites))).experience()
 
 
 def test_a_board_is_crawled_better_by_what_another_board_taught() -> None:
