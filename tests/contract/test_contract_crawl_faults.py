@@ -72,6 +72,8 @@ HOURS, DAYS = (4.0, 4.2), (4.0, 5.5)
         ({"status": 503}, DAYS, (60, 371)),
         ({"fetch_error": "timeout"}, DAYS, (60, 371)),
         ({"body": "x" * 11_000_000}, DAYS, (60, 371)),  # larger than pages may be
+        ({"body": "\x0b\1", "content_encoding": "br"}, DAYS, (60, 371)),  # cut
+        ({"body": "x", "content_encoding": "gzip,br,br,br,br"}, DAYS, (60, 371)),
     ],
 )
 def test_a_page_is_asked_for_again_unless_it_has_moved_for_a_day_or_is_gone(
@@ -127,7 +129,8 @@ def test_dates_of_a_feed_reach_pages_of_all_hosts_of_its_domain(
         ({"body": "<p>Log in", "final_url": f"{HOST}/login"}, False),
         ({"body": "<p>Log in", "final_url": "http://b.test/login"}, False),
         ({"body": "\x1f\x8b\x08 packed, it says"}, False),
-        ({"body": "null"}, False),
+        ({"body": " ", "status": 302}, False),
+        *(({"body": body}, False) for body in ("null", '{"error": 1}', "Back soon", "7")),
     ],
 )
 def test_only_a_file_that_is_gone_lifts_what_it_reserved(

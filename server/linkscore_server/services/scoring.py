@@ -62,7 +62,8 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
-_UNREADABLE = ("CORRUPT_BODY", "BODY_TOO_LARGE")  # reasons of a page whose fetch has failed
+_UNREADABLE = ["CORRUPT_BODY", "BODY_TOO_LARGE", "TRUNCATED_BODY", "UNSUPPORTED_ENCODING", "LIMIT_EXCEEDED"]
+"""Reasons of a page whose fetch has failed."""
 _OWN_ORDER = PolicyChoice("breadth_first")
 """Answers a crawl that is to keep its own order, `Crawl.observe_only`."""
 _OWN_QUESTION = pb.SuggestExamplesRequest  # what a policy would be taught is its own to say

@@ -75,26 +75,6 @@ def test_a_site_that_changes_its_mind_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    "later",
-    [
-        *({"status_code": status} for status in (301, 302, 307, 408, 425, 429, 500, 503)),
-        *({"body": body} for body in (b'{"error": 1}', b"Back soon", b"<p>Back soon", b"\x1f\x8b")),
-    ],
-)
-@pytest.mark.parametrize("path", [ROBOTS, TDMREP])
-def test_only_a_file_that_is_gone_lifts_what_it_reserved(path: str, later: dict[str, Any]) -> None:
-    rules = robots(TRAINED) if path == ROBOTS else tdmrep({"location": "/", "tdm-reservation": 1})
-    status = later.get("status_code", 200)
-    event = replace(sent(f"http://a.test{path}", body=later.get("body", b"")), status_code=status)
-    event = event if status < 400 else replace(event, features=None)
-    crawl = crawl_of("ai-train")
-    feed(crawl, rules, event)
-    assert skipped(crawl, "http://a.test/1") == [True]
-    feed(crawl, replace(event, features=None, status_code=410))
-    assert skipped(crawl, "http://a.test/1") == [False]
-
-
-@pytest.mark.parametrize(
     ("of_page", "reserved"),
     [
         ({"headers": [("x-robots-tag", "noindex")]}, ["search"]),
