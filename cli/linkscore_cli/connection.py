@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from linkscore import Client
+from linkscore._channel import target_problem
 from linkscore_cli.errors import calling
 from linkscore_cli.files import check_certificate, reading, text_of
 
@@ -41,10 +42,7 @@ class Connection:
         """Give a client with a deadline for calls; what they raise ends the command with a message."""
         if self.tls_ca is not None:
             check_certificate("--tls-ca", self.tls_ca)
-        try:
-            made = Client(self.target, tls=self.tls_ca or False, token=self.token, timeout_s=timeout_s)
-        except ValueError as exc:
-            raise click.BadParameter(str(exc).removeprefix("target: "), param_hint="--target") from exc
+        made = Client(self.target, tls=self.tls_ca or False, token=self.token, timeout_s=timeout_s)
         with calling(self.target, tls=self.tls_ca is not None), made as client:
             yield client
 
@@ -60,6 +58,8 @@ def _connected(command: _Command, crawl: Any) -> _Command:
         crawl: str,
         **rest: Any,
     ) -> Any:
+        if problem := target_problem(target):
+            raise click.BadParameter(problem, param_hint="--target")
         connection = Connection(target, _token(token, token_file), tls_ca, crawl)
         return command(connection=connection, **rest)
 

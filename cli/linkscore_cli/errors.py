@@ -24,7 +24,7 @@ _OPTIONS = {
     "name": ("site", "crawl"),
     "news_labels": ("labels",),
     "news_threshold": ("threshold",),
-    "warc": ("warc", "archives", "archive", "sites"),
+    "warc": ("archives", "sites", "warc"),
     "window_days": ("window",),
 }
 # Of a path of fields only what a reader of the command line knows: the rest is how a request is made up.
@@ -98,8 +98,11 @@ def _with_remedy(exc: click.UsageError) -> str:
     if exc.ctx is None:
         return said
     if isinstance(exc, click.NoSuchOption):
-        known = [opt for param in exc.ctx.command.get_params(exc.ctx) for opt in param.opts]
-        return _meant("option", exc.option_name, known)
+        params = exc.ctx.command.get_params(exc.ctx)
+        for param in params:
+            if isinstance(param, click.Argument) and param.name == exc.option_name.lstrip("-"):
+                return f"No such option '{exc.option_name}': write {param.make_metavar(exc.ctx)} without it."
+        return _meant("option", exc.option_name, [opt for param in params for opt in param.opts])
     found = _NO_COMMAND.match(said)
     if found and isinstance(exc.ctx.command, click.Group):
         # What click suggests leaves out the commands of other packages.

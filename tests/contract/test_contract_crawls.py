@@ -155,8 +155,8 @@ def test_an_unknown_policy_is_named(server: Stubs) -> None:
     spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="no_such"))
     told = refusal(lambda: create(server, name="crawls/never", policy=spec))
     assert (told.code, told.reason) == (INVALID, "UNKNOWN_POLICY")
-    assert set(told.violations) == {"crawl.policy.external.name"}
-    assert "harvest" in told.violations["crawl.policy.external.name"].description
+    assert set(told.violations) == {"crawl.policy"}
+    assert "harvest" in told.violations["crawl.policy"].description
 
 
 def test_an_error_with_very_many_bad_fields_still_arrives(server: Stubs) -> None:

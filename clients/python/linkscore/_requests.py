@@ -47,7 +47,8 @@ def option_problem(name: str, given: Any) -> str:
     try:
         _spec(name, given)
     except (TypeError, ValueError) as error:
-        return str(error).removeprefix(f"{name}: ")
+        said = str(error).removeprefix(f"{name}: ")
+        return said if said.endswith(f"got {given!r}") else f"{said}, got {given!r}"
     return ""
 
 

@@ -93,7 +93,7 @@ def option_problems(target: str, crawl: CrawlOptions, client: Mapping[str, Any])
     ]
     if client.get("token") and token_file:
         found.append(("token_file", "a token and a file of one: only one of them may be set"))
-    if timeout_s is not None and timeout_s <= 0:
+    if timeout_s is not None and not 0 < timeout_s < float("inf"):
         found.append(("timeout_s", f"must be > 0, got {timeout_s}"))
     return [(name, problem) for name, problem in found if problem]
 

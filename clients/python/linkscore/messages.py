@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
+from google.protobuf.message import Message
+
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -21,7 +23,7 @@ from linkscore.v1.site_model_service_pb2 import RuleFormat
 Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
 """A policy by name, by name and parameters, or as the message."""
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Message)
 
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
 """A URL, a URL and the ticket it came with, or the message."""
@@ -232,10 +234,13 @@ def message_of(kind: type[T], given: Any) -> T | None:
     """
     if given is None or isinstance(given, kind):
         return given
+    option, names = kind.__name__.lower(), kind.DESCRIPTOR.fields_by_name
+    if not isinstance(given, Mapping) or not set(given) <= set(names):
+        raise ValueError(f"{option}: must be some of {', '.join(names)}, by name, got {given!r}")
     try:
         return kind(**given)
     except (TypeError, ValueError) as exc:
-        raise ValueError(f"{kind.__name__.lower()}: {exc}") from exc
+        raise ValueError(f"{option}: {exc}, got {given!r}") from exc
 
 
 def _named(given: Any, name: str) -> Any:

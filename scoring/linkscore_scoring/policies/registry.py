@@ -6,6 +6,7 @@ import importlib
 import inspect
 import logging
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -47,7 +48,10 @@ def policy_class(name: str) -> type[Policy]:
         register_installed()
         found = find_policy(name)
     if found is None:
-        raise NotFound(f"policy {name!r} is not registered; known: {', '.join(sorted(all_policies()))}")
+        near = "".join(f", did you mean {each}?" for each in get_close_matches(name, all_policies(), n=1))
+        raise NotFound(
+            f"no policy is named {name!r}{near or ':'} there are {', '.join(sorted(all_policies()))}"
+        )
     return found
 
 

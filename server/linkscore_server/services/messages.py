@@ -177,7 +177,7 @@ def _check(choice: PolicyChoice, path: str, field: str) -> None:
     try:
         policy_class(choice.name)
     except LinkscoreError as exc:
-        raise InvalidInput(str(exc), field=f"{field}.external.name", reason="UNKNOWN_POLICY") from exc
+        raise InvalidInput(str(exc), field=field, reason="UNKNOWN_POLICY") from exc
     try:
         choice.checked()
     except InvalidInput as exc:

@@ -36,6 +36,8 @@ FAILURES = [
     ("data import {absent}", "{absent}"),
     ("data import {text} --data-dir {text}/x", "{text}/x"),
     ("crawls create c --example {absent}", "{absent}"),
+    ("crawls create --crawl c", "No such option '--crawl': write NAME without it"),
+    ("console --target x", "--target: must be host:port"),
 ]
 
 

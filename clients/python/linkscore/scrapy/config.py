@@ -44,6 +44,13 @@ _READ: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
+_KINDS = {
+    "float": "must be a number",
+    "int": "must be a whole number",
+    "dict[str, Any]": "must be a dictionary",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Settings of a Scrapy crawl, each `LINKSCORE_` and the upper-case name: see docs/guides/scrapy.md."""
@@ -80,7 +87,8 @@ class Config:
                 try:
                     value = _READ[kinds[name].removesuffix(" | None")](settings, name)
                 except (TypeError, ValueError) as error:
-                    problems.append(f"{name}: {error}")
+                    kind = _KINDS.get(kinds[name].removesuffix(" | None"), "")
+                    problems.append(f"{name}: {kind or error}, got {settings.get(name)!r}")
                 else:
                     given[name.removeprefix(PREFIX).lower()] = value
         given["crawl"] = given.get("crawl") or crawl_id(spider_name)
