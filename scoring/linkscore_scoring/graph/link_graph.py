@@ -59,11 +59,6 @@ def pagerank(
     References
     ----------
     Page, Brin, Motwani and Winograd 1999; Cho, Garcia-Molina and Page 1998 use d = 0.9.
-
-    Examples
-    --------
-    >>> pagerank(np.array([0, 1, 2]), np.array([1, 0, 0]), 3).total.round(3).tolist()  # 0 <-> 1, 2 -> 0
-    [0.486, 0.464, 0.05]
     """
     out = np.bincount(sources, minlength=n)
     weights, dangling = damping / out[sources], out == 0

@@ -136,11 +136,6 @@ def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
 
     A block of which one shows another length counts for neither. Of sketches that are full, hashes above
     the lower end of both are not compared: there one of them was cut.
-
-    Examples
-    --------
-    >>> _likeness({1: 100, 2: 50, 3: 50}, {1: 100, 2: 50, 4: 50})
-    0.6
     """
     ends = [max(sketch) for sketch in (one, two) if len(sketch) >= _SKETCH]
     end = min(ends) if ends else None

@@ -107,13 +107,6 @@ def expression_of(tokens: Sequence[str]) -> str:
     """Return the RE2 expression of the URLs of a pattern, by its slots; empty if it has too many query keys.
 
     Wildcards fit any value: see `UrlPatterns.is_alone`. One of the path fits no namespace (``Category:``).
-
-    Examples
-    --------
-    >>> expression_of(["a.org", "/print", "/#"])
-    '^https?://a\\\\.org/print/[0-9]+$'
-    >>> expression_of(["a.org", "/x", "?p", "p=#"])
-    '^https?://a\\\\.org/x\\\\?p=[0-9]+$'
     """
     path, query = _split(tokens)
     if not query:
@@ -130,13 +123,7 @@ def expression_of(tokens: Sequence[str]) -> str:
 
 
 def with_key(tokens: Sequence[str], key: str) -> str:
-    """Return the RE2 expression of the URLs below a path, by its slots, that have a query key in any case.
-
-    Examples
-    --------
-    >>> with_key(["a.org", "/x"], "sid")
-    '^https?://a\\\\.org/x\\\\?(?:[^#]*&)?(?i:sid)(?:[=&]|$)'
-    """
+    """Return the RE2 expression of the URLs below a path, by its slots, that have a query key in any case."""
     path, _ = _split(tokens)
     return rf"{_address(path)}\?(?:[^#]*&)?(?i:{_text(key)})(?:[=&]|$)"
 
@@ -386,13 +373,7 @@ class Hypotheses(Stateful):
 
 
 def without(url: str, keys: set[str]) -> str:
-    """Return a URL identity without some query keys, in lower case; still an identity.
-
-    Examples
-    --------
-    >>> without("http://a.org/x?SID=1&y=2", {"sid"}), without("http://a.org/x?sid=1", {"sid"})
-    ('http://a.org/x?y=2', 'http://a.org/x')
-    """
+    """Return a URL identity without some query keys, in lower case; still an identity."""
     address, _, query = url.partition("?")
     kept = "&".join(pair for pair in query.split("&") if pair.partition("=")[0].lower() not in keys)
     return f"{address}?{kept}" if kept else address

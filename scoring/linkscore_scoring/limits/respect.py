@@ -59,13 +59,7 @@ _ROBOTS_LINE = re.compile(
 
 
 def signals(value: str) -> dict[str, bool]:
-    """Return what a value of `Content-Signal` says of each use that it names; of two answers no counts.
-
-    Examples
-    --------
-    >>> signals("search=yes, ai-train=no")
-    {'search': True, 'ai-train': False}
-    """
+    """Return what a value of `Content-Signal` says of each use that it names; of two answers no counts."""
     said: dict[str, bool] = {}
     for name, answer in _SIGNAL.findall(value):
         if (use := name.lower()) in USES:
@@ -77,13 +71,6 @@ def said_by_headers(headers: Iterable[tuple[str, str]]) -> set[str]:
     """Return the uses that the headers of a page reserve, and `NOFOLLOW`.
 
     Of `X-Robots-Tag` what is said to every crawler counts, not what is said to one by name.
-
-    Examples
-    --------
-    >>> sorted(said_by_headers([("X-Robots-Tag", "noindex"), ("TDM-Reservation", "1")]))
-    ['ai-train', 'search', 'tdm']
-    >>> said_by_headers([("X-Robots-Tag", "otherbot: none")])
-    set()
     """
     found: set[str] = set()
     for name, value in headers:
@@ -226,14 +213,7 @@ def _field(entry: Any, name: str) -> str | None:
 
 
 def reserved_at(rules: Sequence[Row], path: str) -> set[str]:
-    """Return the uses that rules reserve of a page; `path` with its query.
-
-    Examples
-    --------
-    >>> rules = [["/open/*", [], ["ai-train"]], ["/", ["ai-train"], []]]
-    >>> reserved_at(rules, "/open/a"), reserved_at(rules, "/b")
-    (set(), {'ai-train'})
-    """
+    """Return the uses that rules reserve of a page; `path` with its query."""
     reserved, decided = set[str](), set[str]()
     for pattern, no, yes in rules:
         if not decided.issuperset((*no, *yes)) and matches(pattern, path):
@@ -246,11 +226,6 @@ def matches(pattern: str, path: str) -> bool:
     """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end.
 
     Cost O(path) for each ``*``: the parts between are found from left to right.
-
-    Examples
-    --------
-    >>> matches("/a", "/ab"), matches("/a$", "/ab"), matches("/*.pdf$", "/x/y.pdf"), matches("/%7Ea", "/~a/")
-    (True, False, True, True)
     """
     first, middle, last, is_whole = _parts(pattern)
     path = unquote(path) if "%" in path else path

@@ -81,13 +81,7 @@ NOTHING_SAID = Validators()
 
 
 def read_validators(headers: Sequence[tuple[str, str]]) -> Validators:
-    """Return the validators among headers; names in upper or lower case.
-
-    Examples
-    --------
-    >>> read_validators([("ETAG", '"a1"'), ("Server", "nginx")])
-    Validators(etag='"a1"', last_modified='')
-    """
+    """Return the validators among headers; names in upper or lower case."""
     said = {name.lower(): value.strip() for name, value in headers if len(value) <= _MOST_CHARS}
     return Validators(said.get("etag", ""), said.get("last-modified", ""))
 
@@ -164,12 +158,6 @@ def title_mark(body: bytes) -> int:
 
     Numbers in it say nothing, nor whether there are any: titles count what is unread, or name the minute of
     a build.
-
-    Examples
-    --------
-    >>> one, other = title_mark(b"<title>News (3)</title>"), title_mark(b"<title>Old news</title>")
-    >>> one == title_mark(b"<TITLE lang=en> News\\n(12)</TITLE>"), one == other, title_mark(b"<p>")
-    (True, False, 0)
     """
     found = _TITLE.search(body)
     title = b" ".join(_WORDS.findall(found[1])) if found else b""
@@ -177,15 +165,7 @@ def title_mark(body: bytes) -> int:
 
 
 def structured_mark(body: bytes) -> int:
-    """Return 8 bits that tell the prices and dates of a page's JSON-LD and microdata from others, 0: none.
-
-    Examples
-    --------
-    >>> page = b'<script type="application/ld+json">{"offers": {"price": "%s", "ratingCount": %d}}</script>'
-    >>> mark = structured_mark(page % (b"9.99", 1))
-    >>> mark == structured_mark(page % (b"9.99", 2)), mark == structured_mark(page % (b"8.99", 1))
-    (True, False)
-    """
+    """Return 8 bits that tell the prices and dates of a page's JSON-LD and microdata from others, 0: none."""
     found = [*_json_values(body), *_microdata_values(body)]
     return zlib.crc32(b"\n".join(found)) % 0xFF + 1 if found else 0
 

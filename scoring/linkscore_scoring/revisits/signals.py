@@ -32,18 +32,7 @@ _SMALL = 1e-3
 
 
 class Signals(Stateful):
-    """Counts of one site. `moved` says whether the date of a page is later than its last fetch.
-
-    Examples
-    --------
-    Twenty pages whose dates moved were all found changed, where 3 in 10 were to be expected.
-
-    >>> signals = Signals()
-    >>> for _ in range(20):
-    ...     signals.learn(stale=0.3, moved=True, changed=True)
-    >>> round(signals.odds(moved=True), 6), signals.odds(moved=False)
-    (8.0, 1.0)
-    """
+    """Counts of one site. `moved` says whether the date of a page is later than its last fetch."""
 
     _moved: Stored[list[float]]
     _still: Stored[list[float]]
