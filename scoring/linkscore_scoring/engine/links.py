@@ -135,14 +135,14 @@ def _remembered(model: SiteModel, key: int) -> tuple[int, int, int]:
 def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
     """Return the link that a fetch followed, one row, as known before; None for a seed or a repetition."""
     memory, key = model.memory, fetch.requested
-    own = [(fetch.source, fetch.link_path)] if fetch.link_path != UNKNOWN_LINK_PATH else []
-    in_links = own or memory.contexts(key)
-    if not in_links or memory.is_fetched(key):
+    depth, pattern, contexts = memory.known(key)
+    if fetch.link_path != UNKNOWN_LINK_PATH:
+        contexts = [(fetch.source, fetch.link_path)]
+    if not contexts or memory.is_fetched(key):
         return None
-    source, link_path = in_links[0]
-    known = memory.depth(key)
-    depth = known if known is not None else fetch.depth or 0
-    pattern = model.pattern_of(key, fetch.requested_key)
+    source, link_path = contexts[0]
+    if depth is None or pattern is None:
+        depth, pattern = fetch.depth or 0, model.patterns.levels(fetch.requested_key)[-1]
     return LinkBatch(
         [fetch.requested_key], [key], [link_path], [model.cluster_of(source)], [depth], [pattern], [""]
     )

@@ -174,8 +174,8 @@ class CrawlQueries:
             return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
 
         values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
-        sites = [name.partition("/")[0] for name in given] if self.crawl.limits.budget is not None else []
-        if over := self._stopped(sites):
+        if self.crawl.limits.budget is not None:
+            over = self._stopped([name.partition("/")[0] for name in given])
             values[list(over)] = 0.0
             waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
         if not n:

@@ -12,6 +12,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.sites import MemoryBudget
@@ -111,7 +112,12 @@ class MemoryKeeper:
 def resident_bytes() -> int:
     """Return what this process takes as the kernel counts it; 0 where there is no /proc."""
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE_BYTES
+        return int(os.pread(_statm(), 128, 0).split()[1]) * _PAGE_BYTES
     except OSError:
         return 0
+
+
+@cache
+def _statm() -> int:
+    """Return the file that says it, which stays open: it is asked at every call."""
+    return os.open("/proc/self/statm", os.O_RDONLY)
