@@ -135,6 +135,8 @@ def _message_of(body: bytes, method: Any) -> bytes:
     message = message_factory.GetMessageClass(method.input_type)()
     try:
         values = json.loads(body or b"{}")
+        if not isinstance(values, dict):
+            raise ValueError(f"must be an object, got {str(values)[:_WHY_CHARS]}")
         json_format.ParseDict(values, message)
     except RecursionError:
         raise MalformedMessage("the JSON nests too deep") from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import runpy
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -136,6 +138,23 @@ async def test_tools_say_what_they_are_for(target: str) -> None:
         assert list(tools) == ["begin", "next_urls", "report_page", "explain", "advise", "site_map"]
         assert all(tool.description for tool in tools.values())
         assert tools["report_page"].input_schema["required"] == ["url"]
+
+
+async def test_half_a_surrogate_pair_is_answered() -> None:
+    """The client of `mcp` cannot write one; other hosts of agents do."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    said = {"name": "report_page", "arguments": {"url": START, "content": "\ud800"}}
+    asked = [{"method": "initialize", "params": hello}, {"method": "tools/call", "params": said}]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": n, **each}) for n, each in enumerate(asked)]
+    command = [sys.executable, "-m", "linkscore_cli", "mcp", "--target", "127.0.0.1:1"]
+    with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        for line in lines:
+            print(line, file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline())
+        process.stdin.close()
+    assert (answer["id"], "no crawl was begun" in str(answer["result"])) == (1, True)
 
 
 async def test_a_server_that_is_not_there_is_said_to_the_agent() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import wraps
 from importlib.metadata import version
+from threading import Thread
 from typing import Any
 
 import click
@@ -42,7 +45,27 @@ def mcp_command(connection: Connection, max_pages: int) -> None:
     """
     if connection.tls_ca is not None:
         check_certificate("--tls-ca", connection.tls_ca)
+    _mend_input()
     agent_server(connection, max_pages=max_pages).run("stdio")
+
+
+_ESCAPES = re.compile(rb"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
+"""In JSON: what a backslash begins and is whole; half a surrogate pair, which no text of Unicode may hold."""
+
+
+def _mend_input() -> None:
+    """Put U+FFFD for halves of surrogate pairs in what agents write: a line with one is never answered."""
+    source = os.dup(0)
+    read, write = os.pipe()
+    os.dup2(read, 0)
+    os.close(read)
+
+    def copy() -> None:
+        with open(source, "rb") as lines, open(write, "wb", buffering=0) as mended:
+            for line in lines:
+                mended.write(_ESCAPES.sub(lambda found: found[1] or rb"\ufffd", line))
+
+    Thread(target=copy, daemon=True).start()
 
 
 def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
@@ -103,9 +126,5 @@ def _told(made: Any) -> Any:
             raise ToolError(str(error)) from None
         except LinkscoreError as error:
             raise ToolError(f"linkscore: {error}") from None
-        except UnicodeError:
-            raise ToolError(
-                "an argument holds half a surrogate pair, which is no text: leave it out"
-            ) from None
 
     return told
