@@ -166,7 +166,7 @@ def _reason(link: pb.SkippedLink) -> str:
     )
 
 
-@click.group(cls=CommandGroup, own={"tables": "linkscore_server.tables.command:export_tables [tables]"})
+@click.group(cls=CommandGroup, own={"tables": "linkscore_server.commands.tables:export_tables [tables]"})
 def export() -> None:
     """What a crawl learned, as files: rules, experience, tables."""
 

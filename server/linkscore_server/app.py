@@ -227,7 +227,7 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        await self.front.leave()
+        await self.front.owners.leave()
         await self.door.turn_away()
         json_stops = [self._json.stop()] if self._json is not None else []
         await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)

@@ -15,6 +15,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
 from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
 from linkscore_server.app import Application
+from linkscore_server.front.cluster import Cluster
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from linkscore_server.store.ownership import Ownership
@@ -94,9 +95,9 @@ async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(
             await crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/c"))
         else:
             await asyncio.to_thread(store.delete, *late.owners)
-        assert app.front.cluster is not None
-        number = app.front.owners.number
-        await app.front.cluster.hear(late._replace(servers={number: "it"}, mine=frozenset(late.owners)))
+        cluster = app.front.owners
+        assert isinstance(cluster, Cluster)
+        await cluster.hear(late._replace(servers={cluster.number: "it"}, mine=frozenset(late.owners)))
         await crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=new))
         got = await crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/c"))
         assert (got.crawl.groups, got.crawl.page_count) == (groups, 0)

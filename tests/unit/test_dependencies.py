@@ -22,7 +22,7 @@ BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
 JSON_PORT = [ROOT / "server/linkscore_server/json.py"]
 POSTGRES = [ROOT / "server/linkscore_server/store/postgres.py"]
-TABLES = list((ROOT / "server/linkscore_server/tables").rglob("*.py"))
+TABLES = [ROOT / "server/linkscore_server/tables.py", ROOT / "server/linkscore_server/commands/tables.py"]
 PARTS = {
     "base": [
         path

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _GIVEN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_store_option = click.option(
+store_option = click.option(
     "--data-dir",
     default="./linkscore-data",
     envvar="LINKSCORE_DATA_DIR",
@@ -45,7 +45,7 @@ def check(data_dir: str, *, replay: bool) -> None:
 
     DIR is a data folder, or postgresql://USER@HOST/DATABASE. Nothing is changed. A server may be running.
     """
-    with _opened(data_dir) as store:
+    with opened_store(data_dir) as store:
         from linkscore_scoring.engine.events import decode
         from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.crawls.opening import unlike_their_replay
@@ -69,14 +69,14 @@ def check(data_dir: str, *, replay: bool) -> None:
 
 @data.command()
 @click.argument("file", type=_FILE)
-@_store_option
+@store_option
 def backup(file: Path, data_dir: str) -> None:
     """Write all crawls and secrets of a data folder, as of one moment, into a new file.
 
     A server may be running. Browse logs (`browse` in the folder) are files of their own: copy them too. A
     database in PostgreSQL is backed up by pg_dump.
     """
-    with _opened(data_dir) as store:
+    with opened_store(data_dir) as store:
         from linkscore_server.store import moving
 
         size = moving.backup(store, file)
@@ -85,7 +85,7 @@ def backup(file: Path, data_dir: str) -> None:
 
 @data.command()
 @click.argument("file", type=_GIVEN_FILE)
-@_store_option
+@store_option
 def restore(file: Path, data_dir: str) -> None:
     """Make a data folder of a backup; one that has crawls already is left as it is."""
     with _plain_failures():
@@ -98,14 +98,14 @@ def restore(file: Path, data_dir: str) -> None:
 @data.command("export")
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
-@_store_option
+@store_option
 def export(crawl: str, file: Path, data_dir: str) -> None:
     """Write a crawl into a new file, as a backup with this crawl alone. A server may be running.
 
     Neither browse logs nor the secret of tickets are in it: links that wait with tickets go by their URL
     where it is imported.
     """
-    with _opened(data_dir) as store:
+    with opened_store(data_dir) as store:
         from linkscore_server.store.moving import export_crawl
 
         events = export_crawl(store, crawl, file)
@@ -119,13 +119,13 @@ def export(crawl: str, file: Path, data_dir: str) -> None:
     type=click.IntRange(1, MAX_GROUPS),
     help="Divide its sites into so many parts, for several processes; as many as before if left out.",
 )
-@_store_option
+@store_option
 def import_(file: Path, parts: int | None, data_dir: str) -> None:
     """Add the crawls of a file that `data export` or `data backup` wrote; a damaged one is refused by name.
 
     A data folder that is not there is made. A server that runs finds the crawl when it is asked for.
     """
-    with _opened(data_dir, makes=True) as store:
+    with opened_store(data_dir, makes=True) as store:
         from linkscore_server.store.moving import import_crawls
 
         for crawl, events in import_crawls(store, file, parts or 0).items():
@@ -146,7 +146,7 @@ def _told(problems: Iterator[str]) -> int:
 
 
 @contextmanager
-def _opened(data_dir: str, *, makes: bool = False) -> Iterator[Store]:
+def opened_store(data_dir: str, *, makes: bool = False) -> Iterator[Store]:
     """Open a store; errors end the command with their message, and so does a folder without one, mostly."""
     with _plain_failures():
         from linkscore_server.store import open_store

@@ -18,32 +18,38 @@ from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 _log = logging.getLogger(__name__)
 
 
-class ClusterOwners(Owners):
-    """All live servers, see `Owners`: a call follows its shard for longer than a stopped one is missed."""
+class Cluster(Owners):
+    """This server among its like: looks every half second who has what, opens its own, hands over the rest.
+
+    A call follows its shard for longer than a stopped server is missed. See `Owners`.
+    """
 
     is_alone = False
     follows_s = 6.0
 
-    def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
-        self._local, self._connect = local, connect
+    def __init__(
+        self,
+        local: Owner,
+        registry: CrawlRegistry,
+        address: str,
+        connect: Callable[[str], Owner],
+    ) -> None:
+        self._local, self._registry, self._connect, self._address = local, registry, connect, address
+        self._ownership = Ownership(registry.store, address)
+        registry.confirm, registry.owner_of = self._ownership.confirm, self.best
         self._peers: dict[int, tuple[str, Owner]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._standing = Standing({}, {})
-        self.number, self.address = 0, ""
+        self._has_looked = asyncio.Event()
+        self._looking: asyncio.Task[Any] | None = None
 
-    def hear(self, standing: Standing, number: int) -> None:
-        """Take in who has what; calls to servers that are gone are ended."""
-        self._standing, self.number = standing, number
-        for gone in self._peers.keys() - standing.servers.keys():
-            address, owner = self._peers.pop(gone)
-            tasks.beside(owner.close(), f"closing {address}", self._closing)
-        for new in standing.servers.keys() - self._peers.keys() - {number}:
-            address = standing.servers[new]
-            self._peers[new] = (address, self._connect(address))
+    @property
+    def number(self) -> int:
+        """Its number in the database."""
+        return self._ownership.number
 
     def named(self) -> list[tuple[str, Owner]]:
-        """See `Owners.named`: by address."""
-        return [(self.address, self._local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
+        return [(self._address, self._local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
 
     def of(self, shard: Shard) -> Owner:
         """See `Owners.of`: of what is not there who would have it; NotServing if nobody has it now."""
@@ -60,27 +66,12 @@ class ClusterOwners(Owners):
         """Return the number of the server that is to have a shard."""
         return Ownership.best(key, self._standing.servers)
 
-    async def close(self) -> None:
-        """See `Owners.close`."""
-        await super().close()
-        await asyncio.gather(*self._closing, return_exceptions=True)
-
-
-class Cluster:
-    """Keeps this server among its like: looks every half second, opens what it has, hands over the rest."""
-
-    def __init__(self, ownership: Ownership, owners: ClusterOwners, registry: CrawlRegistry) -> None:
-        self._ownership, self._owners, self._registry = ownership, owners, registry
-        self._has_looked = asyncio.Event()
-        self._looking: asyncio.Task[Any] | None = None
-
-    async def start(self) -> None:
+    async def all_there(self) -> None:
         """Have a share of the shards; returns when it is known who has the others."""
         self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=TICK_S)
         await self._has_looked.wait()
 
     async def leave(self) -> None:
-        """Hand everything over; calls are still answered, by asking the others."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
@@ -88,8 +79,11 @@ class Cluster:
         for key in mine:
             await self._registry.let_go(key)
         await asyncio.to_thread(self._ownership.leave, mine)
-        standing = await asyncio.to_thread(self._ownership.standing)
-        self._owners.hear(standing, self._ownership.number)
+        self._connect_to(await asyncio.to_thread(self._ownership.standing))
+
+    async def close(self) -> None:
+        await super().close()
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _look(self) -> None:
         try:
@@ -102,7 +96,7 @@ class Cluster:
 
     async def hear(self, standing: Standing) -> None:
         """Take in who has what, which may be some moments old."""
-        self._owners.hear(standing, self._ownership.number)
+        self._connect_to(standing)
         here = set(self._registry.keys())
         await self._registry.forget_erased(here - standing.owners.keys())
         for key in here - standing.mine:
@@ -118,5 +112,14 @@ class Cluster:
             self._registry.open_soon(sorted(new))
         for key in standing.leaving:
             await self._registry.let_go(key)
-            to = Ownership.best(key, standing.servers)
-            await asyncio.to_thread(self._ownership.hand_over, key, to)
+            await asyncio.to_thread(self._ownership.hand_over, key, self.best(key))
+
+    def _connect_to(self, standing: Standing) -> None:
+        """Connect to new servers; calls to those that are gone are ended."""
+        self._standing = standing
+        for gone in self._peers.keys() - standing.servers.keys():
+            address, owner = self._peers.pop(gone)
+            tasks.beside(owner.close(), f"closing {address}", self._closing)
+        for new in standing.servers.keys() - self._peers.keys() - {self.number}:
+            address = standing.servers[new]
+            self._peers[new] = (address, self._connect(address))

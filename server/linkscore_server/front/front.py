@@ -11,12 +11,11 @@ import grpc
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.front.cluster import Cluster, ClusterOwners
+from linkscore_server.front.cluster import Cluster
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, Peer, PeerServer, place_of
 from linkscore_server.front.router import Router
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.store.ownership import Ownership
 from linkscore_server.tls import server_credentials
 
 
@@ -31,9 +30,8 @@ class Share:
 class Front:
     """The services of this process and of all others of the server.
 
-    `share`: of this process; not of one over PostgreSQL, where servers share by themselves. `cluster`: what
-    keeps this server among those over one PostgreSQL, if it is one of them. If there are others, callers are
-    let in last.
+    `share`: of this process; not of one over PostgreSQL, where servers share by themselves. If there are
+    others, callers are let in last.
     """
 
     def __init__(
@@ -46,30 +44,21 @@ class Front:
         share: Share,
     ) -> None:
         self._settings, self._share = settings, share
-        store = registry.store
         local = LocalOwner(services, registry, metrics.registry)
         self.shares_port = len(share.sockets) > 1
-        self.owners: Owners = self._fixed_owners(local)
-        if store.engine.is_shared:
-            shown = _shown_to_peers(settings)
-            self.owners = ClusterOwners(local, lambda peer: Peer(peer, settings.max_message_bytes, shown))
+        self._in_cluster, self._has_begun = registry.store.engine.is_shared, False
+        self._peers: PeerServer | None = None
+        if self._in_cluster or self.shares_port:
+            self._peers = self._listening_to_peers(local)
+        self.owners = self._cluster(local, registry) if self._in_cluster else self._fixed_owners(local)
         self.is_alone = self.owners.is_alone
         self.router = Router(self.owners, local, registry, settings, clock)
-        self.cluster: Cluster | None = None
-        self._peers: PeerServer | None = None
-        self._has_begun = False
-        if not self.is_alone:
-            self._peers = self._listening_to_peers(local)
-        if isinstance(self.owners, ClusterOwners):
-            self.owners.address = self._advertised()
-            ownership = Ownership(store, self.owners.address)
-            registry.confirm = ownership.confirm
-            registry.owner_of = self.owners.best
-            self.cluster = Cluster(ownership, self.owners, registry)
+        if self._peers is not None:
+            self._peers.call = self.router.call_of_peer
 
     def owns(self, shard: Shard) -> bool:
         """Say whether a shard may be of this process; of a cluster none is before it has begun."""
-        if self.cluster is not None:
+        if self._in_cluster:
             return self._has_begun
         return place_of(shard, len(self._share.sockets)) == self._share.number
 
@@ -78,15 +67,7 @@ class Front:
         if self._peers is not None:
             await self._peers.server.start()
         self._has_begun = True
-        if self.cluster is not None:
-            await self.cluster.start()
-        else:
-            await self.owners.all_there()
-
-    async def leave(self) -> None:
-        """Give up what others can have, before callers are turned away."""
-        if self.cluster is not None:
-            await self.cluster.leave()
+        await self.owners.all_there()
 
     async def close(self) -> None:
         """Stop, when no caller is left; others are answered what they asked before they were told."""
@@ -102,19 +83,18 @@ class Front:
         ]
         return Owners(owners)
 
+    def _cluster(self, local: LocalOwner, registry: CrawlRegistry) -> Owners:
+        assert self._peers is not None
+        s, shown = self._settings, _shown_to_peers(self._settings)
+        address = s.advertise or f"{s.peers_listen.rpartition(':')[0]}:{self._peers.port}"
+        return Cluster(local, registry, address, lambda peer: Peer(peer, s.max_message_bytes, shown))
+
     def _listening_to_peers(self, local: LocalOwner) -> PeerServer:
         s, socket = self._settings, self._share.sockets[self._share.number]
         credentials = None
         if s.tls_client_ca and not socket:
             credentials = server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca)
-        call = self.router.call_of_peer
-        return PeerServer(socket or s.peers_listen, local, call, s.max_message_bytes, credentials)
-
-    def _advertised(self) -> str:
-        """Return where other servers reach this one."""
-        assert self._peers is not None
-        s = self._settings
-        return s.advertise or f"{s.peers_listen.rpartition(':')[0]}:{self._peers.port}"
+        return PeerServer(socket or s.peers_listen, local, s.max_message_bytes, credentials)
 
 
 def _shown_to_peers(settings: Settings) -> grpc.ChannelCredentials | None:

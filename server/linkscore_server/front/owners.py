@@ -90,12 +90,10 @@ class LocalOwner:
         self._services, self._registry, self._counted = services, registry, metrics
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """See `Owner.call`."""
         service, _, name = method.partition("/")
         return await getattr(self._services[service], name)(request, context)
 
     async def ask(self, question: str, **values: Any) -> Values:
-        """See `Owner.ask`."""
         found: Values = await getattr(self, f"answer_{question}")(**values)
         return found
 
@@ -175,19 +173,16 @@ class Peer:
         return self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """See `Owner.call`."""
         raw = await self._answer(
             f"/{_PACKAGE}.{method}", request.SerializeToString(), context.time_remaining()
         )
         return _messages_of(method)[1].FromString(raw)
 
     async def ask(self, question: str, **values: Any) -> Values:
-        """See `Owner.ask`."""
         answer: Values = msgpack.unpackb(await self._answer(_ASK, msgpack.packb([question, values]), _ASK_S))
         return answer
 
     async def close(self) -> None:
-        """See `Owner.close`."""
         await self._channel.close()
 
     async def _answer(self, path: str, raw: bytes, within_s: float | None) -> bytes:
@@ -258,6 +253,9 @@ class Owners:
         while not all(owner.is_there for _, owner in self.named()):
             await asyncio.sleep(_LOOK_S)
 
+    async def leave(self) -> None:
+        """Give up what others can have, before callers are turned away; calls are still answered."""
+
     async def close(self) -> None:
         """Let go of the connections to others."""
         for _, owner in self.named():
@@ -265,17 +263,18 @@ class Owners:
 
 
 class PeerServer(grpc.GenericRpcHandler):
-    """Answers other servers: calls of the contract by `call`, questions by `local`."""
+    """Answers other servers: calls of the contract by `call`, which is to be set, questions by `local`."""
+
+    call: Callable[[str, Any, Any], Awaitable[Any]]
 
     def __init__(
         self,
         address: str,
         local: LocalOwner,
-        call: Callable[[str, Any, Any], Awaitable[Any]],
         max_message_bytes: int,
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        self._local, self._call = local, call
+        self._local = local
         self.server = grpc.aio.server(options=_options(max_message_bytes))
         self.server.add_generic_rpc_handlers((self,))
         if credentials is None:
@@ -295,7 +294,7 @@ class PeerServer(grpc.GenericRpcHandler):
                 question, values = msgpack.unpackb(raw)
                 return msgpack.packb(await self._local.ask(question, **values))
             method = path.removeprefix(f"/{_PACKAGE}.")
-            answer = await self._call(method, _messages_of(method)[0].FromString(raw), context)
+            answer = await self.call(method, _messages_of(method)[0].FromString(raw), context)
             return answer.SerializeToString()
         except Exception as exc:
             return await context.abort_with_status(rpc_status.to_status(status_of(exc)))

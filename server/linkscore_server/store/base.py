@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from linkscore_scoring.errors import LinkscoreError
+
+_READERS = 4
+"""Connections that are kept for reading; more are made while more read. Chosen, not measured."""
 
 
 class StoreAway(LinkscoreError):
@@ -83,28 +88,69 @@ class Session(Protocol):
         """Let go of the connection, and of the locks that it holds."""
 
 
-class Engine(Protocol):
-    """A database. Its calls block, from any thread."""
+class Engine:
+    """A database, read by connections that are kept. Its calls block, from any thread.
 
-    place: str  # where it is, for people; without a password
-    blob: str  # its type of bytes
-    setup: tuple[str, ...]  # statements that follow those of the tables
-    is_shared: bool  # whether other servers have shards in it, and this one only those that it is told
+    `place`: where it is, for people; without a password. `blob`: its type of bytes. `setup`: statements that
+    follow those of the tables. `is_shared`: whether other servers have shards in it, and this one only those
+    that it is told.
+    """
+
+    blob = "BLOB"
+    setup: tuple[str, ...] = ()
+    is_shared = False
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self._idle: list[Any] = []
+        self._lock = threading.Lock()
 
     def session(self) -> Session:
         """Return a connection that writes; OSError, StoreAway if there is none now."""
+        raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query, as of the last commit.
 
         Raises CorruptState if the database is damaged; OSError, StoreAway if it cannot be read now.
         """
+        with self._lock:
+            con = self._idle.pop() if self._idle else None
+        if con is not None:
+            with suppress(StoreAway):  # it was ended while it lay idle
+                return self._found(con, sql, values)
+        return self._found(self._connected(), sql, values)
+
+    def _found(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            found = self._asked(con, sql, values)
+        except BaseException:
+            con.close()
+            raise
+        with self._lock:
+            if len(self._idle) < _READERS:
+                self._idle.append(con)
+                return found
+        con.close()
+        return found
+
+    def _connected(self) -> Any:
+        raise NotImplementedError
+
+    def _asked(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
 
     def space(self) -> tuple[int, int] | None:
         """Return free and all bytes of its disk; None if that is not here."""
+        return None
 
     def problems(self) -> list[str]:
         """Return what the engine itself finds damaged."""
+        return []
 
     def close(self) -> None:
         """Let go of all connections."""
+        with self._lock:
+            closing, self._idle = self._idle, []
+        for con in closing:
+            con.close()

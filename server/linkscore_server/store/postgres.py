@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
-from linkscore_server.store.base import Fenced, Statements, StoreAway
+from linkscore_server.store.base import Engine, Fenced, Statements, StoreAway
 
 try:
     import psycopg
@@ -24,8 +23,6 @@ except ImportError as exc:
 _CONNECT_S = 5  # longest wait for a connection, half of that for a statement; chosen, not measured
 _STATEMENT_S = 10
 """Longest statement: so that one is noticed that is stuck, as for a standby which is gone. Chosen."""
-_READERS = 4
-"""Connections that are kept for reading; more are made while more read. Chosen, not measured."""
 _SETTINGS = (
     f"SET statement_timeout = {_STATEMENT_S * 1000}",
     "SET synchronous_commit = on",
@@ -33,7 +30,7 @@ _SETTINGS = (
 )
 
 
-class PostgresEngine:
+class PostgresEngine(Engine):
     """A database of PostgreSQL, see `Engine`.
 
     `dsn`: where it is: ``postgresql://user@host/database``, as libpq takes it.
@@ -49,50 +46,14 @@ class PostgresEngine:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         known = conninfo.conninfo_to_dict(dsn)
-        self.place = f"postgresql://{known.get('host', '')}/{known.get('dbname', '')}"
-        self._idle: list[psycopg.Connection[Any]] = []
-        self._lock = threading.Lock()
+        super().__init__(f"postgresql://{known.get('host', '')}/{known.get('dbname', '')}")
 
     def session(self) -> PostgresSession:
-        """See `Engine`."""
         return PostgresSession(self.place, self._connected())
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """See `Engine`; a connection that was ended while it lay idle is made anew."""
-        with self._lock:
-            con = self._idle.pop() if self._idle else None
-        if con is not None:
-            with suppress(StoreAway):
-                return self._rows(con, sql, values)
-        return self._rows(self._connected(), sql, values)
-
-    def _rows(self, con: psycopg.Connection[Any], sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        try:
-            with translated(self.place):
-                found = con.cursor(binary=True).execute(_text(sql), values).fetchall()
-        except BaseException:
-            con.close()
-            raise
-        with self._lock:
-            if len(self._idle) < _READERS:
-                self._idle.append(con)
-                return found
-        con.close()
-        return found
-
-    def space(self) -> None:
-        """See `Engine`: its disk is not here."""
-
-    def problems(self) -> list[str]:
-        """See `Engine`: PostgreSQL has checksums of its own, and `pg_amcheck`."""
-        return []
-
-    def close(self) -> None:
-        """See `Engine`."""
-        with self._lock:
-            closing, self._idle = self._idle, []
-        for con in closing:
-            con.close()
+    def _asked(self, con: psycopg.Connection[Any], sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with translated(self.place):
+            return con.cursor(binary=True).execute(_text(sql), values).fetchall()
 
     def _connected(self) -> psycopg.Connection[Any]:
         with translated(self.place):
@@ -132,7 +93,6 @@ class PostgresSession:
             raise StoreAway(f"{self._place}: {self._warning}")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """See `Session`."""
         with translated(self._place):
             return self._con.cursor(binary=True).execute(_text(sql), values).fetchall()
 
@@ -142,7 +102,6 @@ class PostgresSession:
             line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """See `Session`."""
         self._con.close()
 
     def _noticed(self, notice: errors.Diagnostic) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
-from linkscore_server.store.base import Fenced, Statements
+from linkscore_server.store.base import Engine, Fenced, Statements
 
 _PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
 _WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
@@ -39,22 +39,16 @@ _CODES = {
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-class SqliteEngine:
+class SqliteEngine(Engine):
     """A file of SQLite in WAL mode, see `Engine`.
 
     `path`: the file, made with its folder if it is not there; None: nothing is written to a disk. `place`:
     its name for people, if that is another one. Raises OSError if the file cannot be opened.
     """
 
-    blob = "BLOB"
-    is_shared = False
-    setup: tuple[str, ...] = ()
-
     def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
-        self.place = place or str(path or "memory")
-        self._idle: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
+        super().__init__(place or str(path or "memory"))
         self._only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
         if path is None:
             self._only = self._connected()
@@ -66,36 +60,27 @@ class SqliteEngine:
         self._open_first(path.with_name("reserve"))
 
     def session(self) -> _SqliteSession:
-        """See `Engine`."""
         if self._only is not None:
             return _SqliteSession(self.place, self._only, self._lock)
         return _SqliteSession(self.place, self._connected())
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """See `Engine`."""
-        if self._only is not None:
-            with self._lock, translated(self.place):
-                return self._only.execute(sql, values).fetchall()
+        if self._only is None:
+            return super().rows(sql, values)
+        with self._lock:
+            return self._asked(self._only, sql, values)
+
+    def _asked(self, con: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with translated(self.place):
-            con = self._taken()
-            try:
-                found = con.execute(sql, values).fetchall()
-            except BaseException:
-                con.close()
-                raise
-            with self._lock:
-                self._idle.append(con)
-            return found
+            return con.execute(sql, values).fetchall()
 
     def space(self) -> tuple[int, int] | None:
-        """See `Engine`."""
         if self._path is None:
             return None
         usage = shutil.disk_usage(self._path.parent)
         return usage.free, usage.total
 
     def problems(self) -> list[str]:
-        """See `Engine`."""
         try:
             found = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)")]
         except CorruptState as exc:
@@ -119,42 +104,23 @@ class SqliteEngine:
             raise
 
     def close(self) -> None:
-        """See `Engine`."""
-        with self._lock:
-            closing, self._idle = [*self._idle, self._only], []
-        for con in closing:
-            if con is not None:
-                con.close()
+        super().close()
+        if self._only is not None:
+            self._only.close()
 
     def _open_first(self, reserve: Path) -> None:
         """Open the file once; on a full disk by what is kept for that."""
+        first = "SELECT count(*) FROM sqlite_master"
         try:
-            con = self._begun()
+            self.rows(first)
         except OSError:
             if not reserve.exists():
                 raise
             reserve.unlink()
-            con = self._begun()
-        self._idle.append(con)
+            self.rows(first)
         if not reserve.exists():
             with contextlib.suppress(OSError):  # the next start tries again
                 _fill(reserve)
-
-    def _begun(self) -> sqlite3.Connection:
-        with translated(self.place):
-            con = self._connected()
-            try:
-                con.execute("SELECT count(*) FROM sqlite_master").fetchall()
-            except BaseException:
-                con.close()
-                raise
-            return con
-
-    def _taken(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._connected()
 
     def _connected(self) -> sqlite3.Connection:
         with translated(self.place):
@@ -180,7 +146,6 @@ class _SqliteSession:
         self._place, self._con, self._shared = place, con, shared
 
     def commit(self, statements: Statements) -> None:
-        """See `Session`."""
         with self._shared or contextlib.nullcontext(), translated(self._place):
             self._con.execute("BEGIN IMMEDIATE")
             try:
@@ -193,16 +158,13 @@ class _SqliteSession:
                 raise
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """See `Session`."""
         with self._shared or contextlib.nullcontext(), translated(self._place):
             return self._con.execute(sql, values).fetchall()
 
     def interrupt(self) -> None:
-        """See `Session`."""
         self._con.interrupt()
 
     def close(self) -> None:
-        """See `Session`."""
         if self._shared is None:
             self._con.close()
 
