@@ -13,7 +13,8 @@ import math
 import re
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -24,10 +25,10 @@ from google.protobuf import json_format, message_factory
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
@@ -45,9 +46,8 @@ _MOST_BYTES, _MOST_VALUES, _MOST_OBJECTS = 16 << 20, 250_000, 25_000
 Protobuf reads each in Python. Bounds."""
 _LARGE_BYTES, _LARGE = 1 << 16, 4
 """Requests from so many bytes are read so many at a time, and beside the event loop. Bounds."""
-_CONNECTIONS, _REQUEST_S, _KEPT_S = 500, 20.0, 60
-"""Connections at a time; seconds for TLS and a request, and without one. Bounds."""
-_HEAD_BYTES = 1 << 16  # of a request line and headers: a bound; gRPC's is 16 KB
+_REQUEST_S, _KEPT_S = 20.0, 60
+"""Seconds for a request, and without one. Bounds."""
 _LOOK_S = 10.0  # between two looks at the files of the certificate; chosen
 _WHY_CHARS = 300  # of what protobuf says of a request: it may repeat all of it
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
@@ -66,27 +66,21 @@ class JsonCalls:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._channel = channel
         self._large = asyncio.Semaphore(_LARGE)
-        self._methods = {
-            f"{method.containing_service.full_name}/{method.name}": method
-            for name, file in SERVICES.items()
-            for method in file.services_by_name[name].methods
-        }
 
     def app(self) -> Starlette:
         """Return the application."""
-        return Starlette(
-            routes=[
-                Route("/openapi.json", lambda request: FileResponse(OPENAPI, media_type=_JSON)),
-                Route("/{call:path}", self._answer, methods=["POST", "GET", "PUT", "DELETE", "PATCH"]),
-            ]
-        )
+        calls = [
+            Route(f"/{service.full_name}/{one.name}", partial(self._answer, one), methods=["POST"])
+            for name, file in SERVICES.items()
+            for service in [file.services_by_name[name]]
+            for one in service.methods
+        ]
+        described = Route("/openapi.json", lambda request: FileResponse(OPENAPI, media_type=_JSON))
+        return Starlette(routes=[described, *calls], exception_handlers={HTTPException: _no_call})
 
-    async def _answer(self, request: Request) -> Response:
-        call = request.path_params["call"]
-        if wrong := _wrong(request, self._methods.get(call), call[:200]):
-            return wrong
+    async def _answer(self, method: Any, request: Request) -> Response:
         try:
-            return await self._called(request, self._methods[call], call)
+            return await self._called(request, method)
         except grpc.aio.AioRpcError as error:
             known = rpc_status.from_call(error)
             status = known or status_pb2.Status(code=error.code().value[0], message=error.details() or "")
@@ -94,20 +88,17 @@ class JsonCalls:
             return _failed(status, str(named.get(REQUEST_ID, "")))
         except ClientDisconnect:
             return Response(status_code=_HTTP["CANCELLED"])  # which nobody reads
+        except HTTPException:
+            raise
         except Exception as error:
             return _failed(status_of(error), "")
 
-    async def _called(self, request: Request, method: Any, call: str) -> Response:
-        size = int(request.headers.get("content-length", 0))
-        if size > _MOST_BYTES:
-            raise _too_many(f"{_MOST_BYTES} bytes", "BODY_TOO_LARGE")
-        if size < _LARGE_BYTES:
-            raw = _message_of(await _body(request), method)
-        else:
-            async with self._large:
-                raw = await asyncio.to_thread(_message_of, await _body(request), method)
+    async def _called(self, request: Request, method: Any) -> Response:
+        size = _size_of(request)
+        async with self._large if size >= _LARGE_BYTES else nullcontext():
+            raw = await asyncio.to_thread(_message_of, await _body(request), method)
         timeout = request.headers.get("connect-timeout-ms", "")
-        call_it: Any = self._channel.unary_unary(f"/{call}")
+        call_it: Any = self._channel.unary_unary(request.url.path)
         calling = call_it(
             raw,
             timeout=int(timeout) / 1e3 if timeout.isdecimal() and len(timeout) <= 10 else None,
@@ -119,6 +110,23 @@ class JsonCalls:
         write = json_format.MessageToJson
         said = await asyncio.to_thread(write, message, indent=None, ensure_ascii=False)
         return _response(200, said, {REQUEST_ID: str(named.get(REQUEST_ID, ""))})
+
+
+def _size_of(request: Request) -> int:
+    """Return the bytes of the body of a call; HTTPException if it is none that may be read."""
+    headers = request.headers
+    if "origin" in headers:  # a page in a browser of somebody who can reach this port
+        raise HTTPException(403, "web pages may not call this server")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise HTTPException(415, f"content-type must be {_JSON}")
+    if headers.get("content-encoding", "identity") != "identity":
+        raise HTTPException(415, "content-encoding must be identity")
+    if "transfer-encoding" in headers:
+        raise HTTPException(411, "a body needs a content-length, and no chunks")
+    size = int(headers.get("content-length", 0))
+    if size > _MOST_BYTES:
+        raise _too_many(f"{_MOST_BYTES} bytes", "BODY_TOO_LARGE")
+    return size
 
 
 async def _body(request: Request) -> bytes:
@@ -165,28 +173,16 @@ def _too_many(what: str, reason: str) -> InvalidInput:
     return InvalidInput(f"must have at most {what} in JSON", field="request", reason=reason)
 
 
-def _wrong(request: Request, method: Any, call: str) -> Response | None:
-    """Return the answer to what is no call, None if it may be one."""
-    if request.method != "POST":
-        why = "calls are POST /linkscore.v1.SERVICE/METHOD; GET /openapi.json lists them"
-        return _refused(405, code_pb2.UNIMPLEMENTED, why, {"allow": "POST"})
-    if "origin" in request.headers:  # a page in a browser of somebody who can reach this port
-        return _refused(403, code_pb2.PERMISSION_DENIED, "web pages may not call this server")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        return _refused(415, code_pb2.INVALID_ARGUMENT, f"content-type must be {_JSON}")
-    if request.headers.get("content-encoding", "identity") != "identity":
-        return _refused(415, code_pb2.UNIMPLEMENTED, "content-encoding must be identity")
-    if "transfer-encoding" in request.headers:
-        return _refused(411, code_pb2.INVALID_ARGUMENT, "a body needs a content-length, and no chunks")
-    if method is None:
-        why = f"/{call}: no such call; GET /openapi.json lists them"
-        return _refused(404, code_pb2.UNIMPLEMENTED, why)
-    return None
-
-
-def _refused(http: int, code: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    status = status_pb2.Status(code=code, message=why)
-    return _response(http, _error(status), {"connection": "close", **(headers or {})})
+async def _no_call(request: Request, error: Exception) -> Response:
+    """Answer what is no call by its HTTP status."""
+    assert isinstance(error, HTTPException)
+    code = code_pb2.PERMISSION_DENIED if error.status_code == 403 else code_pb2.UNIMPLEMENTED
+    why = {
+        404: f"{request.url.path[:200]}: no such call; GET /openapi.json lists them",
+        405: "calls are POST /linkscore.v1.SERVICE/METHOD; GET /openapi.json lists them",
+    }.get(error.status_code, error.detail)
+    headers = {"connection": "close", **(error.headers or {})}
+    return _response(error.status_code, _error(status_pb2.Status(code=code, message=why)), headers)
 
 
 def _failed(status: status_pb2.Status, request_id: str) -> Response:
@@ -216,30 +212,6 @@ def _error(status: status_pb2.Status) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-class _Protocol(HttpToolsProtocol):
-    """Closes connections that bring no head of a request in time, an endless one, or are one too many."""
-
-    _head_bytes = 0
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self.loop.call_later(_REQUEST_S, self._close_if_silent)
-        if len(self.connections) > _CONNECTIONS:
-            others = (one for one in self.connections if isinstance(one, _Protocol) and one is not self)
-            next((one for one in others if one.cycle is None), self).transport.close()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        is_head = self.cycle is None or self.cycle.response_complete
-        self._head_bytes = self._head_bytes + len(data) if is_head else 0
-        if self._head_bytes > _HEAD_BYTES:
-            self.transport.close()
-
-    def _close_if_silent(self) -> None:
-        if self.cycle is None:
-            self.transport.close()
-
-
 class JsonPort(uvicorn.Server):
     """The port, served on the event loop of the server; signals stay the server's."""
 
@@ -248,7 +220,7 @@ class JsonPort(uvicorn.Server):
         self._channel = grpc.aio.insecure_channel(server, [("grpc.max_receive_message_length", -1)])
         config = uvicorn.Config(
             JsonCalls(self._channel).app(),
-            http=_Protocol,
+            http="h11",  # which bounds the head of a request, and what comes before it is read
             ws="none",
             lifespan="off",
             log_config=None,

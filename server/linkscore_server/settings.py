@@ -30,7 +30,7 @@ _ENDPOINT = re.compile(r"https?://[^/:]+(:[0-9]+)?/?")
 _DATABASE = re.compile(r"postgres(ql)?://[^/]*/[^/?]+(\?.*)?")
 _PASSWORD = re.compile(r"(://[^:/@]*):.*@")  # of USER:PASSWORD@HOST
 _EXTRAS = {
-    "http": ("uvicorn", "httptools", "starlette"),
+    "http": ("uvicorn", "starlette"),
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"),
     "postgres": ("psycopg",),
 }
