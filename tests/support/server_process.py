@@ -117,7 +117,7 @@ class ServerProcess:
         self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(self.patience_s)
+        code = self.process.wait(PATIENCE_S)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code
