@@ -20,7 +20,8 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 Vector = dict[int, float]
 """Hash of a tag path -> weight."""
 
-_PRIME, _MASK, _ROOT = 1_000_003, (1 << 61) - 1, 7  # of the hash of paths: an odd prime, 61 bits, any start
+_PRIME, _MASK = 1_000_003, (1 << 61) - 1  # of the hash of paths: an odd prime, 61 bits
+_ROOT, _BARE_ROOT = 7, 8  # any two starts
 _MARKUP = -1  # stands for an element that does not count; hashes are never negative
 _MARKUP_TAGS = frozenset(
     (
@@ -37,7 +38,8 @@ class Likeness(Stateful):
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
     pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
-    is as near as the farthest of these is to its nearest fellow. An example given by its URL alone speaks for
+    is as near as the farthest of these is to its nearest fellow, and pages at the least cosine or above are
+    no background. An example given by its URL alone speaks for
     the shape of that, a little, until its page is known; a refused page only says that pages like it are not
     wanted.
 
@@ -70,6 +72,11 @@ class Likeness(Stateful):
     def __len__(self) -> int:
         """How many examples there are whose layout is known."""
         return sum(bool(vector) for _, vector in self._wanted)
+
+    @property
+    def has_no_urls(self) -> bool:
+        """Whether layout alone tells: there are examples, and none has a URL."""
+        return self.is_given and not self.keys
 
     @property
     def is_given(self) -> bool:
@@ -115,11 +122,11 @@ class Likeness(Stateful):
         self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
         self.after_load()
 
-    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
+    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
         """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
 
         Of equally near ones the wanted one counts. 1 at the least cosine that counts as alike, below it
-        (cosine / least)^2.
+        (cosine / least)^2. With it comes the cosine to the nearest example, whatever the URLs.
         """
         vector = self.layouts.vector(paths)
         wanted = [(key, cosine(vector, shown)) for key, shown in self._wanted if shown]
@@ -131,7 +138,7 @@ class Likeness(Stateful):
         label = _degree(alike, self._least) if alike >= other else -_degree(other, self._t.least_cosine)
         if 0.0 <= label < self._t.shape and self._is_told_by_shape(url, patterns):
             label = self._t.shape
-        return label
+        return label, max((degree for _, degree in wanted), default=0.0)
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -172,7 +179,9 @@ class Layouts(Stateful):
 
     A class token counts once it is on three pages, two while fewer than 40 are known; digits are folded.
     Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class: a post
-    with a list and one without are of one layout. The batch form is `clustering.class_paths`.
+    with a list and one without are of one layout. Each element stands on two paths, with the classes of those
+    above it and without: a class of the body that names the author renames the first kind, of a whole page.
+    The batch form, of the first kind alone, is `clustering.class_paths`.
     """
 
     pages: Stored[int]
@@ -186,7 +195,7 @@ class Layouts(Stateful):
         self.pages, self.n = 0, 1
         self.tokens, self.df = Counter(), {}
         self.kept: frozenset[str] = frozenset()
-        self._elements: dict[tuple[str, str], int] = {}
+        self._elements: dict[tuple[str, str], tuple[int, int]] = {}
 
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page."""
@@ -213,26 +222,32 @@ class Layouts(Stateful):
         return {path: w / norm for path, w in weights.items()}
 
     def _bag(self, trie: PathTrie) -> dict[int, int]:
-        ids: list[int] = []
+        above: list[tuple[int, int]] = []
         bag: dict[int, int] = {}
         elements = self._elements
         for parent, tag, classes, leaves in zip(
             trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
         ):
-            element = elements.get((tag, classes))
-            if element is None:
-                element = self._element(tag, classes)
-            above = ids[parent] if parent >= 0 else _ROOT
-            path = above if element == _MARKUP else (above * _PRIME ^ element) & _MASK
-            ids.append(path)
+            element, bare_element = elements.get((tag, classes)) or self._element(tag, classes)
+            full, bare = above[parent] if parent >= 0 else (_ROOT, _BARE_ROOT)
+            paths = full, bare
+            if element != _MARKUP:
+                paths = (full * _PRIME ^ element) & _MASK, (bare * _PRIME ^ element) & _MASK
+                full, bare = paths[0], (bare * _PRIME ^ bare_element) & _MASK
+            above.append((full, bare))
             if leaves:
-                bag[path] = bag.get(path, 0) + leaves
+                for path in paths:
+                    bag[path] = bag.get(path, 0) + leaves
         return bag
 
-    def _element(self, tag: str, classes: str) -> int:
+    def _element(self, tag: str, classes: str) -> tuple[int, int]:
+        """Return hashes of an element with its classes and without."""
         kept = [token for token in normal_tokens(classes) if token in self.kept]
         is_markup = not kept and tag in _MARKUP_TAGS
-        element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
+        with_classes, bare = (
+            crc32(" ".join(words).encode("utf-8", "surrogatepass")) for words in ([tag, *kept], [tag])
+        )
+        element = (_MARKUP if is_markup else with_classes), bare
         if len(self._elements) >= self._t.kept:
             self._elements.clear()
         self._elements[tag, classes] = element

@@ -157,7 +157,7 @@ class Harvest(Stateful, Policy):
             tables.follow([tables.row(arm) for arm in followed])
             self._changed()
             return
-        source, label = self._compare(page, site)
+        source, label, near = self._compare(page, site)
         tables.add_page(
             page.key,
             page.url,
@@ -165,10 +165,12 @@ class Harvest(Stateful, Policy):
             chars=page.long_chars,
             novel=page.novel_chars,
             own=page.own_chars,
+            copied=page.long_chars > 0 and not page.own_chars,
             pattern=page.pattern,
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
             label=label,
+            near=near,
         )
         if not page.failed:
             self._add_links(page, site)
@@ -265,31 +267,31 @@ class Harvest(Stateful, Policy):
 
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
-        self.tables.n_examples = len(self.likeness)
+        self.tables.n_examples, self.tables.by_layout = len(self.likeness), self.likeness.has_no_urls
         self._scored = self._repeated = None
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Ask about types of pages that nobody told of and that most waiting links lead to."""
         return suggest_examples(self.tables, self.likeness, site.patterns, n)
 
-    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float]:
-        """Return where the reward of a page just fetched comes from, and its label."""
+    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
+        """Return where the reward of a page just fetched comes from, its label, and how near examples are."""
         likeness = self.likeness
         if page.failed:
-            return Source.FAILED, 0.0
+            return Source.FAILED, 0.0, 0.0
         if (likeness.is_given or likeness) and likeness.see(page.url, page.paths):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
         return found
 
-    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float]:
-        """Return where the reward of a page comes from while it has no feedback, and its label."""
+    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
+        """Return the same of a page that has no feedback."""
         likeness = self.likeness
         if not (likeness.is_given or likeness):
-            return Source.TEXT, 0.0
-        label = likeness.label(url, paths, site.patterns)
-        return Source.LIKENESS if likeness or label else Source.TEXT, label
+            return Source.TEXT, 0.0, 0.0
+        label, near = likeness.label(url, paths, site.patterns)
+        return Source.LIKENESS if likeness or label else Source.TEXT, label, near
 
     def _refuse(self, key: int, site: SiteModel) -> None:
         """Let pages like a fetched one count as not wanted, if its layout is known."""
@@ -304,11 +306,11 @@ class Harvest(Stateful, Policy):
         that are wanted: they would take the weight of the paths of these.
         """
         tables, likeness = self.tables, self.likeness
-        wanted = tables.wanted_keys()
-        unlike = [page for page in site.sample if page.hash not in wanted]
+        alike = tables.alike_keys()
+        unlike = [page for page in site.sample if page.hash not in alike]
         others = [page for page in unlike if not likeness.has_shape(page.key, site.patterns)]
-        alike = len(site.sample) - len(unlike) + len(likeness)
-        likeness.fit([page.paths for page in (unlike if len(unlike) - len(others) <= alike else others)])
+        n_alike = len(site.sample) - len(unlike) + len(likeness)
+        likeness.fit([page.paths for page in (unlike if len(unlike) - len(others) <= n_alike else others)])
         self._label_sample(site)
 
     def _label_sample(self, site: SiteModel) -> None:
@@ -319,7 +321,7 @@ class Harvest(Stateful, Policy):
             row = self.tables.page_of.get(page.hash)
             if row is not None and pages["source"][row] != Source.FEEDBACK:
                 found = self._label(page.key, page.paths, site)
-                pages["source"][row], pages["label"][row] = found
+                pages["source"][row], pages["label"][row], pages["near"][row] = found
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
@@ -429,7 +431,7 @@ class Harvest(Stateful, Policy):
             mean=mean,
             menu=menu,
             reward=reward,
-            bulk=1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation),
+            bulk=1.0 + t.bulk * waiting / (waiting + t.bulk_half_saturation),
             hub=credit,
             exploration=unlabelled * (p.exploration * bonus * worth_trying + trust)
             + _FIRST * (arm == EXAMPLE),
@@ -498,7 +500,7 @@ class Harvest(Stateful, Policy):
             Term("mean_reward", of.mean, "mean reward, shrunk to tag path, URL pattern and site"),
             Term("menu", of.menu, "share of the pages that link to it: lowers high rewards"),
             Term("link_reward", a_link, "reward of a link of a list, which a menu lowers towards"),
-            Term("bulk", of.bulk, "factor for how many links wait, while no label decides"),
+            Term("bulk", of.bulk, "factor for how many links wait"),
             Term("reward", of.reward * of.bulk, "mean reward, lowered if a menu, times bulk"),
             Term("hub", of.hub, "credit for the links found behind it"),
             Term("fresh_links", fresh_links, behind),

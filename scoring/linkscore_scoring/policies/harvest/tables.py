@@ -95,9 +95,9 @@ class Tables(Stateful):
 
     `settled`, `settled_wanted`: pulls that are in `nodes` alone, and how many of them were wanted.
     `reported`: pages of which feedback came. `share`, `site_mean`: how far labels, not text, decide, and the
-    mean reward of the site. `changes`: events since all was worked out. `n_examples`, `starts`: what was told
-    beside that, from the policy. Cost: O(pages + links) to work out, of the latest pages: older ones keep
-    their last reward.
+    mean reward of the site. `changes`: events since all was worked out. `n_examples`, `by_layout`, `starts`:
+    what was told beside that, from the policy; by layout alone if no example has a URL. Cost: O(pages +
+    links) to work out, of the latest pages: older ones keep their last reward.
     """
 
     keys: Stored[list[int]]
@@ -122,10 +122,11 @@ class Tables(Stateful):
         self.page_of: dict[int, int] = {}
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
-        self.share = self.site_mean = 0.0
-        # Of a page: its own text, labels, URL pattern, and whether a user may be asked about it.
-        labels = {"source": np.int8, "label": real}
-        self.pages = Table(own=real, pattern=whole, askable=np.bool_, **labels)
+        self.share, self.site_mean, self.by_layout = 0.0, 0.0, False
+        # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
+        # asked about it, and whether all its text is that of other pages.
+        labels = {"source": np.int8, "label": real, "near": real}
+        self.pages = Table(own=real, pattern=whole, askable=np.bool_, copied=np.bool_, **labels)
         # Of the links of a page by arm: those that wait and are known from it first, those nobody had linked
         # to, each under its best arm, and whether they stand between its texts.
         self.links = Table(page=whole, arm=whole, path=whole, waits=whole, fresh=whole, between=np.bool_)
@@ -245,11 +246,13 @@ class Tables(Stateful):
     def repeated(self) -> NDArray[np.bool_]:
         """Say of each node whether its pages are one page under many addresses, that pays nothing."""
         nodes = self.nodes
-        is_one = self.flat & (nodes["most"] == nodes["least"]) & (nodes["novel"] > 0) | self.echoing
-        # Products of a shop may share their text and be told apart by a picture: many must have paid nothing.
-        is_one &= nodes["own_n"] >= self.t.few * self.t.repeated
+        is_equal = self.flat & (nodes["most"] == nodes["least"])
         pays = nodes["own_reward"] + nodes["hub"] > self.t.least_left * nodes["own_n"]
-        found: NDArray[np.bool_] = is_one & ~pays
+        # Products of a shop may share their text and be told apart by a picture: many must have paid nothing.
+        is_many = nodes["own_n"] >= self.t.few * self.t.repeated
+        is_one = (is_equal & (nodes["novel"] > 0) | self.echoing) & is_many & ~pays
+        # Under the next shape of address nothing of that text is new.
+        found: NDArray[np.bool_] = is_one | is_equal & ~pays & np.isin(nodes["least"], nodes["least"][is_one])
         return found
 
     def follow(self, rows: Iterable[int]) -> None:
@@ -315,10 +318,11 @@ class Tables(Stateful):
         if (page := self.page_of.get(key)) is not None:
             self.pages["own"][page] = max(0.0, self.pages["own"][page] - chars)
 
-    def wanted_keys(self) -> set[int]:
-        """Return the pages that examples or feedback say are wanted."""
-        source, label = self.pages["source"], self.pages["label"]
-        rows = np.flatnonzero(_is_wanted(source, label, self.t))
+    def alike_keys(self) -> set[int]:
+        """Return the pages that examples or feedback say are wanted, or that may be if layout alone tells."""
+        source, label, near = (self.pages[column] for column in ("source", "label", "near"))
+        may_be = self.by_layout & (near >= self.t.least_cosine)
+        rows = np.flatnonzero(_is_wanted(source, label, self.t) | may_be)
         return {self.keys[row] for row in rows.tolist()}
 
     def fresh_links(self, rows: Rows) -> Any:
@@ -419,7 +423,8 @@ class Worked:
         By likeness: a page like an example is worth 1, like one that is not wanted 0, like neither its text
         times 2 / (2 + n), n examples: who named one page has not said that all else is not wanted, who named
         ten of three types nearly has. If its URL has the shape of no example's, pages found that are wanted
-        count in n too. Feedback replaces all.
+        count in n too, unless its layout is that of one: sections of a site have URLs of their own. Where no
+        example has a URL, a page with the text of others is like none. Feedback replaces all.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         pages, links, nodes, n = tables.pages, tables.links, tables.nodes, tables.pages.rows
@@ -444,7 +449,10 @@ class Worked:
         np.maximum.at(doubt, links["page"][between], k / (k + tried))
         sure = np.maximum(t.least_left, 1.0 - doubt)
         self.weight = np.where(is_text, (1.0 - self.share) * sure, 1.0)
-        unsaid = np.where(label == 0.0, max(t.least_left, 1.0 - self.share), k / (k + tables.n_examples))
+        if tables.by_layout:
+            label = np.where(is_like & pages["copied"], np.minimum(label, 0.0), label)
+        elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
+        unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
         alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
         self.page_reward = np.select([is_text, is_like, is_told], [self.text, alike, label], 0.0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.policies.harvest.tables import SITE, Source
+from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards import POST, Board, board_with, example
 from support.harvested import harvest_of, worth_of
@@ -55,6 +56,26 @@ def test_text_of_pages_like_no_example_counts_less_once_wanted_ones_are_found(
     board.page("/guide", leaves=LIST, texts=[("rich", 4_000)])
     assert worth_of(board, "/guide").label == 0.0
     assert worth_of(board, "/guide").reward == pytest.approx(4_000 / 4_400 * left)
+
+
+def test_sections_of_a_site_in_the_layout_of_an_example_keep_their_text() -> None:
+    board = board_with(example("/2014/post"))
+    for n in range(9):
+        board.page(f"/2014/{n}", leaves=POST)
+    board.page("/blog/2013/post", leaves=POST, texts=[("rich", 4_000)])
+    board.page("/blog/2013/list", leaves=LIST, texts=[("other", 4_000)])
+    near, far = (worth_of(board, path).reward for path in ("/blog/2013/post", "/blog/2013/list"))
+    assert near == pytest.approx(4_000 / 4_400)
+    assert far < near
+
+
+def test_where_layout_alone_tells_a_copy_is_like_none_and_a_page_without_text_is_not() -> None:
+    board = board_with(ExamplePage(paths=trie_of(POST)))
+    board.page("/post/1", leaves=POST, texts=[("rich", 4_000)])
+    board.page("/copy/1", leaves=POST, texts=[("rich", 4_000)])
+    board.page("/picture/1", leaves=POST)
+    pages = ("/post/1", "/copy/1", "/picture/1")
+    assert [worth_of(board, path).reward for path in pages] == [1.0, 0.0, 1.0]
 
 
 def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
