@@ -24,11 +24,9 @@ import lxml.html
 from benchmarks.pages import Corpus, made_pages
 from benchmarks.table import Row
 from linkscore_lab.archives import write_warc
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
+from linkscore_lab.replay.runs import USER_CONTENT, Case, Experiment, ReplayProtocol, Task, read_policy
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import USER_CONTENT, Task
 
 POLICIES = ("breadth_first", "harvest")
 SIZES = (3_000, 10_000, 30_000)

@@ -32,10 +32,9 @@ from linkscore_lab.datasets.site import Reply, identity, resolve
 from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, kept_record, prepare_site
 from linkscore_lab.replay.results import RunResult, print_summary
-from linkscore_lab.replay.runs import NONE, Case, Experiment
+from linkscore_lab.replay.runs import NONE, Case, Experiment, read_policy
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.session import Progress, run, tasks_of
 from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite

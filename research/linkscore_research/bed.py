@@ -26,13 +26,21 @@ from rich.table import Table
 import linkscore_lab
 import linkscore_scoring
 from linkscore_lab.commands import FILE, OUT, lab_errors
-from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.policies import PolicyText, read_policy, reads_layout
-from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, read_results, write_results
-from linkscore_lab.replay.runs import NONE, Case, Experiment
+from linkscore_lab.replay.runs import (
+    NONE,
+    USER_CONTENT,
+    Case,
+    Experiment,
+    PolicyText,
+    Task,
+    draw_starts,
+    read_policy,
+    reads_layout,
+    wanted_pages,
+)
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, wanted_pages
 from linkscore_research.quality.measure import LabelledSite, sites_of
 from linkscore_scoring.hashing import hash64
 

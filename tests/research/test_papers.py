@@ -11,8 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from linkscore_lab.replay.prepare import prepare_generated
-from linkscore_lab.replay.runs import Experiment, ReplayProtocol
-from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
+from linkscore_lab.replay.runs import (
+    USER_CONTENT,
+    Experiment,
+    ReplayProtocol,
+    Task,
+    type_rewards,
+    wanted_pages,
+)
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.behavior import Click, counted

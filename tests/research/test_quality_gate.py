@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
-from linkscore_lab.replay.task import Task
+from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol, Task, read_policy
 from linkscore_research.quality import measure as plans
 from linkscore_research.quality.__main__ import main
 from linkscore_research.quality.baseline import Figure, read_baseline

@@ -24,13 +24,15 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import queue
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import grpc
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -38,8 +40,86 @@ from google.rpc import error_details_pb2, status_pb2
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_lab.conformance.driver import CallFailed, Driver, DriverBroken
 from linkscore_lab.conformance.fake import HANG, Fail, FakeServer, Relay, Seen, answer_type
+
+# Beyond every deadline of the scenarios, retries and start-up of a virtual machine included.
+_ANSWER_WITHIN_S = 90.0
+# A driver whose standard input ended has nothing left to do: chosen, many times what any took.
+_LEAVE_WITHIN_S = 10.0
+
+
+class DriverBroken(Exception):
+    """The driver ended, said something that is not an answer, or said nothing for too long."""
+
+
+class CallFailed(Exception):
+    """The client raised an error; its parts as the driver gave them."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(f"the client raised {error}")
+        self.code = int(error.get("code", -1))
+        self.reason = str(error.get("reason", ""))
+        self.retry_after_ms = float(error.get("retry_after_ms", 0))
+        self.violations: list[dict[str, str]] = error.get("violations", [])
+        self.metadata: dict[str, str] = error.get("metadata", {})
+
+
+class Driver:
+    """A running driver: one JSON object a line to its standard input, one a line back."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - what the caller asks to start
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            )
+        except OSError as exc:
+            raise DriverBroken(f"cannot start {command[0]}: {exc}") from exc
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # of one that has left already
+            self._process.stdin.close()  # the sign to leave
+        try:
+            self._process.wait(_LEAVE_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(_LEAVE_WITHIN_S)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the program."""
+        return self._process.pid
+
+    def call(self, call: str, **arguments: Any) -> dict[str, Any]:
+        """Have the client make a call; raises `CallFailed` if it raised."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"call": call, **arguments}) + "\n")
+            self._process.stdin.flush()
+            said = json.loads(self._lines.get(timeout=_ANSWER_WITHIN_S))
+        except queue.Empty:
+            raise DriverBroken(f"no answer to {call} within {_ANSWER_WITHIN_S:.0f} s") from None
+        except (OSError, ValueError) as exc:
+            raise DriverBroken(f"no JSON answer to {call}, the driver may have ended: {exc}") from exc
+        if "error" in said:
+            raise CallFailed(said["error"])
+        answer: dict[str, Any] = said["ok"]
+        return answer
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as said:
+            for line in said:
+                self._lines.put(line)
+        self._lines.put("")
+
 
 # What `Any` of a status may hold is known by this import.
 assert error_details_pb2.DESCRIPTOR

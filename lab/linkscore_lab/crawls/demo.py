@@ -28,10 +28,10 @@ from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
+from linkscore_lab.replay.runs import USER_CONTENT as TASK
+from linkscore_lab.replay.runs import read_budget
 from linkscore_lab.replay.session import Progress
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import USER_CONTENT as TASK
-from linkscore_lab.replay.task import read_budget
 from linkscore_scoring.errors import InvalidInput
 
 # As `linkscore demo` shows them.

@@ -17,12 +17,18 @@ from rich.progress import Progress as Bar
 from linkscore_cli.budgets import budget_of
 from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import Input, Meta, RunResult, print_summary, write_results
-from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, MakeScorer, ReplayProtocol
+from linkscore_lab.replay.runs import (
+    EXAMPLES,
+    FEEDBACK,
+    NEW_TEXT,
+    NONE,
+    MakeScorer,
+    ReplayProtocol,
+    read_policy,
+)
 from linkscore_lab.replay.session import Progress, ReplaySession
-from linkscore_lab.replay.task import NEW_TEXT
 from linkscore_lab.report import write_report
 from linkscore_scoring.site.texts import HALF_CHARS
 

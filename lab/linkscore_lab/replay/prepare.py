@@ -1,25 +1,68 @@
-"""From archives to a `StoredSite`: read once, parse on all cores."""
+"""From archives to a `StoredSite`: read once, parse on all cores; and what spreads work over cores."""
 
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
+import os
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
-from linkscore_lab.datasets.labels import read_labels
+from linkscore_lab.datasets.relevance import read_labels
 from linkscore_lab.datasets.site import Site, facts_of, identity, identity_or_none
-from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed
 from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.hashing import hash64, hash_of
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+# Items under way for each process: one at work, two waiting. Chosen, not measured.
+_PER_WORKER = 3
+_work: Callable[[Any], Any] = id
+
+
+def cores() -> int:
+    """Return how many processes may work at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(work: Callable[[_In], _Out], items: Iterable[_In], workers: int) -> Iterator[_Out]:
+    """Yield ``work(item)`` for each item in order, computed by `workers` forked processes; 1 forks none.
+
+    `work` and what it holds is there in the workers without being sent; items and results are sent.
+    """
+    global _work
+    if workers <= 1:
+        yield from map(work, items)
+        return
+    _work = work
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        pending: deque[Future[_Out]] = deque()
+        try:
+            for item in items:
+                pending.append(pool.submit(_call, item))
+                if len(pending) >= _PER_WORKER * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _call(item: Any) -> Any:
+    return _work(item)
+
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32

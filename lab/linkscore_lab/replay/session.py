@@ -9,24 +9,31 @@ from typing import Any
 
 from linkscore_lab.datasets.relevance import ByType, Relevance
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.policies import PolicyText, read_policy, reads_layout
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, cores, prepare_site, spread
 from linkscore_lab.replay.results import Input, RunResult
-from linkscore_lab.replay.runs import MODES, NONE, Case, Experiment, MakeScorer, ReplayProtocol, cases
-from linkscore_lab.replay.scorer import ORACLES
-from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import (
+from linkscore_lab.replay.runs import (
+    MODES,
     NEW_TEXT,
+    NONE,
     USER_CONTENT,
+    Case,
+    Experiment,
+    MakeScorer,
+    PolicyText,
+    ReplayProtocol,
     Task,
+    cases,
     draw_starts,
     new_text_rewards,
     page_rewards,
+    read_policy,
+    reads_layout,
     target_name,
     type_rewards,
     wanted_pages,
 )
+from linkscore_lab.replay.scorer import ORACLES
+from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.base import make_params

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from linkscore_lab.commands import OUT, lab_errors
 from linkscore_lab.metrics import ratio
-from linkscore_lab.replay.parallel import cores
+from linkscore_lab.replay.prepare import cores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import ENGINES, generated_examples
 from linkscore_research.page_types.train import Rows, train_all

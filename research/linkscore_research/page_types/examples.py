@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
-from linkscore_lab.datasets.labels import read_labels
+from linkscore_lab.datasets.relevance import read_labels
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.metrics import PERMALINK_SUFFIX
-from linkscore_lab.replay.parallel import spread
+from linkscore_lab.replay.prepare import spread
 from linkscore_research.labelled import SitePageType, read_page_types, read_templates
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract

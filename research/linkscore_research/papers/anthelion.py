@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from linkscore_lab.datasets.site import Reply, Site, identity
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import prepare_generated
-from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
+from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol, read_policy
 from linkscore_lab.report import CurveChart
 from linkscore_research.papers.results import Cell, PaperTable, thinned
 from linkscore_research.papers.simulator_files import OTHER, WANTED, SimulatorSite

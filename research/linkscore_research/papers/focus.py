@@ -17,13 +17,20 @@ from protego import Protego
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.metrics import threads_of as threads_to_cover
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol
+from linkscore_lab.replay.runs import (
+    NONE,
+    USER_CONTENT,
+    Case,
+    Experiment,
+    MakeScorer,
+    ReplayProtocol,
+    Task,
+    read_policy,
+)
 from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import USER_CONTENT, Task
 from linkscore_lab.report import CurveChart
 from linkscore_research.page_types.command import classified
 from linkscore_research.page_types.examples import Example, find_sites, read_examples

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.datasets.labels import read_table
+from linkscore_lab.datasets.relevance import read_table
 from linkscore_lab.datasets.site import identity
 from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.papers.results import Cell, PaperTable

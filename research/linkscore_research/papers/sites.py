@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.runs import Experiment, ReplayProtocol
-from linkscore_lab.replay.task import USER_CONTENT, Task, target_name, type_rewards, wanted_pages
+from linkscore_lab.replay.runs import (
+    USER_CONTENT,
+    Experiment,
+    ReplayProtocol,
+    Task,
+    target_name,
+    type_rewards,
+    wanted_pages,
+)
 from linkscore_research.page_types.examples import LabelledArchive, find_sites
 
 FOUR = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")

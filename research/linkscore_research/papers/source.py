@@ -10,12 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
+from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment, Task, read_policy
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import Task
 from linkscore_lab.report import CurveChart
 from linkscore_research.papers.results import Cell, PaperTable, Point, shown, thinned
 from linkscore_research.papers.sites import FOUR, PaperOptions, stored_sites, target, user_content

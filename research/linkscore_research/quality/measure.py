@@ -8,20 +8,23 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from linkscore_lab.datasets.relevance import ByType
-from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import RunGroup, RunResult, group_runs
-from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment, ReplayProtocol
-from linkscore_lab.replay.scorer import ORACLES
-from linkscore_lab.replay.task import (
+from linkscore_lab.replay.runs import (
+    FEEDBACK,
+    NONE,
     USER_CONTENT,
+    Case,
+    Experiment,
+    ReplayProtocol,
     Task,
     page_rewards,
+    read_policy,
     target_name,
     type_rewards,
     wanted_pages,
 )
+from linkscore_lab.replay.scorer import ORACLES
 from linkscore_research.labelled import SitePageType, archive_in, read_page_types
 from linkscore_research.quality.baseline import TYPES, Figure
 from linkscore_scoring.policies.base import Policy

@@ -11,8 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.replay.parallel import spread
-from linkscore_lab.replay.prepare import prepare_site
+from linkscore_lab.replay.prepare import prepare_site, spread
 from linkscore_research.wanted.measure import ORDERS, TIMES, Bench, Outcome
 from linkscore_research.wanted.tasks import LANGUAGE, SITES, TagTask, sources, tag_tasks
 from linkscore_scoring.features.types import Words

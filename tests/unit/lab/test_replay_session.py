@@ -10,10 +10,9 @@ import pytest
 from linkscore_lab.commands import replay
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.command import session_of
-from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import ReplayProtocol
+from linkscore_lab.replay.runs import ReplayProtocol, read_policy
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import page, shop, write_site

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.datasets.labels import read_labels
+from linkscore_lab.datasets.relevance import read_labels
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import shop, write_site
