@@ -22,9 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkscore.frontier import MAX_PLACES, Place
+from linkscore.frontier import MAX_PLACES, Allotment, Place
 from linkscore.messages import ticket_text
-from linkscore.order import Allotment
 from linkscore.outages import Outlook
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2

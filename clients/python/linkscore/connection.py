@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import grpc
@@ -19,8 +20,8 @@ from linkscore._channel import DEFAULT_TIMEOUT_S, file_problem, target_problem, 
 from linkscore._requests import option_problem
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
+from linkscore.frontier import Allotment, Allowance, Frontier
 from linkscore.messages import CrawlOptions, is_dropped
-from linkscore.order import Allotment, Allowance
 from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
@@ -39,6 +40,9 @@ PROBE_TIMEOUT_S = 1.0
 PATIENCE_S = 60.0
 """Absence after which a crawl ends that only waits for the server: it is back in seconds if it starts again;
 chosen, not measured."""
+
+MAX_RANKED = 100_000
+"""Buckets of one call: the server's default of `max_buckets_per_call`."""
 
 MINUTE_S = 60.0
 """Between two lines that say how it goes."""
@@ -127,8 +131,8 @@ class Connection:
     were fetched meanwhile are sent, beside the crawl too: `late_page` hears the answers. A server that lost
     the crawl gets it again.
 
-    `counts` has all that is counted, `outlook` the order of links while the server is `away`, `allotment` and
-    `allowance` what it hands out, `best` the best bucket and its value.
+    `counts` has all that is counted, `frontier` the links that wait, `outlook` their order while the server
+    is `away`, `allotment` and `allowance` what it hands out, `best` the best bucket and its value.
     """
 
     def __init__(
@@ -149,6 +153,7 @@ class Connection:
         self.counts: Counter[str] = Counter()
         self.outlook, self.buffer = Outlook(), PageBuffer()
         self.allotment, self.allowance = Allotment(), Allowance(config.get("budget"))
+        self.frontier = Frontier(self.allotment, self.outlook, self.allowance)
         self.best: tuple[str, float] | None = None
         self._refused = 0
         self._unsaid: OrderedDict[str, scoring_pb2.Feedback] = OrderedDict()
@@ -159,6 +164,7 @@ class Connection:
         self._created: asyncio.Future[Any] | None = None
         self._beside: set[asyncio.Task[Any]] = set()
         self._minutes: asyncio.Task[None] | None = None
+        self._probing: asyncio.Task[None] | None = None
         self._logged: set[str] = set()
         self._introduced = False
 
@@ -206,13 +212,18 @@ class Connection:
         answer = await self.call(lambda client: client.score_links(crawl=self._crawl, links=links))
         return answer is not None and any(map(is_dropped, answer.links.skip_reasons))
 
-    async def rank(
-        self, waiting: Mapping[str, int], n: int, in_flight: Mapping[str, int]
-    ) -> dict[str, float]:
-        """Ask what comes next of the links that wait in buckets; gives the values of these."""
+    async def rank(self, n: int = 1, arrived: Mapping[str, int] | None = None) -> dict[str, float]:
+        """Ask which of the buckets come next that links wait in; gives their values.
+
+        `n` links may be taken before the next answer; `arrived` counts links that wait in a moment.
+        """
+        waiting = dict(islice((Counter(self.frontier.waiting) + Counter(arrived or {})).items(), MAX_RANKED))
+        if not waiting:
+            return {}
+        under_way = self.frontier.under_way
         self.allotment.asked()
         answer = await self.call(
-            lambda client: client.rank_buckets(crawl=self._crawl, buckets=waiting, n=n, in_flight=in_flight)
+            lambda client: client.rank_buckets(crawl=self._crawl, buckets=waiting, n=n, in_flight=under_way)
         )
         if answer is None:
             self.allotment.lift()
@@ -220,6 +231,7 @@ class Connection:
         self.count("ranked")
         values = self.allotment.read(answer, waiting=waiting, n=n)
         self.best = next(iter(values.items()), None)
+        self.frontier.revalue(values)
         return values
 
     def owe_feedback(self, event: scoring_pb2.Feedback) -> None:
@@ -336,12 +348,14 @@ class Connection:
             what,
             error,
         )
-        self._start(self._wait_for_server(error.retry_after_s or 0.0))
+        self._probing = self.start(self._wait_for_server(error.retry_after_s or 0.0))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run something beside the crawl; `close` waits for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
+        return task
 
     async def _wait_for_server(self, retry_after_s: float) -> None:
         """Probe until the server is back; then send it what it missed."""
@@ -461,25 +475,23 @@ class Connection:
         if await self._answers():
             await self._catch_up()
 
-    def _cancel_beside(self) -> None:
-        for task in self._beside:
-            task.cancel()
-        self._beside.clear()
-
     async def close(self) -> None:
         """Send what waits, within one deadline, if the server answers now; then close the connection."""
         if self._minutes is not None:
             self._minutes.cancel()
         deadline_s = self._options.get("timeout_s") or DEFAULT_TIMEOUT_S
-        if self.away:
-            self._cancel_beside()
-            if len(self.buffer) or self._unsaid:
-                self._start(self._last_try())
-        else:
-            self._start(self.send_feedback())
+        if self.away and self._probing is not None:
+            self._probing.cancel()
         if self._beside:
             await asyncio.wait(self._beside, timeout=deadline_s)
-        self._cancel_beside()
+        if not self.away:
+            self.start(self.send_feedback())
+        elif len(self.buffer) or self._unsaid:
+            self.start(self._last_try())
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=deadline_s)
+        for task in self._beside:
+            task.cancel()
         if self._client is not None:
             lost = f"; {len(self.buffer)} pages were never sent" if len(self.buffer) else ""
             if lost or self.counts["scored"] + self.counts["fallback"]:

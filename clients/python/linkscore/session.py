@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 from linkscore.connection import Connection
-from linkscore.frontier import Frontier, Item, Place
+from linkscore.frontier import Item, Place
 from linkscore.messages import (
     Budget,
     CrawlOptions,
@@ -28,9 +27,6 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """Longer bodies are cut: what follows was never seen to matter, and it would hit the message limit."""
-
-MAX_RANKED = 100_000
-"""Buckets of one call: the server's default of `max_buckets_per_call`."""
 
 FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
@@ -113,7 +109,7 @@ class CrawlSession:
             config["respect"] = respect
         self._connection = Connection(target, crawl=crawl, config=config, late_page=self._late_page, **client)
         self._allowance = self._connection.allowance
-        self.frontier = Frontier(self._connection.allotment, self._connection.outlook, self._allowance)
+        self.frontier = self._connection.frontier
         self._is_news = False
         self._greeting: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -274,11 +270,8 @@ class CrawlSession:
 
     async def _rank(self) -> None:
         """Ask which buckets come next, while places are empty only after an answer."""
-        is_due = self._is_news or not self.frontier.held
-        waiting = dict(islice(self.frontier.waiting.items(), MAX_RANKED)) if is_due else {}
-        if waiting:
-            self._is_news = False
-            self.frontier.revalue(await self._connection.rank(waiting, 1, self.frontier.under_way))
+        if self._is_news or not self.frontier.held:
+            self._is_news = not await self._connection.rank()
 
 
 def _place(row: Row) -> Place:

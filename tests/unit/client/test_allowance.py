@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from linkscore import connection
-from linkscore.order import Allowance
+from linkscore.frontier import Allowance
 from linkscore.session import CrawlSession, Found
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb

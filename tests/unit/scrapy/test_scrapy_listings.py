@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy.http import XmlResponse
 
-from linkscore.scrapy.beside import LISTING, Listings, listing_request
+from linkscore.scrapy.middleware import LISTING, Listings, listing_request
 from linkscore.scrapy.pages import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2

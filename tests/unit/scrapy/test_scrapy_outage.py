@@ -56,7 +56,7 @@ def test_a_late_answer_takes_the_place_of_a_guess(queue: BucketQueue, crawler: F
     queue.push(scored("http://h/b", ("low", 0.1)))
     assert place(queue, crawler, "http://h/guess", "best", 1.0)
     assert not place(queue, crawler, "http://h/guess", "other", 1.0)
-    assert queue.buckets() == {"best": 1, "high": 1, "low": 1}
+    assert Session.of(crawler).frontier.waiting == {"best": 1, "high": 1, "low": 1}
     first = queue.pop()
     assert first.url == "http://h/guess"
     assert first.meta[META]["ticket"] == b"late"

@@ -12,8 +12,8 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
-from linkscore.scrapy.beside import DueRequests, Listings
 from linkscore.scrapy.config import Config
+from linkscore.scrapy.middleware import DueRequests, Listings
 from linkscore.scrapy.pages import MAX_BODY_BYTES, FetchedPage, page_message
 from linkscore.v1 import link_scoring_service_pb2 as pb
 

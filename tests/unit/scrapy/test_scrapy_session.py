@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from scrapy import Request
 
+from linkscore.frontier import Place
 from linkscore.scrapy.session import Session
 from support.fake_linkscore import FakeLinkscore, serve
 
@@ -29,35 +30,16 @@ def counts(session: Session) -> dict[str, int]:
     return dict(session.connection.counts)
 
 
-class Queue:
-    """Buckets that wait, and the values they were given."""
-
-    def __init__(self, waiting: dict[str, int]) -> None:
-        self.waiting = waiting
-        self.values: dict[str, float] | None = None
-
-    def buckets(self):
-        return self.waiting
-
-    def reorder(self, values):
-        self.values = values
-
-
 @pytest.fixture
-def queue(session: Session, fake: FakeLinkscore) -> Queue:
-    """Buckets `a`, which is worth more, and `b`."""
+def taken(session: Session, fake: FakeLinkscore) -> list[Request]:
+    """Three requests under way, of buckets `a`, which is worth more, and `gone`; links of both wait."""
     fake.values = {"a": 0.9, "b": 0.1}
-    made = Queue({"b": 9, "a": 9})
-    session.queues.add(made)
-    return made
-
-
-def taken(session: Session, *buckets: str) -> list[Request]:
-    """Let requests of some buckets be under way."""
-    requests = [Request(f"http://h/{n}") for n in range(len(buckets))]
-    for request, bucket in zip(requests, buckets, strict=True):
-        session.under_way[request] = bucket
-        session.allotment.take(bucket)
+    for bucket, n in (("b", 9), ("a", 11), ("gone", 1)):
+        for i in range(n):
+            session.frontier.add(f"{bucket}{i}", [Place(bucket, 0.5, 0.5)])
+    requests = [Request(f"http://h/{n}") for n in range(3)]
+    for request, bucket in zip(requests, ("a", "a", "gone"), strict=True):
+        session.under_way[request] = session.frontier.take_from((bucket, ""))
     return requests
 
 
@@ -68,22 +50,21 @@ async def rank(session: Session, *, after: int) -> None:
     await session.rank_if_due()
 
 
-async def test_buckets_are_ranked_after_each_fetch(session: Session, queue: Queue) -> None:
+async def test_buckets_are_ranked_after_each_fetch(session: Session, taken: list[Request]) -> None:
     await rank(session, after=0)
-    assert queue.values is None
+    assert session.frontier.values["a"] == 0.5
     await rank(session, after=1)
-    assert queue.values == {"a": 0.9, "b": 0.1}
+    assert (session.frontier.values["a"], session.frontier.values["b"]) == (0.9, 0.1)
     assert counts(session) == {"ranked": 1}
     assert session.fetched == 0
 
 
 async def test_what_is_under_way_is_told_until_it_is_answered(
-    session: Session, fake: FakeLinkscore, queue: Queue
+    session: Session, fake: FakeLinkscore, taken: list[Request]
 ) -> None:
-    requests = taken(session, "a", "a", "gone")
-    session.answered(requests[0])
+    session.answered(taken[0])
     await rank(session, after=1)
     assert fake.in_flight == [{"a": 1, "gone": 1}]
-    del requests
+    taken.clear()
     await rank(session, after=2)
     assert fake.in_flight[-1] == {}, "a request that the downloader dropped is not waited for"

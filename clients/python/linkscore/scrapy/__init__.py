@@ -11,8 +11,8 @@
 Needs Scrapy >= 2.13 on the asyncio reactor, its default. Further settings are in `linkscore.scrapy.config`.
 
 A response goes through `middleware` to `session`, which holds the connection and looks at Scrapy's engine;
-`pages` is what the server is told and what its answer puts on the spider's Requests, `beside` what is fetched
-beside them. The scheduler's `queue` keeps the order.
+`pages` is what the server is told and what its answer puts on the spider's Requests. The scheduler's `queue`
+keeps the order.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
 from scrapy.utils.misc import load_object
 from scrapy.utils.request import request_from_dict
 
-from linkscore.frontier import Frontier, Place, QueueKey
+from linkscore.frontier import Item, Place, QueueKey
 from linkscore.messages import Row
 from linkscore.scrapy.pages import META, mark, note_of, places_of
 from linkscore.scrapy.session import Session, Throttle, flush_seen
@@ -80,33 +80,32 @@ class BucketQueue:
         self._unscored: dict[bytes, Any] = {}
         #: Those of the plain queue that wait in buckets by now, or did: they are passed over there.
         self._moved: set[bytes] = {bytes.fromhex(mark) for mark in state.get("moved", ())}
-        self._frontier = Frontier(session.allotment, session.outlook, session.allowance)
-        self._store: DiskRequestStore | MemoryRequestStore = self._disk(key) if key else MemoryRequestStore()
+        self._frontier = session.frontier
+        self._disk = self._open(key) if key else None
         session.queues.add(self)
         crawler.signals.connect(self._seen_again, signals.request_dropped)
 
-    def _disk(self, key: str) -> DiskRequestStore:
+    def _open(self, key: str) -> DiskRequestStore:
+        """Open the file of the job directory, and take what waits in it into the frontier."""
         places = self._crawler.settings.getint("CONCURRENT_REQUESTS")
-        store = DiskRequestStore(
+        disk = DiskRequestStore(
             Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places
         )
-        self._frontier.revalue(store.values())
-        for number, fingerprint, waits_in in store.entries():
+        self._frontier.revalue(disk.values())
+        for number, fingerprint, waits_in in disk.entries():
             again = fingerprint in self._frontier
             self._frontier.add(number if again else fingerprint, waits_in, number=number)
-        return store
+        self._session.disk = disk
+        return disk
 
     def __len__(self) -> int:
-        return len(self._frontier) + len(self._plain) - len(self._moved)
+        scored = len(self._frontier) if self._has_scored else 0
+        return scored + len(self._plain) - len(self._moved)
 
-    def buckets(self) -> dict[str, int]:
-        """Count the links of each bucket that is not empty; the one with the oldest link comes first."""
-        return self._frontier.waiting
-
-    def reorder(self, values: Mapping[str, float]) -> None:
-        """Take over the values RankBuckets answered."""
-        self._frontier.revalue(values)
-        self._store.save(values)
+    @property
+    def _has_scored(self) -> bool:
+        """Whether this is the queue that gives scored requests: the one on disk if there is one."""
+        return self._session.disk is self._disk
 
     def push(self, request: Any) -> None:
         """Let a request wait; ValueError if it cannot be stored on disk."""
@@ -114,23 +113,15 @@ class BucketQueue:
         if not places:
             self._push_plain(request)
             return
-        number, fingerprint = self._frontier.last_number + 1, self._fingerprint(request)
-        self._store.put(number, request, fingerprint, places)
-        if self._key:
+        fingerprint = self._fingerprint(request)
+        if self._disk is not None:
+            self._disk.put(self._frontier.last_number + 1, request, fingerprint, places)
             flush_seen(self._crawler)
         # One that the duplicate filter had to let pass waits beside the other.
-        self._enter(number if fingerprint in self._frontier else fingerprint, places)
-        if not note_of(request).get(
-            "guessed"
-        ):  # links that were fetched before do not come here, and teach nothing
+        key = self._frontier.last_number + 1 if fingerprint in self._frontier else fingerprint
+        self._frontier.add(key, places, request if self._disk is None else None)
+        if not note_of(request).get("guessed"):  # links that were fetched do not come here, and teach nothing
             self._session.outlook.placed(request.url, places[0].bucket, places[0].value)
-
-    def _enter(self, key: bytes | int, places: list[Place]) -> list[Place]:
-        """Let a request wait in buckets, and keep the values of those that are new."""
-        fresh = {place.bucket: place.value for place in places if place.bucket not in self._frontier.values}
-        if fresh:
-            self._store.save(fresh)
-        return self._frontier.add(key, places)
 
     def _places(self, request: Any) -> list[Place]:
         places = places_of(request)
@@ -154,9 +145,9 @@ class BucketQueue:
         """Let a request that waits without a score, or by a guess, wait where it belongs; say if it did."""
         item = self._frontier.get(fingerprint)
         if item is not None and item.guessed:
-            request = self._store.get(item.number)
+            request = self._request(item)
             mark(request, found)
-            self._move(fingerprint, request)
+            self._move(item, request)
             return True
         request = self._unscored.pop(fingerprint, None)
         if request is None:
@@ -166,27 +157,34 @@ class BucketQueue:
         self.push(request)
         return True
 
-    def _move(self, fingerprint: bytes, request: Any) -> None:
+    def _disk_of(self, item: Item) -> DiskRequestStore | None:
+        """Return where the request of an item is; None if it is with the item."""
+        return self._session.disk if item.value is None else None
+
+    def _request(self, item: Item) -> Any:
+        disk = self._disk_of(item)
+        return item.value if disk is None else disk.get(item.number)
+
+    def _move(self, item: Item, request: Any) -> None:
         """Let a request that waits by a guess wait where its marks say."""
-        places = self._places(request)
-        item = self._frontier.get(fingerprint)
-        if item is not None and places:
-            self._enter(fingerprint, places)
-            self._store.move(item.number, request, places)
+        if places := self._places(request):
+            self._frontier.add(item.url, places)
+            if disk := self._disk_of(item):
+                disk.move(item.number, request, places)
 
     def _seen_again(self, request: Any) -> None:
         """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
+        item = self._frontier.get(self._fingerprint(request)) if self._has_scored else None
         places = self._places(request)
-        fingerprint = self._fingerprint(request)
-        item = self._frontier.get(fingerprint)
-        if not places or note_of(request).get("guessed") or item is None:
+        if item is None or not places or note_of(request).get("guessed"):
             return
         if item.guessed:
-            waiting = self._store.get(item.number)
+            waiting = self._request(item)
             waiting.meta[META], waiting.priority = request.meta[META], request.priority
-            self._move(fingerprint, waiting)
-        elif new := self._enter(fingerprint, places):
-            self._store.also(item.number, new)
+            self._move(item, waiting)
+        elif new := self._frontier.add(item.url, places):
+            if disk := self._disk_of(item):
+                disk.also(item.number, new)
             self._session.count("also_waits", len(new))
 
     def pop(self) -> Any:
@@ -199,9 +197,10 @@ class BucketQueue:
         if queue is None:
             return self._pop_plain() if self._frontier.all_held else None
         item = self._frontier.take_from(queue)
-        self._frontier.done(item)
-        request = self._store.take(item.number)
-        self._session.under_way[request] = item.bucket
+        disk = self._disk_of(item)
+        request = item.value if disk is None else disk.take(item.number)
+        item.value = None  # it lives as long as its request
+        self._session.under_way[request] = item
         return request
 
     def _stops(self) -> bool:
@@ -216,7 +215,7 @@ class BucketQueue:
         return allowance.is_full(self._throttle.pending())
 
     def _plain_first(self) -> bool:
-        return not len(self._frontier) or bool(self._urgent and self._plain)
+        return not (self._has_scored and len(self._frontier)) or bool(self._urgent and self._plain)
 
     def _pop_plain(self) -> Any:
         while (request := self._plain.pop()) is not None:
@@ -248,7 +247,10 @@ class BucketQueue:
     def close(self) -> State:
         """Close what is open; give the state that Scrapy keeps for the next run."""
         self._session.queues.discard(self)  # pages that are sent in the end find no place here any more
-        self._store.close()
+        if self._disk is not None:
+            self._disk.close()
+        if self._has_scored:
+            self._frontier.clear()
         moved = {"moved": sorted(mark.hex() for mark in self._moved)} if self._moved else {}
         return {"plain": self._plain.close(), "urgent": self._urgent, **moved}
 
@@ -266,34 +268,6 @@ def _checked(state: Any) -> State:
             f"BucketQueue cannot resume the state of another SCHEDULER_PRIORITY_QUEUE: {state!r}"
         )
     return {}
-
-
-class MemoryRequestStore:
-    """Keeps requests as they are, by number; nothing survives."""
-
-    def __init__(self) -> None:
-        self._requests: dict[int, Any] = {}
-
-    def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
-        self._requests[number] = request
-
-    def also(self, number: int, places: Sequence[Place]) -> None:
-        pass
-
-    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
-        self._requests[number] = request
-
-    def get(self, number: int) -> Any:
-        return self._requests[number]
-
-    def take(self, number: int) -> Any:
-        return self._requests.pop(number)
-
-    def save(self, values: Mapping[str, float]) -> None:
-        pass
-
-    def close(self) -> None:
-        self._requests.clear()
 
 
 _SCHEMA = """
@@ -358,6 +332,8 @@ class DiskRequestStore:
     def _write(self, number: int, places: Sequence[Place]) -> None:
         rows = [(number, place.bucket, place.slot, place.penalty) for place in places]
         self._db.executemany("INSERT INTO wait VALUES (?, ?, ?, ?)", rows)
+        fresh = [(place.bucket, place.value) for place in places]
+        self._db.executemany("INSERT OR IGNORE INTO bucket VALUES (?, ?)", fresh)
 
     def get(self, number: int) -> Any:
         (body,) = self._db.execute("SELECT body FROM request WHERE number = ?", (number,)).fetchone()

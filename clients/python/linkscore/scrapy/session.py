@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from linkscore.connection import Connection
+from linkscore.frontier import Item
 from linkscore.outages import OwedPage
 from linkscore.scrapy.config import Config
 from linkscore.scrapy.pages import PageAnswer, is_web, mark_guess
-from linkscore.session import MAX_RANKED
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+
+if TYPE_CHECKING:
+    from linkscore.scrapy.queue import DiskRequestStore
 
 logger = logging.getLogger("linkscore")
 
@@ -50,25 +52,29 @@ class Session:
             ),
             **config.client_options(),
         )
-        self.count = self.connection.count
+        self.count, self.start, self.close = (
+            self.connection.count,
+            self.connection.start,
+            self.connection.close,
+        )
         self.allotment, self.allowance = self.connection.allotment, self.connection.allowance
-        self.outlook = self.connection.outlook
+        self.outlook, self.frontier = self.connection.outlook, self.connection.frontier
         self.queues: WeakSet[Any] = WeakSet()
+        #: Where requests of the frontier are with `JOBDIR`; what cannot be stored there is with its item.
+        self.disk: DiskRequestStore | None = None
         #: Requests whose links are with the scheduler: they no longer hold back the next fetch.
         self.released: WeakSet[Any] = WeakSet()
         #: Pages whose Requests are on their way to the scheduler: the best of them may be the last.
         self.releasing = 0
         #: Fetches answered since RankBuckets was asked.
         self.fetched = 0
-        #: Requests taken and not answered, each with the bucket it was taken from; one dropped by the
-        #: downloader leaves with its last reference.
-        self.under_way: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        #: What was taken and not answered; one dropped by the downloader leaves with its last reference.
+        self.under_way: WeakKeyDictionary[Any, Item] = WeakKeyDictionary()
         #: Requests whose page, or failure, is on its way to the server.
         self.awaiting: set[Any] = set()
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._crawler = ref(crawler)
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
         self._closing: asyncio.Future[Any] | None = None
         self._arrived: Counter[str] | None = None
@@ -84,13 +90,6 @@ class Session:
     def away(self) -> bool:
         """Whether the server is out."""
         return self.connection.away
-
-    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run something beside the crawl; `close` waits for it."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     async def greet(self) -> None:
         """Say where the crawl is scored; what was refused before the crawl began is not refused now."""
@@ -126,12 +125,13 @@ class Session:
             # What is in flight is finished, what waits is kept in the job directory.
             crawler: Any = self._crawler()
             closing = crawler.engine.close_spider(crawler.spider, self.allowance.reason)
-            self._closing = asyncio.ensure_future(maybe_deferred_to_future(closing))  # it waits for `_tasks`
+            self._closing = asyncio.ensure_future(maybe_deferred_to_future(closing))  # it waits for us
 
     def answered(self, request: Any) -> None:
         """Note that the server knows what came of a request, or never will."""
         self.fetched += 1
-        self.under_way.pop(request, None)
+        if (item := self.under_way.pop(request, None)) is not None:
+            self.frontier.done(item)
         self.awaiting.discard(request)
 
     @property
@@ -157,28 +157,15 @@ class Session:
             self._ranking = False
 
     async def _rank(self, arrived: Mapping[str, int]) -> None:
-        waiting: Counter[str] = Counter()
-        for queue in self.queues:
-            waiting.update(queue.buckets())
-        waiting.update(arrived)
-        if not waiting or not self.fetched or self.fetched * _NAMES_PER_FETCH < len(waiting):
+        n_buckets = len(self.frontier.waiting.keys() | arrived.keys())
+        if not n_buckets or not self.fetched or self.fetched * _NAMES_PER_FETCH < n_buckets:
             return
         self.fetched = 0
-        asked = dict(islice(waiting.items(), MAX_RANKED))
-        in_flight = Counter(self.under_way.values())
-        n = min(_MAX_PLACES, max(1, self._places - in_flight.total()))
-        values = await self.connection.rank(asked, n, in_flight)
-        self._stats.set_value("linkscore/buckets", len(asked))
-        for queue in self.queues:
-            queue.reorder(values)
-
-    async def close(self) -> None:
-        """Wait a deadline for what runs beside the crawl, send what waits, and close the connection."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.config.timeout)
-        for task in self._tasks:
-            task.cancel()
-        await self.connection.close()
+        n = min(_MAX_PLACES, max(1, self._places - self.frontier.taken))
+        values = await self.connection.rank(n, arrived)
+        self._stats.set_value("linkscore/buckets", n_buckets)
+        if self.disk is not None:
+            self.disk.save(values)
 
 
 WAITING_PER_SLOT = 2
