@@ -15,11 +15,10 @@ from linkscore.messages import example_page
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
-from linkscore_cli.budgets import budget_of
 from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, name_of, plain, print_json, say
-from linkscore_cli.policies import PolicyType, policy_text
+from linkscore_cli.policies import PolicyType, budget_of, policy_text
 
 # A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
 _TIMEOUT_S = 60.0

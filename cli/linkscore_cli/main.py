@@ -27,7 +27,7 @@ _OWN = {
     "export": "linkscore_cli.sites:export",
     "logs": "linkscore_cli.logs:logs",
     "token": "linkscore_cli.tokens:token",
-    "mcp": "linkscore_cli.agents.command:mcp_command [mcp]",
+    "mcp": "linkscore_cli.agents:mcp_command [mcp]",
 }
 
 

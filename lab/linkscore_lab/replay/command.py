@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from linkscore_cli.budgets import budget_of
+from linkscore_cli.policies import budget_of
 from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource

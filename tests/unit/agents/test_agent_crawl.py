@@ -9,7 +9,7 @@ import pytest
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_cli.agents.crawl import AgentCrawl, AgentError, _as_html
+from linkscore_cli.agents import AgentCrawl, AgentError, _as_html
 
 HOST = "http://a.example"
 
