@@ -12,18 +12,6 @@ from linkscore_lab.conformance import SCENARIOS, play
 # It waits for a dead connection to be noticed, 15 s and more.
 SLOW = {"silent_connection"}
 DRIVER = (sys.executable, str(Path(__file__).parents[1] / "support/python_driver.py"))
-NAIVE = (sys.executable, str(Path(__file__).parents[1] / "support/naive_client.py"))
-# What plain stubs with gRPC's defaults do not do.
-BEYOND_DEFAULTS = {
-    "deadline_by_default",
-    "large_answer",
-    "unavailable_is_tried_again",
-    "four_attempts_are_all",
-    "user_agent",
-    "token_file_is_read_anew",
-    "error_details",
-    "columns_left_out",
-}
 
 
 def complaints(command: tuple[str, ...], names: set[str]) -> dict[str, str]:
@@ -44,10 +32,6 @@ def test_a_python_client_passes_every_scenario(flags: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("flags", [(), ("--aio",)], ids=["blocking", "asyncio"])
 def test_a_python_client_notices_a_dead_connection(flags: tuple[str, ...]) -> None:
     assert complaints((*DRIVER, *flags), SLOW) == {}
-
-
-def test_a_client_of_plain_stubs_fails_what_stubs_do_not_do() -> None:
-    assert set(complaints(NAIVE, BEYOND_DEFAULTS | {"buckets_by_name"})) == BEYOND_DEFAULTS
 
 
 def test_a_driver_that_ends_fails_its_scenario_and_no_run() -> None:

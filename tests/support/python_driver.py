@@ -18,85 +18,58 @@ from linkscore.v1 import common_pb2
 Command = dict[str, Any]
 
 
-def answer(clients: Clients, line: str) -> str:
-    """Carry out one command."""
-    try:
-        return json.dumps({"ok": clients.carry_out(json.loads(line))})
-    except errors.LinkscoreError as error:
-        return json.dumps({"error": _told(error)})
-
-
 class Clients:
-    """The client that is connected, blocking."""
+    """The client that is connected: blocking, or on an event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        self._loop = loop
         self._client: Any = None
 
-    def carry_out(self, command: Command) -> Command:
+    def answer(self, line: str) -> str:
+        """Carry out one command."""
+        try:
+            return json.dumps({"ok": self._carry_out(json.loads(line))})
+        except errors.LinkscoreError as error:
+            return json.dumps({"error": _told(error)})
+
+    def _carry_out(self, command: Command) -> Command:
         """Make the call a command names; returns what the runner wants to know of its answer."""
         call = command["call"]
         if call in ("connect", "close"):
             self.close()
             if call == "connect":
-                self._client = self.made(**_connection(command))
+                options = _connection(command)
+                self._client = self._ended(_made(options)) if self._loop else Client(**options)
             return {}
         method, arguments, read = _CALLS[call]
         given = {"crawl": command["crawl"], **arguments(command)}
         if "timeout_ms" in command:
             given["timeout_s"] = command["timeout_ms"] / 1000
-        return read(self.made_call(method, given, command.get("cancel_after_ms")), command)
+        after_s = command["cancel_after_ms"] / 1000 if "cancel_after_ms" in command else None
+        if after_s is not None and not self._loop:  # a blocking call is given up by closing its client
+            threading.Timer(after_s, self._client.close).start()
+        made = getattr(self._client, method)(**given)
+        return read(self._ended(_given_up(made, after_s)) if self._loop else made, command)
 
-    def made(self, **options: Any) -> Any:
-        """Return a client."""
-        return Client(**options)
-
-    def made_call(self, method: str, arguments: Command, cancel_after_ms: float | None) -> Any:
-        """Call a method of the client; a blocking call is given up by closing its client."""
-        if cancel_after_ms is not None:
-            threading.Timer(cancel_after_ms / 1000, self._client.close).start()
-        return getattr(self._client, method)(**arguments)
+    def _ended(self, work: Any) -> Any:
+        return self._loop.run_until_complete(work) if self._loop else work
 
     def close(self) -> None:
         """Close the client, if one is connected."""
         if self._client is not None:
-            self._client.close()
+            self._ended(self._client.close())
             self._client = None
 
 
-class AsyncClients(Clients):
-    """The client that is connected, on an event loop."""
+async def _made(options: Command) -> AsyncClient:
+    return AsyncClient(**options)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._loop = asyncio.new_event_loop()
 
-    def made(self, **options: Any) -> Any:
-        async def make() -> AsyncClient:
-            return AsyncClient(**options)
-
-        return self._loop.run_until_complete(make())
-
-    def made_call(self, method: str, arguments: Command, cancel_after_ms: float | None) -> Any:
-        async def call() -> Any:
-            return await getattr(self._client, method)(**arguments)
-
-        async def call_and_give_up(after_s: float) -> Any:
-            task = asyncio.create_task(call())
-            await asyncio.sleep(after_s)
-            task.cancel()
-            try:
-                return await task
-            except asyncio.CancelledError:  # what asyncio has in place of an error of the client
-                raise errors.LinkscoreError("cancelled", code=grpc.StatusCode.CANCELLED) from None
-
-        return self._loop.run_until_complete(
-            call() if cancel_after_ms is None else call_and_give_up(cancel_after_ms / 1000)
-        )
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._loop.run_until_complete(self._client.close())
-            self._client = None
+async def _given_up(call: Any, after_s: float | None) -> Any:
+    try:
+        return await asyncio.wait_for(call, after_s)
+    except TimeoutError:  # what asyncio has in place of an error of the client
+        raise errors.LinkscoreError("cancelled", code=grpc.StatusCode.CANCELLED) from None
 
 
 def _connection(command: Command) -> Command:
@@ -191,7 +164,7 @@ _CALLS = {
 """By the name of the command; all name their crawl too."""
 
 if __name__ == "__main__":
-    at_work = AsyncClients() if "--aio" in sys.argv else Clients()
+    at_work = Clients(asyncio.new_event_loop() if "--aio" in sys.argv else None)
     for asked in sys.stdin:
-        print(answer(at_work, asked), flush=True)
+        print(at_work.answer(asked), flush=True)
     at_work.close()
