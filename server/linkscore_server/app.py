@@ -54,7 +54,7 @@ from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
 if TYPE_CHECKING:
-    from linkscore_server.browse_logs.service import BrowseLogs
+    from linkscore_server.browse_logs.service import BrowseLogService
     from linkscore_server.json import JsonPort
 
 _log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class Application:
         started = time.perf_counter()
         await self.registry.recover()
         if self.browse_logs is not None:
-            self.browse_logs.start()
+            self.browse_logs.manager.start()
         await self.front.start()
         if not self.front.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
@@ -185,7 +185,7 @@ class Application:
         actor.listeners.append(self.scoring.revisits.applied)
         self.front.router.opened(actor)
         if self.browse_logs is not None:
-            self.browse_logs.opened(actor)
+            self.browse_logs.manager.opened(actor)
 
     async def _listen(self) -> None:
         self._port = self._bind()
@@ -252,7 +252,7 @@ class Application:
         await self.front.close()
         self._parser.close()
         if self.browse_logs is not None:
-            await self.browse_logs.close()
+            await self.browse_logs.manager.close()
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.shutdown()
@@ -316,20 +316,20 @@ class Application:
             "LinkScoringService": self.scoring,
             "CrawlService": CrawlService(self.registry),
             "SiteModelService": SiteModelService(
-                self.registry, logs.seeds.suggest if logs is not None else None
+                self.registry, logs.suggest_seeds if logs is not None else None
             ),
             "InspectionService": InspectionService(self.registry),
-            "BrowseLogService": logs.service if logs else WithoutBrowseLogs(in_database=s.is_in_database),
+            "BrowseLogService": logs or WithoutBrowseLogs(in_database=s.is_in_database),
         }
 
-    def _browse_logs(self, clock: Callable[[], float]) -> BrowseLogs | None:
+    def _browse_logs(self, clock: Callable[[], float]) -> BrowseLogService | None:
         """Return what takes in browse logs; None without DuckDB, and without a folder to keep them in."""
         if self.settings.is_in_database or find_spec("duckdb") is None:
             return None
-        from linkscore_server.browse_logs.service import BrowseLogs
+        from linkscore_server.browse_logs.service import BrowseLogService
 
-        logs = BrowseLogs(self.registry, self.settings, self.metrics, clock)
-        self.registry.before_serving.append(logs.recovered)
+        logs = BrowseLogService(self.registry, self.settings, self.metrics, clock)
+        self.registry.before_serving.append(logs.manager.recovered)
         return logs
 
     async def _set_health(self, status: Any) -> None:

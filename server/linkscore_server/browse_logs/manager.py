@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from prometheus_client import Counter as Metric
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies.base import any_part
@@ -26,11 +27,12 @@ from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
 from linkscore_server.browse_logs.staging import staged
-from linkscore_server.browse_logs.visits import SiteSpan, VisitQuery, Visits
+from linkscore_server.browse_logs.visits import DEFAULT_MEMORY_MB, SiteSpan, VisitQuery, Visits
 from linkscore_server.child_processes import child_processes
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import LEARNING_S
 from linkscore_server.settings import Settings
 
@@ -307,7 +309,11 @@ class BrowseLogManager:
         for actor in self._registry.actors():
             self.mine_later(actor)
 
-    def crawl_opened(self, actor: CrawlActor) -> None:
+    def recovered(self, shard: str, model: CrawlModel) -> None:
+        """Publish the visits of batches that the log has, and drop the others."""
+        self.visits(shard).recover(model.ledger.batches)
+
+    def opened(self, actor: CrawlActor) -> None:
         """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
         if actor.model.ledger.batches:
             self.mine_later(actor)
@@ -332,6 +338,12 @@ class BrowseLogManager:
 def visits_in(folder: Path, *, memory_mb: int) -> Visits:
     """Return what keeps the visits of a shard below a folder."""
     return Visits(folder / "visits.duckdb", memory_mb=memory_mb)
+
+
+def problems_in(folder: DataFolder, shard: str) -> Iterator[str]:
+    """Yield what is wrong with the visits beside the events of a shard in a data folder."""
+    place = folder.beside(shard, FOLDER)
+    return iter(visits_in(place, memory_mb=DEFAULT_MEMORY_MB).problems() if place else ())
 
 
 def reading_policies(actor: CrawlActor) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,18 +25,11 @@ from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
-from linkscore_server.browse_logs.manager import (
-    FOLDER,
-    BrowseLogManager,
-    BrowseMetrics,
-    reading_policies,
-    visits_in,
-)
+from linkscore_server.browse_logs.manager import BrowseLogManager, BrowseMetrics, reading_policies
 from linkscore_server.browse_logs.staging import check
-from linkscore_server.browse_logs.visits import DAY_S, DEFAULT_MEMORY_MB, SiteSpan
+from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
     MAX_BROWSE_SITES,
@@ -60,10 +53,15 @@ _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     """Browse logs in, what was mined from them out."""
 
-    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager, most_records: int) -> None:
+    def __init__(
+        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
         self._registry = registry
-        self._manager = manager
-        self._most_records = most_records
+        self._most_records = settings.max_records_per_batch
+        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[_Found | None]]] = (
+            WeakKeyDictionary()
+        )
 
     async def ImportBrowseRecords(
         self, request: pb.ImportBrowseRecordsRequest, context: Any
@@ -71,8 +69,8 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         """Take in a batch."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         check(request, self._most_records)
-        event = await self._manager.take(actor, request)
-        self._manager.mine_later(actor)
+        event = await self.manager.take(actor, request)
+        self.manager.mine_later(actor)
         if event is None:
             return pb.ImportBrowseRecordsResponse(duplicate=True)
         counts = Counter(event.counts)
@@ -85,7 +83,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         crawl, site = parse_site(request.name)
         actor = await self._registry.open(crawl)
         started = time.perf_counter()
-        result = await self._manager.mine(actor, site, _settings(request), request.window_days)
+        result = await self.manager.mine(actor, site, _settings(request), request.window_days)
         if result is None:
             return pb.MineSiteResponse()
         return pb.MineSiteResponse(
@@ -103,18 +101,51 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     ) -> pb.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        ledger, spans = actor.model.ledger, await self._manager.spans(actor)
+        ledger, spans = actor.model.ledger, await self.manager.spans(actor)
         most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_BROWSE_SITES]
         return pb.GetBrowseStatsResponse(
             days=[
                 pb.BrowseDay(start=_midnight(day), stored_bytes=size)
-                for day, size in (await self._manager.days(actor)).items()
+                for day, size in (await self.manager.days(actor)).items()
             ],
             sites=[_site(actor, site, spans[site]) for site in most],
             batch_count=len(ledger.batches),
             visit_count=ledger.outcomes[""],
             left_out=_left_out(ledger.outcomes),
         )
+
+    async def suggest_seeds(
+        self, request: site_pb.SuggestSeedsRequest
+    ) -> site_pb.SuggestSeedsResponse | None:
+        """Return the pages to start a crawl from, whatever site they are on, by its log as it is now; None if
+        its policy looks for no news in a log.
+        """
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        choice = choice_of(request.policy) or actor.model.config.policy
+        settings = _news_settings(choice)
+        if settings is None or not actor.model.ledger.batches:
+            return None
+        n, found = seeds_wanted(request), await self._found(actor, settings)
+        answer = site_pb.SuggestSeedsResponse(policy=choice.name, event_seq=actor.model.seq)
+        if found is None:
+            answer.policy_state = "abstains: all days of the browse log are deleted"
+            return answer
+        answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
+        answer.policy_state = found.news.summary()
+        return answer
+
+    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+        """Return what the log says as it is now; a mining goes on when its caller gives up."""
+        log = (len(actor.model.ledger.batches), *await self.manager.days(actor), settings)
+        known, task = self._mined.get(actor, (None, None))
+        if task is None or known != log or (task.done() and (task.cancelled() or task.exception())):
+            task = tasks.awaited(self._mine(actor, settings))
+            self._mined[actor] = (log, task)
+        return await asyncio.shield(task)
+
+    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+        spans = await self.manager.spans(actor)
+        return _Found(await self.manager.crawl_news(actor, spans, settings), spans) if spans else None
 
 
 def _settings(request: pb.MineSiteRequest) -> MiningSettings:
@@ -183,46 +214,6 @@ class _Found:
     spans: Mapping[str, SiteSpan]
 
 
-class CrawlSeeds:
-    """Answers SuggestSeeds without a site, from the browse log of the crawl: mined when somebody asks."""
-
-    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager) -> None:
-        self._registry = registry
-        self._manager = manager
-        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[_Found | None]]] = (
-            WeakKeyDictionary()
-        )
-
-    async def suggest(self, request: site_pb.SuggestSeedsRequest) -> site_pb.SuggestSeedsResponse | None:
-        """Return the pages to start a crawl from; None if its policy looks for no news in a log."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        choice = choice_of(request.policy) or actor.model.config.policy
-        settings = _news_settings(choice)
-        if settings is None or not actor.model.ledger.batches:
-            return None
-        n, found = seeds_wanted(request), await self._found(actor, settings)
-        answer = site_pb.SuggestSeedsResponse(policy=choice.name, event_seq=actor.model.seq)
-        if found is None:
-            answer.policy_state = "abstains: all days of the browse log are deleted"
-            return answer
-        answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
-        answer.policy_state = found.news.summary()
-        return answer
-
-    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
-        """Return what the log says as it is now; a mining goes on when its caller gives up."""
-        log = (len(actor.model.ledger.batches), *await self._manager.days(actor), settings)
-        known, task = self._mined.get(actor, (None, None))
-        if task is None or known != log or (task.done() and (task.cancelled() or task.exception())):
-            task = tasks.awaited(self._mine(actor, settings))
-            self._mined[actor] = (log, task)
-        return await asyncio.shield(task)
-
-    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
-        spans = await self._manager.spans(actor)
-        return _Found(await self._manager.crawl_news(actor, spans, settings), spans) if spans else None
-
-
 def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
     """Return how a policy wants news mined; None if it reads no logs, or not for news."""
     kind, params = policy_class(choice.name), choice.checked()
@@ -253,36 +244,3 @@ def _why(seed: CrawlSeed) -> str:
         return f"its host has {seed.news} news pages that no known page leads to"
     places = f" on {seed.hosts} hosts" if seed.hosts > 1 else ""
     return f"visitors went from it to {seed.news} news pages{places}, {seed.gain} of them from no seed before"
-
-
-class BrowseLogs:
-    """Takes browse logs in, and mines them."""
-
-    def __init__(
-        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
-    ) -> None:
-        self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
-        self.seeds = CrawlSeeds(registry, self.manager)
-        self.service = BrowseLogService(registry, self.manager, settings.max_records_per_batch)
-
-    def recovered(self, shard: str, model: CrawlModel) -> None:
-        """Publish the visits of batches that the log has, and drop the others."""
-        self.manager.visits(shard).recover(model.ledger.batches)
-
-    def opened(self, actor: CrawlActor) -> None:
-        """Mine what is due."""
-        self.manager.crawl_opened(actor)
-
-    def start(self) -> None:
-        """Begin maintenance."""
-        self.manager.start()
-
-    async def close(self) -> None:
-        """Finish batches, and stop."""
-        await self.manager.close()
-
-    @staticmethod
-    def problems(folder: DataFolder, shard: str) -> Iterator[str]:
-        """Yield what is wrong with what is kept beside the events of a shard in a data folder."""
-        place = folder.beside(shard, FOLDER)
-        return iter(visits_in(place, memory_mb=DEFAULT_MEMORY_MB).problems() if place else ())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from linkscore_research.papers.catalog import FOCUS
 from linkscore_research.papers.findings.claims import HOLDS, PARTLY, Claim, Paper
 
+_TOLD = ("vBulletin", "XenForo", "Discourse", "SMF")  # engines whose lists are told
+
 _CLAIMS = (
     Claim(
         "Effectiveness over 98 %, coverage over 97 %",
@@ -19,10 +21,7 @@ _CLAIMS = (
             "focus-effectiveness|coverage": ("*, focus = 1",),
             "focus-effectiveness|index, thread and flip pages": (
                 "generated, as phpBB, focus < qa_q2a, focus <= forum_*, focus",
-                "qa_q2a, focus <= generated, as vBulletin, focus",
-                "qa_q2a, focus <= generated, as XenForo, focus",
-                "qa_q2a, focus <= generated, as Discourse, focus",
-                "qa_q2a, focus <= generated, as SMF, focus",
+                *(f"qa_q2a, focus <= generated, as {name}, focus" for name in _TOLD),
             ),
             "focus-effectiveness|threads alone": (
                 "generated, as phpBB, focus < qa_q2a, focus <= forum_*, focus <= forum_opendcl, focus",
