@@ -421,11 +421,11 @@ class Harvest(Stateful, Policy):
         credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
         if tables.share:
             credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
-        # Pages that all have about as much text may be a maze, and are trusted by what they paid, without the
-        # site's mean to lean on: nothing, many times, goes behind a kind that nobody opened.
+        # Pages that all have about as much text may be a maze, and are trusted if they paid as much as is
+        # expected of any site, without the mean of this one to lean on: a kind nobody opened comes first.
         paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, tables.flat
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
-        trust = trust * np.where(may_be_maze, np.minimum(1.0, paid / t.prior), 1.0)
+        trust = trust * ~(may_be_maze & (paid < t.prior))
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
