@@ -4,9 +4,8 @@
 //	crawl, err := client.EnsureCrawl(ctx, "books", &linkscorev1.Crawl{Policy: linkscore.Policy("harvest")})
 //	links, err := crawl.Ingest(ctx, linkscore.Page{URL: u, StatusCode: 200, Body: body})
 //
-// Keep the bucket and the ticket of every link with its URL: Crawl.RankBuckets says which bucket to fetch from
-// next, and the ticket goes back with the page it led to. Frontier does both for a crawler without a queue of
-// its own. The generated messages are in package linkscorev1 for everything that has no helper here.
+// Keep bucket and ticket of every link with its URL, or let a Session do so. The generated messages are in package
+// linkscorev1 for everything that has no helper here.
 package linkscore
 
 import (
@@ -49,14 +48,12 @@ const (
 const serviceConfig = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.1s",
 "maxBackoff": "2s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
 
-// reconnect is gRPC's own wait between attempts to connect, bounded by 5 s instead of two minutes: a server that was
-// restarted is found at the next probe.
+// reconnect is gRPC's own wait between attempts to connect, bounded by 5 s instead of two minutes.
 var reconnect = backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: .2, MaxDelay: longestProbe}
 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
-	// Links, Crawls, Sites, BrowseLogs and Inspection are the generated stubs; calls through them carry the token and the
-	// deadline of this client too, and fail with *Error.
+	// The generated stubs; calls through them carry the token and the deadline of this client too, and fail with *Error.
 	Links      pb.LinkScoringServiceClient
 	Crawls     pb.CrawlServiceClient
 	Sites      pb.SiteModelServiceClient
@@ -137,8 +134,7 @@ func WithCAFile(path string) Option {
 	}
 }
 
-// New returns a client of the server at host:port. It connects at the first call, and again when the server
-// was away. Close it when the crawl is over.
+// New returns a client of the server at host:port, which connects at the first call. Close it when the crawl is over.
 func New(target string, options ...Option) (*Client, error) {
 	s := settings{timeout: DefaultTimeout}
 	for _, option := range options {
@@ -193,7 +189,6 @@ func checkTarget(target string) error {
 // Close ends the connection; calls under way fail.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// unary gives a call without a deadline its own, and its error a type.
 func (s settings) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if _, has := ctx.Deadline(); !has {

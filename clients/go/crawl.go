@@ -116,8 +116,8 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (
 	return crawl, err
 }
 
-// Ingest sends fetched pages and returns a result for each, in order. All of a page's links belong in one call:
-// cut after scoring, never before. A page that breaks a rule has Message.Status.Code ITEM_CODE_INVALID.
+// Ingest sends fetched pages and returns a result for each, in order. Send all links of a page and cut after scoring. A page
+// that breaks a rule has Message.Status.Code ITEM_CODE_INVALID.
 func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
 	messages := make([]*pb.Page, len(pages))
 	for i, page := range pages {
@@ -235,7 +235,6 @@ func (p Page) Message() *pb.Page {
 	return message
 }
 
-// policyName is the name that a policy is chosen by.
 func policyName(spec *pb.PolicySpec) string {
 	if name := spec.GetExternal().GetName(); name != "" {
 		return name

@@ -11,10 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error is what a call failed with, its details decoded. errors.As finds it; its code is a gRPC status:
-// InvalidArgument (Violations name each field), Unauthenticated, NotFound, AlreadyExists, FailedPrecondition,
-// ResourceExhausted (RetryAfter says when to come back), Unavailable (was retried already), DeadlineExceeded,
-// Canceled, or Internal (a fault of the server, the message carries a request id).
+// Error is what a call failed with, its details decoded; errors.As finds it. Its code is a gRPC status: InvalidArgument
+// (Violations name each field), ResourceExhausted (RetryAfter says when to come back), Unavailable (was retried already)...
 type Error struct {
 	Code    codes.Code
 	Message string
@@ -31,7 +29,6 @@ type Error struct {
 // Violation is one field of a request that breaks a rule.
 type Violation struct{ Field, Description, Reason string }
 
-// Error says code, reason and message.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("linkscore: %s: %s", e.Code, e.Message)
 	for _, v := range e.Violations {
@@ -40,7 +37,6 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the gRPC error, so that status.FromError works on it.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Is reports that two errors of one code are alike, so that errors.Is(err, &linkscore.Error{Code: codes.NotFound}) works.

@@ -34,8 +34,7 @@ type place struct {
 	ticket []byte
 }
 
-// bucket has what waits: URLs that are scored, and behind them those that are guessed to belong there. The queues may hold
-// what left them by now.
+// bucket has URLs that are scored, and behind them those that are guessed to belong there; some may have left by now.
 type bucket struct {
 	name            string // empty of URLs the server does not know
 	value           float64
@@ -61,11 +60,10 @@ func (b *bucket) head() *Item {
 // number is that of its head: of buckets worth the same the older one goes first.
 func (b *bucket) number() int64 { return b.head().places[b].number }
 
-// Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
-// one for URLs the server does not know, which go before all others when they are seeds and after them when they
-// are not. A URL is taken once. Call Done when a URL that was taken is answered: what is under way counts when the
-// next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md). Safe for concurrent
-// use; it grows with the URLs that wait. A Session has one.
+// Frontier is an in-memory queue of URLs that gives the best first: seeds, then one first-in-first-out queue a bucket, then
+// URLs the server does not know. A URL is taken once. Call Done when a URL that was taken is answered: what is under way
+// counts when the next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md).
+// Safe for concurrent use. A Session has one.
 type Frontier struct {
 	plan func(context.Context, *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error)
 	turn sync.Mutex // of those who ask: each knows what those before it took
@@ -101,9 +99,8 @@ func (f *Frontier) addTo(into *bucket, url string, value any) {
 	f.place(f.made(url, value), into, nil)
 }
 
-// AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last,
-// behind all that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with the
-// answer to its page.
+// AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last, or,
+// if there was none, behind all others; true if it is a guess. It gets its score with the answer to its page.
 func (f *Frontier) AddUnscored(url string, value any) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +182,6 @@ func (f *Frontier) noted(tell func(*outlook)) {
 	tell(f.outlook)
 }
 
-// bestBucket is that which is worth most of those that are not empty.
 func (f *Frontier) bestBucket() (name string, value float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,7 +198,6 @@ func (f *Frontier) Len() int {
 	return len(f.waiting)
 }
 
-// hasSeeds says whether a start page waits.
 func (f *Frontier) hasSeeds() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -210,7 +205,7 @@ func (f *Frontier) hasSeeds() bool {
 }
 
 // Next takes the URL to fetch now. It is nil if none waits, or if none should be fetched before the next answer; then
-// some URL that was taken is not done. While the server is away the last order known is kept.
+// some URL that was taken is not done.
 func (f *Frontier) Next(ctx context.Context) *Item {
 	f.turn.Lock()
 	defer f.turn.Unlock()

@@ -34,9 +34,10 @@ type owed struct {
 // outage keeps a server that is away from costing a deadline for every page: after a call that met one none is made. Beside
 // the crawl it is asked whether it is back, and what waits is sent, oldest first: the rule of outages (docs/reference/clients.md).
 type outage struct {
-	probe  func(context.Context) error
-	turned func(err error, waiting int) // the server was lost, with why, or is back, with nil
-	after  func(time.Duration) <-chan time.Time
+	probe   func(context.Context) error
+	turned  func(err error, waiting int) // the server was lost, with why, or is back, with nil
+	refused func(error)
+	after   func(time.Duration) <-chan time.Time
 
 	ctx     context.Context // of what is sent beside the crawl
 	cancel  context.CancelFunc
@@ -132,6 +133,7 @@ func (o *outage) tellOldest() error {
 	o.mu.Unlock()
 	err := oldest.call(o.ctx)
 	if !isOutage(err) && CodeOf(err) != codes.Canceled {
+		o.refused(err)
 		return nil
 	}
 	if CodeOf(err) == codes.DeadlineExceeded {

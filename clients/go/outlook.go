@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The rule of outages (docs/reference/clients.md): what buckets are worth and where new links belong while the server says
-// nothing of either.
+// The rule of outages (docs/reference/clients.md).
 const (
 	trust     = 16    // links taken from a bucket nobody had tried that halve what it is thought to be worth
 	maxShapes = 4_096 // shapes that are remembered, at least: far more than a site has templates
@@ -39,7 +38,6 @@ func newOutlook() *outlook {
 	}
 }
 
-// setAway notes the beginning of an outage, or its end.
 func (o *outlook) setAway(away bool) {
 	o.away = away
 	for _, counts := range []map[string]tries{o.tried, o.taken} {
@@ -61,7 +59,6 @@ func (o *outlook) placed(address string, at placing) {
 	}
 }
 
-// fetched notes what became of a fetch.
 func (o *outlook) fetched(address string, failed bool) {
 	if len(o.tried) >= maxShapes {
 		clear(o.tried)

@@ -16,11 +16,10 @@ import (
 	pb "linkscore.example/go/linkscorev1"
 )
 
-// reportEvery is how often a session logs how the crawl goes; closeWithin bounds how long its end takes. Both chosen.
 const (
-	reportEvery = time.Minute
-	closeWithin = 30 * time.Second
-	maxSaid     = 20 // distinct refusals in the log, a bound
+	reportEvery = time.Minute      // how often the log says how the crawl goes; chosen, as the others
+	closeWithin = 30 * time.Second // how long the end may take
+	maxSaid     = 20               // distinct refusals in the log
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -91,7 +90,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
 		told: time.Now(), said: map[string]struct{}{},
 	}
-	s.outage = &outage{probe: s.probe, turned: s.turned, after: time.After}
+	s.outage = &outage{probe: s.probe, turned: s.turned, refused: func(err error) { s.note(err, owed{}) }, after: time.After}
 	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
 	s.Frontier.plan = s.plan
 	err := s.attempt(context.Background(), s.ensure)
@@ -123,31 +122,19 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 		}
 		return err
 	}
-	rescore := func() {
+	late := func(ctx context.Context) error {
+		err := s.attempt(ctx, send)
 		for _, found := range ByURL(sent, s.set.Key) {
 			if s.Frontier.rescore(found) {
 				s.Stats.Late.Add(1)
 			}
 		}
+		return err
 	}
-	later := owed{bytes: proto.Size(message), call: s.late(send, rescore)}
-	if !s.call(ctx, send, later) {
+	if !s.call(ctx, send, owed{bytes: proto.Size(message), call: late}) {
 		return nil, false
 	}
 	return sent, true
-}
-
-// late makes a call after an outage, and does something if it was answered; a refusal is only said.
-func (s *Session) late(call func(context.Context) error, then func()) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := s.attempt(ctx, call)
-		if err == nil {
-			then()
-		} else if !isOutage(err) {
-			s.note(err, owed{})
-		}
-		return err
-	}
 }
 
 // Found lets a link of a page wait: with what Page answered for it, none if the server did not see it there, or unscored
@@ -184,11 +171,14 @@ func (s *Session) Failed(ctx context.Context, url string, status int, reason str
 // Reward says what a page was worth, now or when the server is back.
 func (s *Session) Reward(ctx context.Context, url string, ticket []byte, worth float64) {
 	event := feedback(url, ticket, worth)
-	send := func(ctx context.Context) error { return s.crawl.report(ctx, event) }
-	counted := func() { s.Stats.Rewards.Add(1) }
-	if s.call(ctx, send, owed{bytes: proto.Size(event), call: s.late(send, counted)}) {
-		counted()
+	send := func(ctx context.Context) error {
+		err := s.crawl.report(ctx, event)
+		if err == nil {
+			s.Stats.Rewards.Add(1)
+		}
+		return err
 	}
+	s.call(ctx, send, owed{bytes: proto.Size(event), call: func(ctx context.Context) error { return s.attempt(ctx, send) }})
 }
 
 // Close sends what still waits if the server is there, for half a minute at most, and says how the crawl went.
@@ -263,7 +253,6 @@ func (s *Session) probe(ctx context.Context) error {
 	return err
 }
 
-// turned notes the beginning of an outage, or its end.
 func (s *Session) turned(err error, waiting int) {
 	s.Frontier.noted(func(o *outlook) { o.setAway(err != nil) })
 	s.mu.Lock()
@@ -277,7 +266,6 @@ func (s *Session) turned(err error, waiting int) {
 	s.set.Logger.Warn("linkscore does not answer: links go on by what links like them were last worth", "error", err)
 }
 
-// plan asks which bucket comes next.
 func (s *Session) plan(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
 	err = errAway
 	s.call(ctx, func(ctx context.Context) error {
@@ -299,7 +287,6 @@ func ByURL(links []Link, key func(url string) string) map[string][]Link {
 	return found
 }
 
-// report logs how the crawl goes, once a minute.
 func (s *Session) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,9 +6,8 @@
 //	q.AddURL("http://shop.example/")
 //	err = q.Run()
 //
-// A Queue stands in place of Colly's queue.Queue. Every page goes to the server with its body, so that all of its
-// links are scored, and each link waits in the bucket it was given. Failed fetches are reported. While the server
-// is away links go on by what links like them were last worth; what was fetched meanwhile is sent when the server is back.
+// A Queue stands in place of Colly's queue.Queue. Every page goes to the server with its body, and each link waits in the
+// bucket it was given. Failed fetches are reported. While the server is away the crawl goes on.
 package colly
 
 import (
@@ -68,9 +67,8 @@ type Options struct {
 	Client []linkscore.Option
 }
 
-// NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. A server
-// that is away is no error unless WithRequired says so: the crawl then begins in Colly's own order. A target that is no
-// host:port, or a configuration the server refuses, is one.
+// NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. One that is away is
+// no error unless it is required: the crawl then begins in Colly's own order. A configuration it refuses is one.
 func NewQueue(threads int, c *colly.Collector, target string, options ...func(*Options)) (*Queue, error) {
 	set := Options{Crawl: "colly", Session: linkscore.SessionOptions{Key: normalText}}
 	for _, option := range options {

@@ -27,8 +27,7 @@ export const VERSION = "0.1.0";
 /** What the server accepts in one message: a page may have 8 MiB, a call 500 pages. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const DEFAULT_TIMEOUT_MS = 10_000;
-// gRPC's own wait between attempts to connect, which else grows to two minutes: a server that was restarted is found at
-// the next probe.
+// gRPC's own wait between attempts to connect, which else grows to two minutes.
 const MAX_RECONNECT_MS = 5_000;
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
@@ -210,7 +209,7 @@ export class Crawl {
     return { values: named(values), urls: named(urls) };
   }
 
-  /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
+  /** Reports what a page was worth, in [0, 1]; the last report counts. */
   async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options: CallOptions & { eventId?: string } = {}): Promise<void> {
     const { eventId = randomUUID(), ...call } = options;
     const feedback = [{ eventId, ...page, outcome: { case: "reward" as const, value: worth } }];
@@ -227,7 +226,6 @@ function checkTarget(target: string): void {
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
 }
 
-/** Gives the token of today: while its file is missing or empty, the last one. */
 function secretOf({ token, tokenFile }: ClientOptions): () => Promise<string | undefined> {
   let last = token;
   return async () => {
@@ -247,7 +245,6 @@ function metadataOf(secret: string | undefined): Metadata {
   return metadata;
 }
 
-/** The links of an answer whose columns fit and whose numbers are numbers. */
 function readable(links: LinkScores | undefined): Link[] {
   if (!links) return [];
   const { scores, urls, buckets, tickets, verdicts, inScope, skipReasons } = links;

@@ -3,9 +3,8 @@
  *
  *     const crawler = new CheerioCrawler(linkscore({ crawl: "shop" }, { requestHandler: ({ enqueueLinks }) => enqueueLinks() }));
  *
- * Every page goes to the server with its body, so that all of its links are scored; those that `enqueueLinks` and
- * `addRequests` name wait in the buckets they were given. Failed requests are reported. While the server is away links go
- * on by what links like them were last worth; what was fetched meanwhile is sent when it is back. The queue is kept in memory.
+ * Every page goes to the server with its body; links that `enqueueLinks` and `addRequests` name wait in the buckets they
+ * were given. Failed requests are reported. While the server is away the crawl goes on. The queue is kept in memory.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -63,7 +62,7 @@ interface CrawlerOptions {
   maxRequestsPerCrawl?: number;
 }
 
-/** Answer of the page whose handler runs: its links by URL, undefined if the server was away. */
+/** The links by URL of the page whose handler runs; undefined if the server was away. */
 interface Answer {
   links: Map<string, Link[]> | undefined;
 }
@@ -219,7 +218,7 @@ export class BucketRequestQueue implements IRequestManager {
     return true;
   }
 
-  async handledCount(): Promise<number> {
+  async handledCount() {
     return this.handled;
   }
 

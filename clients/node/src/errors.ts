@@ -16,8 +16,7 @@ export interface FieldViolation {
 
 /**
  * What a call failed with, its details decoded. `code` is a gRPC status: INVALID_ARGUMENT (`violations` name each field),
- * UNAUTHENTICATED, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED (`retryAfterMs` says when to come
- * back), UNAVAILABLE (was retried already), DEADLINE_EXCEEDED, CANCELLED, or INTERNAL (a fault of the server).
+ * RESOURCE_EXHAUSTED (`retryAfterMs` says when to come back), UNAVAILABLE (was retried already) and so on.
  */
 export class LinkscoreError extends Error {
   override readonly name = "LinkscoreError";

@@ -121,7 +121,7 @@ export function decodeTicket(text: string): Uint8Array {
   return /^[\w-]*$/.test(text) ? new Uint8Array(Buffer.from(text, "base64url")) : new Uint8Array();
 }
 
-/** @throws LinkscoreError-free TypeError if a parameter is unknown or of the wrong type. */
+/** @throws TypeError if a parameter is unknown or of the wrong type. */
 export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   if (policy === undefined || (typeof policy === "object" && "$typeName" in policy)) return policy;
   const { name, params = {} } = typeof policy === "string" ? { name: policy } : policy;
@@ -134,7 +134,6 @@ export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   }
 }
 
-/** The name that a policy is chosen by. */
 export function policyName(spec: PolicySpec | undefined): string {
   const { case: name, value } = spec?.policy ?? {};
   return name === "external" ? value.name : (name ?? "");

@@ -1,21 +1,14 @@
 import { Code, LinkscoreError } from "./errors.js";
 
-// Waits between two probes of a server that is away: a dead server costs nothing then, and one that was restarted is
-// noticed within seconds.
+// Waits between two probes of a server that is away: one that was restarted is noticed within seconds.
 const FIRST_PROBE_MS = 1_000;
 const LONGEST_PROBE_MS = 5_000;
-
-// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too long
-// so often is given up. Both chosen.
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024; // of what waits; chosen, as the tries of a call whose answer took too long
 const MAX_TRIES = 3;
 
 const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
 
-/**
- * Whether a call failed because there is no server, no answer in time, too much load or a full disk: the next would fail
- * too. One beyond a limit is refused for itself.
- */
+/** Whether the next call would fail too; one beyond a limit is refused for itself. */
 export function isOutage(error: LinkscoreError | undefined): boolean {
   return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
 }
@@ -51,7 +44,6 @@ export class Outage {
     private readonly sleep: (ms: number) => Promise<unknown> = slept,
   ) {}
 
-  /** How many calls wait. */
   get waiting(): number {
     return this.owed.length;
   }
@@ -68,7 +60,6 @@ export class Outage {
     return true;
   }
 
-  /** Notes that a call met an outage. */
   met(error: LinkscoreError, call?: Owed): void {
     const lost = !this.away;
     this.away = true;

@@ -1,11 +1,6 @@
-/**
- * The rule of outages: what buckets are worth and where new links belong while the server says nothing of either. Constants
- * are those of docs/reference/clients.md, which all adapters share.
- */
-
-/** Links taken from a bucket nobody had tried that halve what it is thought to be worth. */
+// The rule of outages (docs/reference/clients.md): links taken from a bucket nobody had tried that halve what it is worth,
+// and shapes of URLs that are remembered.
 const TRUST = 16;
-/** Shapes of URLs that are remembered: far more than a site has templates. */
 const MAX_SHAPES = 4_096;
 
 /** Links taken from a bucket; or of a shape, fetches that brought a page, and all: before the outage, and links taken since. */
@@ -33,7 +28,6 @@ export class Outlook {
   private readonly tried = new Map<string, Tries>();
   private readonly takenOf = new Map<string, Tries>();
 
-  /** Notes the beginning of an outage, or its end. */
   setAway(away: boolean): void {
     this.away = away;
     for (const tries of [...this.tried.values(), ...this.takenOf.values()]) [tries.before, tries.since] = [tries.pages, 0];
@@ -46,7 +40,6 @@ export class Outlook {
     this.shapeOf.set(guess.bucket, both[1]);
   }
 
-  /** Notes whether a fetch brought a page. */
   fetched(url: string, failed: boolean): void {
     const tries = this.tries(shapes(url)[1]);
     tries.pages += Number(!failed);
@@ -59,7 +52,6 @@ export class Outlook {
     return this.found.get(fine) ?? this.found.get(coarse);
   }
 
-  /** Notes that a link was taken from a bucket. */
   took(bucket: string): void {
     const own = this.takenOf.get(bucket) ?? { ...NONE };
     this.takenOf.set(bucket, own);

@@ -7,17 +7,13 @@ import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
 import { isOutage, Outage, type Owed } from "./outage.js";
 
-// Chosen: the end of a crawl waits for half a minute at most.
+// Chosen: how long the end may take, how often the log says how it goes, and distinct refusals in it.
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
-/** Distinct refusals that are logged; a bound. */
 const MAX_SAID = 20;
-/** Deadline of a call of a session unless it is told otherwise: a fetch waits for it. */
-const SESSION_TIMEOUT_MS = 5_000;
-/** A probe that takes longer has failed: a server so slow is of no use to a crawl. */
-const PROBE_TIMEOUT_MS = 1_000;
-/** Of a page without its body, and of a reward. */
-const OVERHEAD_BYTES = 512;
+const SESSION_TIMEOUT_MS = 5_000; // a fetch waits for a call
+const PROBE_TIMEOUT_MS = 1_000; // a server that is slower is of no use to a crawl
+const OVERHEAD_BYTES = 512; // of a page without its body, and of a reward
 
 /** What became of pages and links. */
 export interface Stats {
@@ -95,7 +91,6 @@ export class Session<T> {
     );
   }
 
-  /** Whether the server is taken for present. */
   get present(): boolean {
     return !this.outage.away;
   }
@@ -127,7 +122,11 @@ export class Session<T> {
       return result?.links ?? [];
     };
     const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0);
-    return this.tried(send, { bytes, call: async () => this.rescored(await this.repaired(send)) });
+    const late = async () => {
+      const links = byUrl(await this.repaired(send), this.key);
+      for (const [url, found] of links) if (this.frontier.rescore(url, found)) this.stats.late++;
+    };
+    return this.tried(send, { bytes, call: late });
   }
 
   /**
@@ -223,7 +222,6 @@ export class Session<T> {
     });
   }
 
-  /** Notes the beginning of an outage, or its end. */
   private turned(error?: LinkscoreError): void {
     this.frontier.outlook.setAway(!!error);
     if (error) {
@@ -244,11 +242,6 @@ export class Session<T> {
     this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
   }
 
-  private rescored(links: Link[]): void {
-    for (const [url, found] of byUrl(links, this.key)) if (this.frontier.rescore(url, found)) this.stats.late++;
-  }
-
-  /** Logs how the crawl goes, once a minute. */
   private report(): void {
     if (Date.now() - this.toldAt < REPORT_EVERY_MS) return;
     this.toldAt = Date.now();
@@ -257,7 +250,6 @@ export class Session<T> {
   }
 }
 
-/** Whether a fetch brought no page. */
 function isFailure({ fetchError, statusCode = 0 }: Page): boolean {
   return !!fetchError || statusCode >= 400;
 }

@@ -35,10 +35,8 @@ import linkscore.v1.UpdateCrawlRequest;
  * }
  * }</pre>
  *
- * <p>Keep the bucket and the ticket of every link with its URL: {@link Crawl#rankBuckets} says which bucket to fetch
- * from next, and the ticket goes back with the page it led to. {@link Frontier} does both for a crawler without a queue
- * of its own. Safe for use by many threads; every call throws {@link LinkscoreException}. A thread that is interrupted
- * gives up the call it waits for, with code CANCELLED.
+ * <p>Keep bucket and ticket of every link with its URL, or let a {@link Frontier} do so. Safe for use by many threads;
+ * every call throws {@link LinkscoreException}, with code CANCELLED in a thread that is interrupted.
  */
 public final class Client implements AutoCloseable {
   /** Version of the client; the server's should be the same. */
@@ -76,11 +74,7 @@ public final class Client implements AutoCloseable {
     this.channel = ClientInterceptors.intercept(connection, settings);
   }
 
-  /**
-   * Begins a client of the server at {@code host:port}.
-   *
-   * @throws IllegalArgumentException it is of another form: empty, a URL, or without a port
-   */
+  /** Begins a client of the server at {@code host:port}; another form is an IllegalArgumentException. */
   public static Builder to(String target) {
     if (!target.matches(TARGET)) {
       throw new IllegalArgumentException(
@@ -98,10 +92,7 @@ public final class Client implements AutoCloseable {
     connection.resetConnectBackoff();
   }
 
-  /**
-   * What generated stubs are made with, for streams and all else that has no method here; token and deadline of this client
-   * go with those calls too. They throw {@link io.grpc.StatusRuntimeException}, see {@link LinkscoreException#from}.
-   */
+  /** What generated stubs are made with, for all that has no method here; token and deadline go with those calls too. */
   public Channel channel() {
     return channel;
   }
@@ -163,20 +154,13 @@ public final class Client implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Sends the bearer token that a file holds; it is read at every call, so that it may be rotated. While it is
-     * missing or empty the last token is sent.
-     */
+    /** Sends the token that a file holds, read at every call; while it is missing or empty the last one. */
     public Builder tokenFile(Path file) {
       tokenFile = file;
       return this;
     }
 
-    /**
-     * Encrypts the connection and trusts the authority of a PEM file.
-     *
-     * @param authority null trusts the roots of the system
-     */
+    /** Encrypts the connection and trusts the authority of a PEM file; null trusts the roots of the system. */
     public Builder tls(Path authority) throws IOException {
       var tls = TlsChannelCredentials.newBuilder();
       return credentials(authority == null ? tls.build() : tls.trustManager(authority.toFile()).build());

@@ -55,9 +55,8 @@ public final class Crawl {
   }
 
   /**
-   * Sends fetched pages; a result for each, in order, whose links {@link Link#of} reads. An event id and, beside a body,
-   * status 200 are added where they are missing. Send all links of a page, or its body, and cut after scoring. A page that
-   * breaks a rule has a status with code INVALID, and the others count.
+   * Sends fetched pages; a result for each, in order, whose links {@link Link#of} reads. Send all links of a page, or its
+   * body, and cut after scoring. A page that breaks a rule has a status with code INVALID, and the others count.
    */
   public List<PageResult> ingest(Collection<Page> pages) {
     var request = IngestPagesRequest.newBuilder().setCrawl(name);
@@ -74,13 +73,7 @@ public final class Crawl {
     return ingest(List.of(page)).get(0);
   }
 
-  /**
-   * Reports a fetch that brought no page.
-   *
-   * @param status HTTP status, 0 if there was no answer
-   * @param reason why there was no answer, {@code timeout} say; may be empty
-   * @param ticket what came with the link; empty for none
-   */
+  /** Reports a fetch that brought no page: its HTTP status, or 0 and why there was no answer, {@code timeout} say. */
   public void failed(String url, int status, String reason, ByteString ticket) {
     ingest(failure(url, status, reason, ticket));
   }
@@ -163,7 +156,7 @@ public final class Crawl {
     return bounded(LinkScoringServiceGrpc.newBlockingStub(channel));
   }
 
-  /** A stub for one call: the deadline of a stub that is kept runs down once, for all of its calls. */
+  /** A stub for one call: the deadline of one that is kept runs down once. */
   private <S extends AbstractStub<S>> S bounded(S stub) {
     return timeout == null ? stub : stub.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }

@@ -11,13 +11,10 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A queue of URLs in memory that gives the best first: one first-in-first-out queue a bucket, and one for URLs the
- * server does not know, which go before all others when they are seeds and after them when they are not. A URL is taken
- * once. Call {@link #done} when one that was taken is answered: what is under way counts when the next is chosen. Safe for
- * use by many threads; it grows with the URLs that wait.
- *
- * <p>Of a crawl with a budget it gives no URL beyond it, those under way counted, and none once the crawl has stopped; see
- * {@link Session#stopped}. While the server is away links go on by the rule of outages (docs/reference/clients.md).
+ * A queue of URLs in memory that gives the best first: seeds, then one first-in-first-out queue a bucket, then URLs the
+ * server does not know. A URL is taken once. Call {@link #done} when one that was taken is answered: what is under way
+ * counts when the next is chosen. Of a crawl with a budget it gives no URL beyond it, see {@link Session#stopped}. While the
+ * server is away links go on by the rule of outages (docs/reference/clients.md). Safe for use by many threads.
  */
 public final class Frontier {
   // How many buckets a URL that was found several times may wait in at once.
@@ -65,7 +62,7 @@ public final class Frontier {
     }
   }
 
-  /** That of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by. */
+  /** That of a URL in a bucket: its number among all there were, and the ticket it was given there. */
   private static final class Place {
     private final long number;
     private final ByteString ticket;
@@ -115,10 +112,7 @@ public final class Frontier {
     }
   }
 
-  /**
-   * Lets a URL wait that was found while the server is away, where links of its shape went last, or behind every scored
-   * one, until the answer to its page says more.
-   */
+  /** Lets a URL wait that was found while the server is away, where links of its shape went last, or behind all others. */
   public synchronized void addUnscored(String url) {
     if (waiting.containsKey(url)) {
       return;
@@ -175,7 +169,7 @@ public final class Frontier {
 
   /**
    * Takes the URL to fetch now. There is none if none waits, if the budget is spent, or if none should be fetched before the
-   * next answer; then some URL that was taken is not done. While the server is away the last order known is kept.
+   * next answer; then some URL that was taken is not done.
    */
   public Optional<Item> next() {
     turn.lock();

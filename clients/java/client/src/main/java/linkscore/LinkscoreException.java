@@ -19,9 +19,7 @@ import linkscore.v1.ItemStatus;
 
 /**
  * What a call failed with, its details decoded. The code is a gRPC status: INVALID_ARGUMENT ({@link #violations} name
- * each field), UNAUTHENTICATED, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED ({@link #retryAfter}
- * says when to come back), UNAVAILABLE (was retried already), DEADLINE_EXCEEDED, CANCELLED, or INTERNAL (a fault of the
- * server, the message carries a request id).
+ * each field), RESOURCE_EXHAUSTED ({@link #retryAfter} says when to come back), UNAVAILABLE (was retried already) and so on.
  */
 public final class LinkscoreException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -105,9 +103,13 @@ public final class LinkscoreException extends RuntimeException {
       return;
     }
     var text = new StringBuilder("INVALID_ARGUMENT");
-    status.getProblemsList().forEach(p -> text.append(": ").append(p.getField()).append(' ').append(p.getDescription()));
+    List<FieldViolation> found = new ArrayList<>();
+    for (var p : status.getProblemsList()) {
+      text.append(": ").append(p.getField()).append(' ').append(p.getDescription());
+      found.add(FieldViolation.newBuilder().setField(p.getField()).setDescription(p.getDescription()).build());
+    }
     var made = new LinkscoreException(Status.Code.INVALID_ARGUMENT, text.toString(), null);
-    status.getProblemsList().forEach(p -> made.violations.add(violation(p.getField(), p.getDescription())));
+    made.violations.addAll(found);
     throw made;
   }
 
@@ -137,7 +139,4 @@ public final class LinkscoreException extends RuntimeException {
     }
   }
 
-  private static FieldViolation violation(String field, String description) {
-    return FieldViolation.newBuilder().setField(field).setDescription(description).build();
-  }
 }

@@ -10,11 +10,7 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * What buckets are worth and where new links belong while the server says nothing of either: the rule of outages in
- * docs/reference/clients.md. A fine shape of a URL has numbers left out and no values of its query, a coarse one no name
- * of the page either.
- */
+/** What buckets are worth and where new links belong while the server is away: the rule of outages in docs/reference/clients.md. */
 public final class Outlook {
   // Links taken from a bucket nobody had tried that halve what it is thought to be worth.
   private static final double TRUST = 16;
@@ -61,13 +57,7 @@ public final class Outlook {
     }
   }
 
-  /**
-   * What is left of a value.
-   *
-   * @param odds how far a fetch can be expected to bring a page
-   * @param proven links that were taken before the outage, or pages like theirs
-   * @param taken links that were taken since
-   */
+  /** What is left of a value by the odds that a fetch brings a page, and by links taken before the outage and since. */
   public static double faded(double value, double odds, long proven, long taken) {
     double half = TRUST * (1 + proven);
     return value * odds * half / (half + taken);
@@ -150,7 +140,7 @@ public final class Outlook {
     };
   }
 
-  /** The fine shape of a URL, and the coarse one. */
+  /** The fine shape of a URL, without numbers and values of its query, and the coarse one, without the name of the page too. */
   static String[] shapes(String url) {
     String[] parts = url.substring(url.indexOf("//") + 2).split("#", 2)[0].split("\\?", 2);
     int at = parts[0].indexOf('/');

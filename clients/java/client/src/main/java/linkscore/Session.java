@@ -38,7 +38,6 @@ public final class Session implements AutoCloseable {
       Set.of(
           "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
 
-  // Long enough for a server at work, short enough to be asked again soon.
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
 
   /** Pages the server took, failed fetches and rewards reported to it. */
@@ -67,10 +66,8 @@ public final class Session implements AutoCloseable {
   private volatile String best = "none";
 
   /**
-   * A session that makes its calls through a client, which it closes in the end. With a budget the crawl ends by itself:
-   * {@link #stopped} says why, and a {@link Frontier} gives no URL beyond it.
+   * A session of a crawl of an id, through a client that it closes in the end. With a budget the crawl ends by itself.
    *
-   * @param id of the crawl; two runs of one name share what was learned
    * @param config policy, wanted, budget, examples; null leaves all to the server, or as it is
    */
   public Session(Client client, String id, linkscore.v1.Crawl config) {
@@ -131,12 +128,8 @@ public final class Session implements AutoCloseable {
     return session;
   }
 
-  /**
-   * Makes the crawl. A server that is away does not matter, unless it is required.
-   *
-   * @throws LinkscoreException it refuses what was asked for: the crawl is not to begin
-   */
-  public void start(boolean required) {
+  /** Makes the crawl, and throws what the server refuses of it; one that is away does not matter, unless it is required. */
+  private void start(boolean required) {
     try {
       make();
     } catch (LinkscoreException e) {
@@ -169,11 +162,7 @@ public final class Session implements AutoCloseable {
     return ingest(page, result -> {});
   }
 
-  /**
-   * Sends a page, as {@link #ingest(Page)}.
-   *
-   * @param later is told the answer if there is none now, from another thread, when the server is back
-   */
+  /** Sends a page, as {@link #ingest(Page)}; {@code later} is told the answer when the server is back, from another thread. */
   public Optional<PageResult> ingest(Page page, Consumer<PageResult> later) {
     Page sent = Crawl.completed(page);
     boolean came = page.hasBody() || page.getNotModified();
@@ -207,10 +196,7 @@ public final class Session implements AutoCloseable {
     ingest(Crawl.failure(url, status, reason, ticket));
   }
 
-  /**
-   * Reports that a page is as it was (304), in a crawl with {@code revisit}. Others would take it for one that failed, so
-   * that there nothing is sent.
-   */
+  /** Reports that a page is as it was (304), in a crawl with {@code revisit}: others would take it for one that failed. */
   public Optional<PageResult> unchanged(Page.Builder page) {
     if (!made) {
       call(crawl -> crawl, null);
@@ -244,13 +230,8 @@ public final class Session implements AutoCloseable {
     return call(crawl -> crawl.rankRevisits(most), null);
   }
 
-  /**
-   * Whether the budget of the crawl lets no fetch begin beside those that were begun and are not ingested yet. If it says so
-   * of none the crawl has ended. {@link Frontier#next} asks by itself.
-   *
-   * @param hasSeeds whether start pages wait: they may be of a site that has not stopped
-   */
-  public boolean isFull(int underWay, boolean hasSeeds) {
+  /** Whether the budget lets no fetch begin beside those under way; start pages may be of a site that has not stopped. */
+  boolean isFull(int underWay, boolean hasSeeds) {
     return allowance.isFull(underWay, hasSeeds);
   }
 

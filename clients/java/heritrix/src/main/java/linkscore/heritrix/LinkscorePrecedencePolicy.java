@@ -8,8 +8,7 @@ import org.archive.modules.CrawlURI;
  * that the server did not score last. The bean for {@code uriPrecedencePolicy} of the {@code preparer}, whose {@code
  * preferenceEmbedHops} must be 0, or guesses found in scripts go ahead of everything.
  *
- * <p>Heritrix asks once, when a URI is scheduled, and keeps what it is told: links found before the server knew better
- * are not moved. Only a crawler whose frontier keeps a queue a bucket gets all there is to gain.
+ * <p>Heritrix asks once, when a URI is scheduled: links found before the server knew better are not moved.
  */
 public final class LinkscorePrecedencePolicy extends UriPrecedencePolicy {
   private static final long serialVersionUID = 1;

@@ -19,14 +19,8 @@ import org.slf4j.LoggerFactory;
  * 50 ...}, in place of {@code bin/nutch generate} and with its arguments.
  *
  * <p>It reads what waits in the crawl database, asks the server once which links to take, and lets Nutch's generator take
- * those. A round has one link at first, and one more for every four pages answered, up to topN. While the server is away links
- * are taken by the value they came with, less with each that is taken from a bucket.
- *
- * <p>If {@code linkscore.revisits.per.day} is set, the round fetches again the known pages that the server names, so many a day,
- * in place of those whose date has come. While the server is away dates count.
- *
- * <p>Once the budget of the crawl is spent, or the server says that it has stopped, it ends with 1, as the generator does when
- * nothing waits: {@code bin/crawl} stops then.
+ * those; see {@link Waiting}. Once the budget of the crawl is spent, or the server says that it has stopped, it ends with 1,
+ * as the generator does when nothing waits: {@code bin/crawl} stops then.
  */
 public final class Generate extends Configured implements Tool {
   private static final Logger LOG = LoggerFactory.getLogger(Generate.class);

@@ -55,8 +55,8 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final Text MISSED = new Text("linkscore.missed");
   private static final String ANSWER = "linkscore.answer";
 
-  // Sort values without a round, in the order of docs/reference/clients.md: start pages, scored links (1 plus a value in
-  // [0, 1]), links that came while the server was away, links it did not find on their page.
+  // Sort values without a round: start pages, scored links (1 plus a value in [0, 1]), links that came while the server was
+  // away, links it did not find on their page.
   private static final float SEEDS = 3;
   private static final float SCORED = 1;
   private static final float FALLBACK = 0.5f;
@@ -103,7 +103,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return conf;
   }
 
-  /** Marks start pages, which go first. */
   @Override
   public void injectedScore(Text url, CrawlDatum datum) {
     datum.getMetaData().put(SEED, new Text("1"));
@@ -118,7 +117,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return datum.getMetaData().containsKey(MISSED);
   }
 
-  /** A link keeps what {@link #distributeScoreToOutlinks} gave it. */
   @Override
   public void initialScore(Text url, CrawlDatum datum) {}
 
@@ -214,10 +212,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return FOUND.accumulateAndGet(links, (last, n) -> Math.max(last, now) + n) - links;
   }
 
-  /**
-   * Reports a fetch that failed or found the page as it was; lets a link that was found again wait where that was, too; and
-   * gives a page that was fetched the date of the server, which goes before that of Nutch's schedule.
-   */
+  /** Reports what brought no page, dates what did, and lets a link that was found again wait where that was, too. */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
     if (old != null && failedNow(old, datum)) {
@@ -242,10 +237,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
   }
 
-  /**
-   * Once an answer: a page that the server says nothing of is scheduled by Nutch. Nutch fetches at once, again and again, what
-   * is due later than its longest interval, so no date is.
-   */
+  /** Gives a page the server's date, once an answer; Nutch fetches at once what is due later than its longest interval. */
   private void setFetchTime(CrawlDatum datum) {
     Writable next = datum.getMetaData().remove(new Text(NEXT));
     int status = datum.getStatus();

@@ -44,7 +44,7 @@ final class Waiting {
   // As the server grants places to crawlers that fetch without rounds (docs/guides/many-in-flight.md).
   private static final int ANSWERS_A_LINK = 4;
 
-  // How long a generated URL waits for its update before it is generated again; Nutch's own default.
+  // Nutch's own default of generate.delay.
   private static final long GENERATED_MS = 604_800_000;
 
   private static final double DAY_MS = 86_400_000;
@@ -161,10 +161,7 @@ final class Waiting {
     return known != null;
   }
 
-  /**
-   * Whether the budget lets no round begin. A crawl whose sites have stopped goes on while start pages wait, which may be of
-   * another site.
-   */
+  /** Whether the budget lets no round begin; start pages may be of a site that has not stopped. */
   boolean isOver() {
     return left == 0 || (seeds == 0 && !session.askStopped().isEmpty());
   }

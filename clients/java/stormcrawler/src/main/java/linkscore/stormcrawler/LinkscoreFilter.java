@@ -25,8 +25,7 @@ import org.jsoup.nodes.Element;
 
 /**
  * Sends every parsed page to a linkscore server and writes bucket, value, score and ticket into the metadata of its
- * outlinks, by the names of docs/reference/clients.md. What orders them is the frontier ({@code linkscore frontier}) or, more
- * simply, {@link LinkscoreScheduler}.
+ * outlinks. What orders them is {@code linkscore frontier} or, more simply, {@link LinkscoreScheduler}.
  */
 public final class LinkscoreFilter extends AbstractConfigurable implements JSoupFilter {
   private static final Map<String, Session> SESSIONS = new ConcurrentHashMap<>();
@@ -93,10 +92,7 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
         said -> parse.setOutlinks(placed(outlinks, Link.of(said))), () -> outlinks.forEach(this::guess));
   }
 
-  /**
-   * The outlinks as they stand on the page: StormCrawler has them in the order of a hash table, and of links that are worth
-   * the same the one that came first goes first. A site's own order is better than none: its main list is early in a menu.
-   */
+  /** The outlinks as they stand on the page: StormCrawler has them in the order of a hash table, and the first goes first. */
   private static List<Outlink> inPageOrder(List<Outlink> outlinks, Document doc) {
     Map<String, Integer> positions = new HashMap<>();
     for (Element anchor : doc.select("a[href]")) {

@@ -14,9 +14,8 @@ import org.apache.stormcrawler.Metadata;
 import org.apache.stormcrawler.persistence.Status;
 
 /**
- * Reports failed fetches, pages that are as they were (304), and what pages were worth: a bolt on the status stream, beside
- * the one that keeps the status. Without it an eighth of a budget goes to pages that are not there. A topology on {@code linkscore frontier} needs it
- * for rewards only; the frontier sees failures itself, and {@code linkscore.report.failures: false} says so.
+ * Reports failed fetches, pages that are as they were (304), and what pages were worth: a bolt on the status stream. {@code
+ * linkscore frontier} sees failures itself; {@code linkscore.report.failures: false} leaves them to it.
  */
 public final class LinkscoreReporter extends BaseRichBolt {
   private static final long serialVersionUID = 1;

@@ -8,11 +8,8 @@ import org.apache.stormcrawler.persistence.Status;
 
 /**
  * The simple way to order a crawl: a link's first fetch date says what its bucket was worth when it was found, best
- * earliest. All these dates are of January 1970, so that nothing waits. The order of links that wait stays as it was
- * when they were found; {@code linkscore frontier} has them in today's order.
- *
- * <p>A page that was fetched has the date that the server gave it, in a crawl with {@code revisit}. Other dates are those of
- * StormCrawler's default scheduler; that of a page that is as it was (304) too, whose date from the server is past.
+ * earliest, in January 1970, so that nothing waits. A page that was fetched has the date that the server gave it, in a crawl
+ * with {@code revisit}; others, and pages that are as they were (304), that of StormCrawler's default scheduler.
  */
 public final class LinkscoreScheduler extends DefaultScheduler {
   // As the URLFRONTIER encoding of the contract: seconds 1 to 1,000,001, and behind them what has no value.
