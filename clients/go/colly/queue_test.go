@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	linkscore "linkscore.example/go"
 	linkscolly "linkscore.example/go/colly"
 	pb "linkscore.example/go/linkscorev1"
 )
@@ -291,18 +290,6 @@ func TestAServerThatIsBackGetsWhatWasFetchedAndScoresWhatWaits(t *testing.T) {
 			t.Fatalf("%s was sent twice", page.GetUrl())
 		}
 		seen[page.GetUrl()] = true
-	}
-}
-
-func TestAServerThatIsRequiredMustBeThere(t *testing.T) {
-	if _, err := linkscolly.NewQueue(1, colly.NewCollector(), "127.0.0.1:1", func(o *linkscolly.Options) { o.Session.Required = true }); linkscore.CodeOf(err) != codes.Unavailable {
-		t.Fatal(err)
-	}
-}
-
-func TestATargetThatIsNoneIsAnErrorAtOnce(t *testing.T) {
-	if _, err := linkscolly.NewQueue(1, colly.NewCollector(), "http://shop:7411"); err == nil || !strings.Contains(err.Error(), "host:port") {
-		t.Fatal(err)
 	}
 }
 
