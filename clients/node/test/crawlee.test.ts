@@ -40,7 +40,7 @@ async function crawl(options: { target?: string; after?: (pages: number) => Prom
   let told: LinkscoreContext | undefined;
   const crawler = new CheerioCrawler(
     linkscore(
-      { target: options.target ?? target, timeoutMs: 2000, required: options.required ?? false, ...(options.log ? { log: options.log } : {}), ...(options.budget ? { budget: options.budget } : {}) },
+      { target: options.target ?? target, timeoutMs: 60_000, required: options.required ?? false, ...(options.log ? { log: options.log } : {}), ...(options.budget ? { budget: options.budget } : {}) },
       {
         ...(options.most ? { maxRequestsPerCrawl: options.most } : {}),
         maxConcurrency: options.concurrency ?? 1,
