@@ -24,6 +24,7 @@ _OPTIONS = {
     "name": ("site", "crawl"),
     "news_labels": ("labels",),
     "news_threshold": ("threshold",),
+    "relevant": ("relevant", "relevant_url"),
     "warc": ("archives", "sites", "warc"),
     "window_days": ("window",),
 }

@@ -214,6 +214,8 @@ def try_site(
         if site and Path(site).exists():
             names = [policy.name for policy in ORDERS]
             runs = run([Path(site)], names, relevance=relevance, budget=str(fetches), progress=progress)
+        elif warc and (warc.exists() or not warc.parent.is_dir()):
+            raise InvalidInput(f"{warc}: must be a new file in a folder that is there", field="--warc")
         else:
             web = Web(site, delay_s=delay_s) if site else Web(DemoSite().entry, DemoSite().respond)
             kept = warc or Path(folder) / f"{web.host}.warc.gz"

@@ -107,6 +107,11 @@ def test_what_cannot_be_tried_says_why(shop: ThreadingHTTPServer, path: str, say
     done = run("try", f"http://127.0.0.1:{shop.server_port}{path}", "--delay", 0)
     assert done.exit_code == 1
     assert says in done.output
+    for path in (__file__, "/nowhere/a.warc.gz"):
+        assert (
+            f"--warc: {path}: must be a new file" in run("try", "http://127.0.0.1:1/", "--warc", path).output
+        )
+    assert f"[URL|ARCHIVE]: {__file__}: must be a WARC file" in run("try", __file__).output
     assert "is no file, and no absolute http" in run("try", "no-such.warc.gz").output
     assert "does not answer" in run("try", "http://127.0.0.1:1/").output
 

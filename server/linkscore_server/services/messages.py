@@ -120,9 +120,9 @@ def site_of(name: str, crawl: str, field: str) -> str:
 
 
 def _host(name: str) -> str:
-    """Return a host as the URL Standard writes it; what is none as it is."""
+    """Return a host, or that of a URL, as the URL Standard writes it; what is none as it is."""
     try:
-        return host_of(f"http://{name}/")
+        return host_of(name if "://" in name else f"http://{name}/")
     except ValueError:
         return name
 
