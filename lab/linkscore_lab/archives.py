@@ -16,6 +16,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -29,7 +30,7 @@ from linkscore_cli.files import LINE_CHARS
 from linkscore_lab.datasets.site import Reply
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
-from linkscore_scoring.limits.respect import first_bytes, site_file
+from linkscore_scoring.limits.respect import site_file
 
 # A bound on memory: a record, and what is compressed in one piece, is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
@@ -380,7 +381,8 @@ def _decoded(body: bytes, headers: Mapping[str, str]) -> bytes:
         return decompress(body, coding, max_bytes=MAX_BYTES)
     except InvalidPage as error:
         if error.reason == "TRUNCATED_BODY":
-            return first_bytes(body, coding, MAX_BYTES)
+            with suppress(zlib.error):
+                return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, MAX_BYTES)  # gzip or zlib
         raise BadRecord(f"content coding {coding[:40]!r} cannot be undone: {error}") from None
 
 
