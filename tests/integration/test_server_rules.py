@@ -109,7 +109,7 @@ async def test_rules_come_as_files_and_as_messages(client: AsyncClient) -> None:
     (nutch,) = (await client.export_rules(crawl="c", site=HOST, formats=["nutch"])).files
     assert nutch.format == site_pb.RULE_FORMAT_NUTCH
     assert (nutch.name, nutch.media_type) == ("regex-urlfilter.txt", "text/plain")
-    assert rb"+^https?://forum\.test/thread/[0-9]+$" in nutch.content.splitlines()
+    assert rb"+^https?://forum\.test/thread/\d+$" in nutch.content.splitlines()
     assert rb"+^http://forum\.test/board/0$" in nutch.content.splitlines(), "the seed"
 
 

@@ -63,7 +63,11 @@ class TrapSite(ABC):
 
 
 class CalendarSite(TrapSite):
-    """Months link to the next and to the one before, for ever."""
+    """Months link to the next and to the one before, for ever, and may say which they are."""
+
+    def __init__(self, *, chained: bool = False, told: int = 0) -> None:
+        super().__init__(chained=chained)
+        self.told = told
 
     def entries(self) -> list[Link]:
         return [(f"{ROOT}/calendar?month=5&year=2026", "html/body/nav/a[calendar]")]
@@ -75,7 +79,7 @@ class CalendarSite(TrapSite):
             (f"{ROOT}/calendar?month={m % 12 + 1}&year={m // 12}", c)
             for m, c in ((at + 1, "html/body/table/a[next]"), (at - 1, "html/body/table/a[prev]"))
         ]
-        return self._page(url, steps, [])
+        return self._page(url, steps, [(f"no events in {month} {year}", self.told)] if self.told else [])
 
 
 class FacetSite(TrapSite):
@@ -126,23 +130,26 @@ class SessionSite(TrapSite):
 class SoftNotFoundSite(TrapSite):
     """Pages that are not there are answered with 200 and a sentence, and suggest others that are not there.
 
-    `echoes`: how often the sentence says the address.
+    `echoes`: how often the sentence says the address. `told`: length of a number of the request in it;
+    its links then stand where those to lists do.
     """
 
     ways = 5
 
-    def __init__(self, *, chained: bool = False, echoes: int = 0) -> None:
+    def __init__(self, *, chained: bool = False, echoes: int = 0, told: int = 0) -> None:
         super().__init__(chained=chained)
-        self.echoes = echoes
+        self.echoes, self.told = echoes, told
 
     def entries(self) -> list[Link]:
-        return [(f"{ROOT}/missing/{n}", "html/body/nav/a[old]") for n in range(2)]
+        place = "html/body/ul/li/a[list]" if self.told else "html/body/nav/a[old]"
+        return [(f"{ROOT}/missing/{n}", place) for n in range(2)]
 
     def trap(self, url: str) -> PageFeatures | None:
         drawn = Random(url)
-        found = [(f"{ROOT}/missing/{drawn.randrange(9_999)}", "html/body/p/a") for _ in range(self.ways)]
-        said = f"{url} was not found" if self.echoes else "was not found"
-        return self._page(url, found, [(said, 60 + self.echoes * len(url))])
+        place = "html/body/ul/li/a[list]" if self.told else "html/body/p/a"
+        found = [(f"{ROOT}/missing/{drawn.randrange(9_999)}", place) for _ in range(self.ways)]
+        said = f"{url} was not found" if self.echoes or self.told else "was not found"
+        return self._page(url, found, [(said, 60 + self.echoes * len(url) + drawn.randrange(self.told + 1))])
 
 
 class LoginSite(TrapSite):

@@ -351,12 +351,17 @@ class CrawlRegistry:
         async with self._creating:
             others = await self.crawls()
             if config.name not in others:
-                if (n := len(others)) >= s.max_crawls:
-                    raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
-                check_count(others)
+                self._check_one_more(others, check_count)
                 await self.drop(config.name)
                 with suppress(Fenced):  # another process was quicker
                     await self._in_thread(self._make, config)
+                    others = await self.crawls()  # other processes may have made some too
+                    others.pop(config.name, None)
+                    try:
+                        self._check_one_more(others, check_count)
+                    except LimitExceeded:
+                        await self.erase(config.name)
+                        raise
                     return
             await self._in_thread(self._compare, config)
 
@@ -430,6 +435,13 @@ class CrawlRegistry:
     def open_soon(self, names: Sequence[str]) -> None:
         """Open crawls beside the calls, one after the other, so that few have to wait."""
         tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
+
+    def _check_one_more(
+        self, others: Collection[str], check_count: Callable[[Collection[str]], None]
+    ) -> None:
+        if (n := len(others)) >= self._settings.max_crawls:
+            raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+        check_count(others)
 
     def _make(self, config: CrawlConfig) -> None:
         first = NewEvent("", "", encode(ConfigChanged(config.to_state())))

@@ -14,7 +14,7 @@ def board(*, menu_on_every_page: bool) -> Board:
     about = [(f"/about/{n}", MENU) for n in range(4)]
     crawl.page("/", [*about, *((f"/post/{n}", LIST) for n in range(20))])
     for n in range(8):
-        crawl.page(f"/post/{n}", about if menu_on_every_page else [], texts=[(f"post {n}", 150)])
+        crawl.page(f"/post/{n}", about if menu_on_every_page else [], texts=[(f"post {n}", 120 + 10 * n)])
     for n in range(2):
         crawl.page(f"/about/{n}", about if menu_on_every_page else [], texts=[(f"about {n}", 2_000)])
     return crawl

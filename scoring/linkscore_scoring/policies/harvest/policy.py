@@ -38,6 +38,7 @@ from linkscore_scoring.policies.harvest.tables import (
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.policies.harvest.warnings import warnings
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.texts import HALF_CHARS
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
     ExamplePage,
@@ -422,10 +423,14 @@ class Harvest(Stateful, Policy):
         if tables.share:
             credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
         # Pages that all have about as much text may be a maze, and are trusted if they paid as much as is
-        # expected of any site, without the mean of this one to lean on: a kind nobody opened comes first.
+        # expected of any site, without the mean of this one to lean on. If that text is short, a kind nobody
+        # opened comes first in any case: of longer text there may be none to compare it with.
         paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, tables.flat
+        is_short = is_flat & (nodes["most"] <= HALF_CHARS)
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
-        trust = trust * ~(may_be_maze & (paid < t.prior))
+        is_behind = is_short[path] & is_short[pattern] | is_short[arm]
+        reward = np.where(is_behind, np.minimum(reward, tables.site_mean), reward)
+        trust = np.where(is_behind, -t.trust, trust * ~(may_be_maze & (paid < t.prior)))
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,

@@ -22,9 +22,11 @@ from support.trap_sites import (
 COPY = 5  # SKIP_REASON_COPY
 MAZES = {
     "calendar": CalendarSite,
+    "calendar that says the month": partial(CalendarSite, told=90),
     "facets": FacetSite,
     "login": LoginSite,
     "session": SessionSite,
+    "soft 404 with a request id": partial(SoftNotFoundSite, told=9),
     **{f"soft 404, {n} x address": partial(SoftNotFoundSite, echoes=n) for n in range(3)},
 }
 
