@@ -8,5 +8,5 @@ entry points (group ``linkscore.commands``), as those of anybody else are.
 - `connection` gives a command ``--target --token --token-file --tls-ca --crawl`` and a `Client` of them;
 - `errors` says what went wrong in the words of the command line;
 - `policies` reads ``NAME:param=value``;
-- `crawls`, `explain`, `sites`, `shards`, `logs` and `tokens` are the commands.
+- `crawls`, `score`, `sites`, `logs`, `tokens` and `agents` are the commands.
 """
