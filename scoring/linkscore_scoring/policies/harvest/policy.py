@@ -426,11 +426,11 @@ class Harvest(Stateful, Policy):
         # expected of any site, without the mean of this one to lean on. If that text is short, a kind nobody
         # opened comes first in any case: of longer text there may be none to compare it with.
         paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, tables.flat
-        is_short = is_flat & (nodes["most"] <= HALF_CHARS)
+        is_short = is_flat & (nodes["least"] > 1) & (nodes["most"] <= HALF_CHARS)
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
         is_behind = is_short[path] & is_short[pattern] | is_short[arm]
-        reward = np.where(is_behind, np.minimum(reward, tables.site_mean), reward)
-        trust = np.where(is_behind, -t.trust, trust * ~(may_be_maze & (paid < t.prior)))
+        reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
+        trust = np.where(is_behind, -np.minimum(reward, t.trust), trust * ~(may_be_maze & (paid < t.prior)))
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
