@@ -39,13 +39,13 @@ type fake struct {
 	refuse   map[string]error // what calls of a name fail with until it is taken out
 	rewards  []*pb.Feedback
 	spoil    func(*pb.IngestPagesResponse)
-	calls    int
+	calls    []string
 }
 
 func (f *fake) callCount() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.calls
+	return len(f.calls)
 }
 
 func (f *fake) refuses(err error, methods ...string) {
@@ -72,7 +72,7 @@ func (f *fake) note(ctx context.Context, method string) error {
 	if until, ok := ctx.Deadline(); ok {
 		f.deadline = time.Until(until)
 	}
-	f.calls++
+	f.calls = append(f.calls, method)
 	if err := f.refuse[method]; err != nil {
 		return err
 	}

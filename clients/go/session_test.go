@@ -256,8 +256,11 @@ func TestAPageThatAlwaysTakesTooLongIsGivenUp(t *testing.T) {
 	for !s.Allows() {
 		timer.probe(s.Allows)
 	}
-	if len(timer.waits) != 3+1 {
-		t.Fatal(timer.waits)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sent := slices.DeleteFunc(f.calls, func(method string) bool { return method != "IngestPages" })
+	if len(sent) != 3+1 { // a probe may be late too
+		t.Fatal(f.calls)
 	}
 }
 

@@ -178,7 +178,7 @@ async def test_a_server_that_goes_and_comes_back_costs_an_agent_an_answer_and_no
             assert "linkscore" in await it.refused("report_page", **page)
             assert "linkscore" in await it.refused("next_urls")
             with serving(tmp_path, "--listen", target):
-                for _ in range(40):  # a connection that failed is tried again after some seconds
+                for _ in range(400):  # a connection that failed is tried again after some seconds
                     found = await it._session.call_tool("report_page", page)
                     if not found.is_error:
                         break

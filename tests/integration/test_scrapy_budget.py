@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,10 @@ def body_of(path: str) -> str | None:
 @pytest.fixture
 def shop() -> Iterator[tuple[str, list[str]]]:
     at.clear()
+    numbers = itertools.count(1)  # `len(seen)` may skip one: many threads answer
 
     def answered(path: str) -> str | None:
-        at.pop(len(seen), int)()
+        at.pop(next(numbers), int)()
         return body_of(path)
 
     with serving_pages(answered) as (host, seen):
@@ -117,7 +119,15 @@ def test_a_server_that_comes_back_gets_every_page_of_a_crawl_that_waits_for_it(
         running = stack.enter_context(serving(tmp_path))
         at[40] = running.kill
         at[60] = lambda: stack.enter_context(serving(tmp_path, "--listen", running.target))
-        stats = crawl(base, running.target, LINKSCORE_CRAWL="c", LINKSCORE_BUDGET={"max_fetches": 60})
+        stats = crawl(
+            base,
+            running.target,
+            LINKSCORE_CRAWL="c",
+            LINKSCORE_BUDGET={"max_fetches": 60},
+            PATIENCE_S=400,
+            PROBE_LONGEST_S=1,
+            PROBE_TIMEOUT_S=60,
+        )
         assert (len(seen), stats["finish_reason"]) == (60, "linkscore_budget")
         with Client(running.target) as client:
             assert client.get_crawl(crawl="c").page_count == 60

@@ -70,7 +70,7 @@ def site() -> Iterator[tuple[str, Site]]:
         def do_GET(self) -> None:
             said.asked.append(self.path)
             if self.path == "/":
-                said.may_answer.wait(30.0)
+                said.may_answer.wait(500.0)
             body = FILES[self.path].format(base).encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/xml" if ".xml" in self.path else "text/html")
@@ -117,7 +117,7 @@ def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any
 
 
 def parsed(process: subprocess.Popen[str]) -> list[str]:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=500)
     assert (process.returncode, "Traceback" in err) == (0, False), err
     return sorted(line.partition(" ")[2] for line in out.splitlines())
 
@@ -173,6 +173,11 @@ def test_what_is_due_and_named_is_fetched_once_and_a_page_in_place_of_a_sitemap_
     assert fetched(server, "both") == {"/", "/index.xml", "/map.xml"}
 
 
+def waits_on_disk(job: Path, path: str) -> bool:
+    """Say whether a request waits in a job directory."""
+    return any(path.encode() in file.read_bytes() for file in job.rglob("*") if file.is_file())
+
+
 @pytest.mark.parametrize(
     ("how", "due"),
     [
@@ -186,16 +191,18 @@ def test_after_a_kill_a_sitemap_goes_to_the_server(
     base, said = site
     know(server, base, how.name.lower(), "/index.xml")
     said.may_answer.clear()
-    process = started(server, base, how.name.lower(), tmp_path)
-    until = time.monotonic() + 60.0
-    while said.asked != ["/"]:
+    process = started(server, base, how.name.lower(), tmp_path, LOG_LEVEL="INFO")
+    until = time.monotonic() + 500.0
+    while said.asked != ["/"] or not waits_on_disk(tmp_path, "/index.xml"):
         assert time.monotonic() < until, said.asked
         time.sleep(0.05)
-    time.sleep(1.0)  # the sitemap waits behind it: one request is under way at a time
     process.send_signal(how)
-    time.sleep(0.5)
+    assert process.stderr is not None
+    for line in process.stderr:  # until it knows, or is gone
+        if "Received SIGTERM" in line:
+            break
     said.may_answer.set()
-    process.communicate(timeout=60)
+    process.communicate(timeout=500)
     assert said.asked == ["/"]
     again = started(server, base, how.name.lower(), tmp_path, LINKSCORE_REVISIT_PAGES=due)
     assert set(parsed(again)) <= {"/"}

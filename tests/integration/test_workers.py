@@ -222,7 +222,7 @@ def test_metrics_are_of_all_workers(tmp_path: Path) -> None:
             for line in process.records()
             if "metrics on" in line["message"]
         }
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
             said = answer.read().decode().splitlines()
         counted = {
             number: float(line.rpartition(" ")[2])

@@ -7,17 +7,20 @@ import subprocess
 import sys
 from typing import Any, NamedTuple
 
+PATIENCE_S = 500.0
+"""A bound for a crawl that hangs, below that of pytest: on a busy machine one of seconds takes minutes."""
+
 _SPIDER = """
 import json, sys
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import DropItem
+from linkscore import connection
 
 base, settings = sys.argv[1], json.loads(sys.argv[2])
-if "PATIENCE_S" in settings:
-    from linkscore import connection
-
-    connection.PATIENCE_S = settings.pop("PATIENCE_S")
+for name in ("PATIENCE_S", "PROBE_FIRST_S", "PROBE_LONGEST_S", "PROBE_TIMEOUT_S"):
+    if name in settings:
+        setattr(connection, name, settings.pop(name))
 
 class Drop:
     def process_item(self, item, spider=None):
@@ -42,7 +45,7 @@ process = CrawlerProcess({
     "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
     "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
     "LOG_LEVEL": "INFO", "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
-    "LINKSCORE_TIMEOUT": 5, "RETRY_TIMES": 1, "ITEM_PIPELINES": {Drop: 1}, **settings,
+    "LINKSCORE_TIMEOUT": 60, "RETRY_TIMES": 1, "ITEM_PIPELINES": {Drop: 1}, **settings,
 })
 crawler = process.create_crawler(Site)
 process.crawl(crawler)
@@ -73,7 +76,7 @@ def start(base: str, **settings: Any) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> Run:
     """Wait for the end of a crawl."""
-    out, log = process.communicate(timeout=120)
+    out, log = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, log
     return Run(json.loads(out.splitlines()[-1]), log)
 

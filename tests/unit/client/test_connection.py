@@ -69,7 +69,7 @@ async def connection(fake: FakeLinkscore, pauses: Pauses, late: list[str]) -> As
         late.append(sent.page.url)
 
     target = f"127.0.0.1:{fake.port}"
-    made = Connection(target, crawl="c", config={}, late_page=note, sleep=pauses, timeout_s=5)
+    made = Connection(target, crawl="c", config={}, late_page=note, sleep=pauses, timeout_s=60)
     yield made
     await made.close()
 

@@ -127,7 +127,7 @@ def spoiling(kind: str, spoil: Callable[[Any], None]) -> Callable[[Any], None]:
 
 @pytest.fixture
 async def session(fake: FakeLinkscore) -> AsyncIterator[CrawlSession]:
-    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", timeout_s=5)
+    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", timeout_s=60)
     made._connection._encoding = 1  # Scrapy's, so that all columns are there
     yield made
     await made.close()

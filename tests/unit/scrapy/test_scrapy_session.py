@@ -19,7 +19,7 @@ def fake() -> Iterator[FakeLinkscore]:
 
 @pytest.fixture
 async def session(fake, make_crawler):
-    crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_TIMEOUT=1)
+    crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_TIMEOUT=60)
     session = Session.of(crawler)
     yield session
     await session.close()

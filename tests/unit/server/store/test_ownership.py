@@ -145,7 +145,7 @@ def test_a_connection_that_is_stuck_is_given_up(
     try:
         with pytest.raises(StoreAway, match="does not answer within"):
             first.tick()
-        for _ in range(100):  # the thread that writes has to find its connection cut
+        for _ in range(2_000):  # the thread that writes has to find its connection cut
             try:
                 found = first.tick()
                 break

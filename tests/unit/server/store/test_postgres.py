@@ -29,7 +29,7 @@ def _ask(dsn: str, sql: str) -> list[tuple[object, ...]]:
 
 
 def _until(holds: Callable[[], object]) -> None:
-    for _ in range(400):
+    for _ in range(4_000):
         if holds():
             return
         time.sleep(0.025)
@@ -80,7 +80,7 @@ def test_states_owed_by_a_lost_session_are_given_up_and_the_events_say_the_same(
 
 
 def test_a_statement_that_is_stuck_is_away_after_a_while(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.store.postgres._SETTINGS", ("SET statement_timeout = 100",))
+    monkeypatch.setattr("linkscore_server.store.postgres._SETTINGS", ("SET statement_timeout = 2000",))
     with closing(open_store(where)) as store, psycopg.connect(where) as other:
         shard = store.create("books")
         shard.commit([event(1)]).result()
@@ -104,7 +104,7 @@ def test_a_stopped_database_is_left_when_the_writer_is_interrupted(where: str) -
             cutting = threading.Timer(0.2, store.writer.interrupt)
             cutting.start()
             with pytest.raises(StoreAway):
-                waiting.result(timeout=10)
+                waiting.result(timeout=100)
         finally:
             os.kill(pid, signal.SIGCONT)
 
@@ -149,7 +149,7 @@ def test_a_commit_whose_standby_was_not_waited_for_is_away(replicated: tuple[Pos
             _ask(where, f"SELECT pg_cancel_backend({pid})")
 
             with pytest.raises(StoreAway, match="might not have been replicated"):
-                waiting.result(timeout=10)
+                waiting.result(timeout=100)
         finally:
             for one in stopped:
                 os.kill(one, signal.SIGCONT)

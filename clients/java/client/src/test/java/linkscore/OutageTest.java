@@ -43,9 +43,11 @@ class OutageTest {
     asked.clear();
     answers.addAll(Arrays.asList(given));
     Outage outage = outage(Duration.ofMillis(50), maxBytes);
-    outage.met(DOWN, owed(0));
-    for (int i = 1; i < pages; i++) {
-      assertTrue(outage.keep(owed(i)));
+    synchronized (this) { // nothing is answered before all are kept
+      outage.met(DOWN, owed(0));
+      for (int i = 1; i < pages; i++) {
+        assertTrue(outage.keep(owed(i)));
+      }
     }
     while (outage.isAway() || !answers.isEmpty()) {
       LockSupport.parkNanos(1_000_000);

@@ -47,7 +47,7 @@ class SessionTest {
   }
 
   private static Session session(FakeServer server, Budget budget) {
-    Client client = Client.to(server.target()).timeout(Duration.ofSeconds(5)).connect();
+    Client client = Client.to(server.target()).timeout(Duration.ofMinutes(1)).connect();
     var config = linkscore.v1.Crawl.newBuilder();
     return new Session(client, "x", budget == null ? null : config.setBudget(budget).build(), Duration.ofMillis(1));
   }
@@ -283,7 +283,7 @@ class SessionTest {
       ends.add(pool.submit(() -> fetchAll(session, frontier, fetched, underWay, afterFirst)));
     }
     for (Future<?> end : ends) {
-      end.get(60, TimeUnit.SECONDS);
+      end.get(600, TimeUnit.SECONDS);
     }
     pool.shutdown();
     return (int) fetched.values().stream().filter(isFetched -> isFetched).count();
