@@ -29,6 +29,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
@@ -46,8 +47,10 @@ _MOST_BYTES, _MOST_VALUES, _MOST_OBJECTS = 16 << 20, 250_000, 25_000
 Protobuf reads each in Python. Bounds."""
 _LARGE_BYTES, _LARGE = 1 << 16, 4
 """Requests from so many bytes are read so many at a time, and beside the event loop. Bounds."""
-_REQUEST_S, _KEPT_S = 20.0, 60
-"""Seconds for a request, and without one. Bounds."""
+_CONNECTIONS, _REQUEST_S, _KEPT_S = 500, 20.0, 60
+"""Connections at a time; seconds for TLS and a request, and without one. Bounds."""
+_BACKLOG = 100
+"""Connections accepted before the bound is looked at again."""
 _LOOK_S = 10.0  # between two looks at the files of the certificate; chosen
 _WHY_CHARS = 300  # of what protobuf says of a request: it may repeat all of it
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
@@ -212,6 +215,24 @@ def _error(status: status_pb2.Status) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
+class _Protocol(H11Protocol):
+    """Closes connections that bring no request in time, or are one too many: files are the server's too.
+
+    What bounds the head of a request, and what comes before it is read, is h11's.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.loop.call_later(_REQUEST_S, self._close_if_silent)
+        if len(self.connections) > _CONNECTIONS:
+            others = (one for one in self.connections if isinstance(one, _Protocol) and one is not self)
+            next((one for one in others if one.cycle is None), self).transport.close()
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
+
+
 class JsonPort(uvicorn.Server):
     """The port, served on the event loop of the server; signals stay the server's."""
 
@@ -220,7 +241,8 @@ class JsonPort(uvicorn.Server):
         self._channel = grpc.aio.insecure_channel(server, [("grpc.max_receive_message_length", -1)])
         config = uvicorn.Config(
             JsonCalls(self._channel).app(),
-            http="h11",  # which bounds the head of a request, and what comes before it is read
+            http=_Protocol,
+            backlog=_BACKLOG,
             ws="none",
             lifespan="off",
             log_config=None,

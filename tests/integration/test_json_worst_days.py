@@ -9,11 +9,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linkscore import Client
 from linkscore_lab.conformance.scenarios import make_certificates
 from support.json_calls import JSON, Posted, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, serving
@@ -109,3 +111,13 @@ def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Pat
 
         assert waited(is_new)
         assert process.terminate() == 0
+
+
+def test_connections_that_say_nothing_do_not_keep_others_out(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        process = stack.enter_context(serving(tmp_path, *JSON, within=["prlimit", "--nofile=1024:1024"]))
+        for _ in range(1_200):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port_of(process)), PATIENCE_S))
+        created(process)
+        with Client(process.target, timeout_s=PATIENCE_S) as client:
+            assert client.get_crawl(crawl="day").page_count == 0
