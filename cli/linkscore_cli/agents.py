@@ -367,7 +367,7 @@ started this server. explain, advise and site_map say why, whether to go on, and
 
 @click.command("mcp")
 @online
-@click.option("--max-pages", type=click.IntRange(1), default=100, show_default=True,
+@click.option("--max-pages", type=click.IntRange(1, 1_000_000), default=100, show_default=True,
               help="Pages that agents may fetch in all while this process lasts.")  # fmt: skip
 def mcp_command(connection: Connection, max_pages: int) -> None:
     """Let an agent crawl in linkscore's order: tools over the Model Context Protocol, by standard input.

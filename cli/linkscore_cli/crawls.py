@@ -249,7 +249,9 @@ def delete(yes: bool, connection: Connection) -> None:
 
 @crawls.command()
 @click.option(
-    "--busiest", type=click.IntRange(1), help="Only so many, those with most events a second first."
+    "--busiest",
+    type=click.IntRange(1, 1_000_000),
+    help="Only so many, those with most events a second first.",
 )
 @click.option(
     "--settings", is_flag=True, help="Print version and settings of the server that answers, as JSON."

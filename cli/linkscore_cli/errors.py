@@ -37,6 +37,15 @@ _COMMANDS = {"CreateCrawl": "crawls create", "UpdateCrawl": "crawls update", "Ge
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
+class Number(click.FloatRange):
+    """A number within its bounds, which "nan" is not, though it is above and below none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number of an option."""
+        number = super().convert(value, param, ctx)
+        return number if number == number else self.fail(f"{value} is no number.", param, ctx)
+
+
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
     """Turn an import that fails into the message that names the extra."""

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.errors import Number
 from linkscore_cli.files import lines_of, reading, text_of
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
@@ -45,7 +46,7 @@ def logs() -> None:
 )
 @click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
 @click.option(
-    "--threshold", type=click.FloatRange(0), default=0.0, help="Threshold of news, instead of a fitted one."
+    "--threshold", type=Number(0, 1e9), default=0.0, help="Threshold of news, instead of a fitted one."
 )
 @json_option
 @online

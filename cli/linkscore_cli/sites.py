@@ -17,6 +17,7 @@ from linkscore import Client
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.errors import Number
 from linkscore_cli.output import json_option, name_of, print_json, say
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.policies import PolicyType
@@ -44,7 +45,7 @@ _KINDS = {
 
 _policy = click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
 _most = click.option(
-    "-n", "--most", type=click.IntRange(1), default=16, show_default=True, help="At most this many."
+    "-n", "--most", type=click.IntRange(1, 10_000), default=16, show_default=True, help="At most this many."
 )
 _site = click.argument("site", metavar="SITE")
 _any_site = click.argument("site", metavar="[SITE]", default="")
@@ -105,7 +106,7 @@ def seeds(
 @click.command()
 @_any_site
 @click.option(
-    "-n", "--most", type=click.IntRange(1), default=100, show_default=True, help="At most this many."
+    "-n", "--most", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most this many."
 )
 @click.option("--now", type=click.DateTime(), help="Rank for this time, UTC. Default: now.")
 @json_option
@@ -190,7 +191,7 @@ def export() -> None:
 @_policy
 @click.option(
     "--min-confidence",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Leave out URL rules of less.",

@@ -74,7 +74,16 @@ type settings struct {
 }
 
 // WithTimeout bounds every unary call whose context has no deadline of its own; DefaultTimeout if not given.
-func WithTimeout(timeout time.Duration) Option { return func(s *settings) { s.timeout = timeout } }
+func WithTimeout(timeout time.Duration) Option {
+	return func(s *settings) { s.timeout, s.wrong = timeout, errors.Join(s.wrong, checkTimeout(timeout)) }
+}
+
+func checkTimeout(timeout time.Duration) error {
+	if timeout <= 0 {
+		return fmt.Errorf("linkscore: timeout %v: must be above 0, for example %v", timeout, DefaultTimeout)
+	}
+	return nil
+}
 
 // WithToken sends a bearer token with every call. Send it over TLS only, or on the loopback interface.
 func WithToken(token string) Option {

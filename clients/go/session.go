@@ -86,6 +86,9 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 	if set.Key == nil {
 		set.Key = func(url string) string { return url }
 	}
+	if err := checkTimeout(set.Timeout); err != nil {
+		return nil, err
+	}
 	s := &Session{
 		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
 		told: time.Now(), said: map[string]struct{}{},

@@ -316,7 +316,10 @@ func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
 	}
 }
 
-func TestAWrongTargetIsAnErrorThatSaysWhatToGive(t *testing.T) {
+func TestAWrongTargetOrTimeoutIsAnErrorThatSaysWhatToGive(t *testing.T) {
+	if _, err := linkscore.New("localhost:1", linkscore.WithTimeout(-3)); err == nil || !strings.Contains(err.Error(), "above 0") {
+		t.Fatal(err)
+	}
 	for target, hint := range map[string]string{
 		"": "host:port", "http://shop:7411": "without a scheme", "shop": "localhost:7411", ":7411": "host:port",
 		"shop:port": "host:port", "shop:7411/path": "host:port", "sh op:7411": "host:port",

@@ -13,8 +13,11 @@ from typing import Any
 
 import click
 
-from linkscore_cli.errors import in_options, needing
+from linkscore_cli.errors import Number, in_options, needing
 from linkscore_cli.output import figures_to, json_file_option, write_json
+
+_MOST = 1_000_000
+"""Of what an option counts: a bound."""
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -73,35 +76,44 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     metavar="NAME=NUMBER",
     help="Bound of the budget of a crawl, at which it ends: enough_coverage=0.9; repeatable.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs of each crawl.")
+@click.option(
+    "--seeds", type=click.IntRange(1, _MOST), default=5, show_default=True, help="Runs of each crawl."
+)
 @click.option(
     "--starts",
-    type=click.IntRange(1),
+    type=click.IntRange(1, _MOST),
     default=1,
     show_default=True,
     help="Start pages: the entry, others drawn.",
 )
 @click.option(
     "--examples",
-    type=click.IntRange(1),
+    type=click.IntRange(1, _MOST),
     default=None,
     help="Give the policy this many example pages per type.",
 )
 @click.option("--feedback", is_flag=True, help="Report the reward after each fetch.")
-@click.option("--delay", type=click.IntRange(0), default=None, help="Fetches by which feedback comes late.")
+@click.option(
+    "--delay", type=click.IntRange(0, _MOST), default=None, help="Fetches by which feedback comes late."
+)
 @click.option(
     "--share",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     default=None,
     help="Share of the pages with feedback.",
 )
 @click.option(
-    "--every", type=click.IntRange(1), default=None, help="Fetches between two bucket orders.  [default: 1]"
+    "--every",
+    type=click.IntRange(1, _MOST),
+    default=None,
+    help="Fetches between two bucket orders.  [default: 1]",
 )
-@click.option("--in-flight", type=click.IntRange(1), default=None, help="Fetches in flight.  [default: 1]")
+@click.option(
+    "--in-flight", type=click.IntRange(1, _MOST), default=None, help="Fetches in flight.  [default: 1]"
+)
 @click.option(
     "--latency-spread",
-    type=click.FloatRange(0, 3),
+    type=Number(0, 3),
     default=None,
     help="Spread of the latency of fetches: sigma of a log-normal.  [default: 0]",
 )
@@ -115,11 +127,14 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
 )
 @click.option(
-    "--browse-days", type=click.IntRange(0), default=0, help="First days of it that are used.  [default: all]"
+    "--browse-days",
+    type=click.IntRange(0, _MOST),
+    default=0,
+    help="First days of it that are used.  [default: all]",
 )
 @click.option("--report", type=OUT, help="Write an HTML report.")
 @json_file_option
-@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
+@click.option("--workers", type=click.IntRange(0, 1_024), default=0, help="Processes; 0 means one a core.")
 def replay(json_file: Path | None, **options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found.
 
@@ -134,10 +149,10 @@ def replay(json_file: Path | None, **options: Any) -> None:
 
 @click.command("try")
 @click.argument("site", default="", metavar="[URL|ARCHIVE]")
-@click.option("--fetches", type=click.IntRange(1), default=100, show_default=True,
+@click.option("--fetches", type=click.IntRange(1, _MOST), default=100, show_default=True,
               help="Pages that each of the two orders may fetch.")  # fmt: skip
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
-@click.option("--delay", "delay_s", type=click.FloatRange(0), default=1.0, show_default=True,
+@click.option("--delay", "delay_s", type=Number(0, 3_600), default=1.0, show_default=True,
               help="Seconds between two requests; robots.txt may ask for more.")  # fmt: skip
 @click.option("--warc", type=OUT, help="Keep what was fetched from a URL here.")
 @click.option("--report", type=OUT, help="Write an HTML report.")

@@ -39,6 +39,10 @@ _SOCKET_BYTES = 107  # of the path of a Unix socket on Linux, see unix(7)
 _LEAST_MB, _MOST_MB = 128, 1 << 24
 """Of `memory_mb`: the process itself takes some 100; 16 TB. Bounds."""
 
+_LEAST_BROWSE_MB = 64
+_LEAST_KEPT = 100  # of what is read of a page or kept of a site: with less nothing is learned
+_LEAST_MESSAGE = 16_384  # of a page with its headers, or of an error that names all that is wrong
+"""Bounds, chosen."""
 
 _DAYS = 3_650  # ten years, as a call of MineSite may ask for: a bound
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}
@@ -126,11 +130,21 @@ class Settings:
         most=_MOST_MB,
     )
     site_links: int = setting(
-        _MEMORY, 200_000, "links remembered per site, the bound on memory that matters most: some 0.7 KB each"
+        _MEMORY,
+        200_000,
+        "links remembered per site, the bound on memory that matters most: some 0.7 KB each",
+        least=_LEAST_KEPT,
     )
-    site_blocks: int = setting(_MEMORY, 500_000, "hashes of text blocks remembered per site")
-    site_apaths: int = setting(_MEMORY, 20_000, "distinct link paths remembered per site")
-    site_arms: int = setting(_MEMORY, 20_000, "arms per site: groups of links that a policy learns values of")
+    site_blocks: int = setting(
+        _MEMORY, 500_000, "hashes of text blocks remembered per site", least=_LEAST_KEPT
+    )
+    site_apaths: int = setting(_MEMORY, 20_000, "distinct link paths remembered per site", least=_LEAST_KEPT)
+    site_arms: int = setting(
+        _MEMORY,
+        20_000,
+        "arms per site: groups of links that a policy learns values of",
+        least=_LEAST_KEPT,
+    )
     target_delay_s: float = setting(
         _LOAD,
         5.0,
@@ -173,13 +187,19 @@ class Settings:
     drain_s: float = setting(
         _DISK, 15.0, "seconds that calls in progress get to finish after SIGTERM", least=0.001, most=3_600
     )
-    max_body_bytes: int = setting(_PAGE, 10_000_000, "largest page body after decompression, bytes")
+    max_body_bytes: int = setting(
+        _PAGE, 10_000_000, "largest page body after decompression, bytes", least=1_000
+    )
     max_links: int = setting(
         _PAGE, 10_000, "links read from a page, not of a sitemap; later ones are left out"
     )
-    max_depth: int = setting(_PAGE, 250, "element depth read from a page")
-    max_elements: int = setting(_PAGE, 50_000, "elements read from a page; later ones are left out")
-    max_message_bytes: int = setting(_CALL, 64 << 20, "largest gRPC message, bytes, both ways")
+    max_depth: int = setting(_PAGE, 250, "element depth read from a page", least=10)
+    max_elements: int = setting(
+        _PAGE, 50_000, "elements read from a page; later ones are left out", least=_LEAST_KEPT
+    )
+    max_message_bytes: int = setting(
+        _CALL, 64 << 20, "largest gRPC message, bytes, both ways", least=_LEAST_MESSAGE
+    )
     max_pages_per_call: int = setting(_CALL, 500, "pages in one IngestPages or ClassifyPages call")
     max_links_per_call: int = setting(_CALL, 20_000, "links in one ScoreLinks call")
     max_buckets_per_call: int = setting(_CALL, 100_000, "buckets in one RankBuckets call")
@@ -226,6 +246,7 @@ class Settings:
         _BROWSE,
         512,
         "memory of one import or mining of browse logs, MiB, beside memory_mb",
+        least=_LEAST_BROWSE_MB,
         most=_MOST_MB,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -62,3 +63,11 @@ async def test_a_crawl_goes_on_without_the_server(site: tuple[str, list[str]]) -
     assert kinds(asked)[:3] == ["tag", "gone", "thread"]
     assert strategy.session.counts["fallback"] == 9 + 12
     await strategy.shutdown()
+
+
+@pytest.mark.parametrize("name", ["max_pages", "max_depth", "batch_size", "timeout_s"])
+@pytest.mark.parametrize("given", [-3, math.nan, "many"])
+def test_a_number_out_of_bounds_is_refused_by_name(name: str, given: Any) -> None:
+    options = {name: given}
+    with pytest.raises(ValueError, match=f"{name}: must be a number from .*, got"):
+        LinkscoreCrawlStrategy("127.0.0.1:1", crawl="c", **options)

@@ -77,6 +77,9 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 	if c.Async {
 		return nil, errors.New("linkscore: the collector is asynchronous, and a Queue waits for each page: drop colly.Async")
 	}
+	if threads < 1 {
+		return nil, fmt.Errorf("linkscore: threads %d: must be at least 1", threads)
+	}
 	client, err := linkscore.New(target, set.Client...)
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 	}
 	q := &Queue{
 		Stats: &session.Stats, collector: c, session: session, frontier: session.Frontier, client: client,
-		threads: max(1, threads),
+		threads: threads,
 	}
 	q.changed = sync.NewCond(&q.mu)
 	c.OnResponse(q.onResponse)

@@ -306,8 +306,12 @@ func TestRewardsNameThePageAndItsTicket(t *testing.T) {
 	}
 }
 
-func TestAnAsynchronousCollectorIsRefused(t *testing.T) {
-	if _, err := linkscolly.NewQueue(1, colly.NewCollector(colly.Async()), "127.0.0.1:1"); err == nil {
-		t.Fatal("it was taken")
+func TestAnAsynchronousCollectorAndNumbersOutOfBoundsAreRefused(t *testing.T) {
+	late := func(o *linkscolly.Options) { o.Session.Timeout = -3 }
+	_, async := linkscolly.NewQueue(1, colly.NewCollector(colly.Async()), "127.0.0.1:1")
+	_, none := linkscolly.NewQueue(-3, colly.NewCollector(), "127.0.0.1:1")
+	_, past := linkscolly.NewQueue(1, colly.NewCollector(), "127.0.0.1:1", late)
+	if async == nil || none == nil || past == nil {
+		t.Fatal("it was taken", async, none, past)
 	}
 }

@@ -49,6 +49,8 @@ const SERVICE_CONFIG = {
   ],
 };
 
+const DAY_MS = 86_400_000;
+
 export interface ClientOptions {
   /** Address of the server; localhost:7411 if absent. */
   target?: string;
@@ -100,6 +102,7 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     const { target = "localhost:7411", tls = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     checkTarget(target);
+    checkTimeout(timeoutMs);
     this.target = target;
     const { caFile, ca = caFile ? readFileSync(caFile) : null, key = null, cert = null } = typeof tls === "object" ? tls : {};
     const channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
@@ -224,6 +227,13 @@ const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
 function checkTarget(target: string): void {
   if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):\d{1,5}$/.test(target)) return;
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
+}
+
+/** Refuses what is no deadline: a day at most, a bound. */
+export function checkTimeout(timeoutMs: unknown): void {
+  if (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= DAY_MS)) {
+    throw new TypeError(`linkscore: timeoutMs must be a number from 1 to ${DAY_MS}, got ${String(timeoutMs)}`);
+  }
 }
 
 function secretOf({ token, tokenFile }: ClientOptions): () => Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { Allowance } from "./allowance.js";
-import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
+import { type CallOptions, checkTimeout, type Client, type Crawl, type CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
@@ -79,6 +79,7 @@ export class Session<T> {
     id: string,
     private readonly options: SessionOptions = {},
   ) {
+    if (options.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
     this.crawl = client.crawl(id);
     this.allowance = new Allowance(options.budget);
     this.log = options.log ?? CONSOLE;

@@ -104,9 +104,12 @@ test("nothing goes beyond what was handed out until something is done", async ()
   assert.deepEqual(asked.map(({ n, inFlight }) => [n, inFlight.map(({ bucket }) => bucket)]), [[1, []], [1, ["bad"]], [1, []]]);
 });
 
-test("a target that is no host:port is an error that says what to give", () => {
+test("a target that is no host:port, or a deadline that is none, is an error that says what to give", () => {
   for (const wrong of ["", "http://shop:7411", "shop", "7411", "shop:port", "shop:7411/x"]) {
     assert.throws(() => new Client({ target: wrong }), /give host:port without a scheme, for example localhost:7411/, wrong);
+  }
+  for (const timeoutMs of [-3, 0, NaN, Infinity, "5000" as unknown as number]) {
+    assert.throws(() => new Client({ timeoutMs }), /timeoutMs must be a number from 1 to 86400000, got/, String(timeoutMs));
   }
   for (const target of ["localhost:7411", "[::1]:7411", "dns:///shop:7411"]) new Client({ target }).close();
 });

@@ -17,6 +17,7 @@ from linkscore.errors import LinkscoreError
 DEFAULT_TARGET = "localhost:7411"
 # A bound: calls take milliseconds; what may take longer (LearnSite, MineSite) is given a deadline of its own.
 DEFAULT_TIMEOUT_S = 10.0
+MAX_TIMEOUT_S = 86_400.0  # a day: a bound
 # The server's default (setting `max_message_bytes`).
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 USER_AGENT = "linkscore-python"
@@ -58,6 +59,23 @@ def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
         "grpc.primary_user_agent": USER_AGENT,
     }
     return list((ours | dict(extra)).items())
+
+
+def number_problem(given: Any, least: float, most: float) -> str:
+    """Say why an option is no number within its bounds; empty if it is one.
+
+    >>> number_problem(float("nan"), 1, 60)
+    'must be a number from 1 to 60, got nan'
+    """
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if is_number and least <= given <= most:
+        return ""
+    return f"must be a number from {least:g} to {most:g}, got {given!r}"
+
+
+def timeout_problem(given: Any) -> str:
+    """Say why seconds are no deadline of a call; empty if they are one."""
+    return number_problem(given, 0.001, MAX_TIMEOUT_S)
 
 
 _NOT_A_HOST = frozenset("/?#@ \t")

@@ -125,6 +125,8 @@ class AsyncClient:
     ) -> None:
         if problem := _channel.target_problem(target):
             raise ValueError(f"target: {problem}")
+        if problem := _channel.timeout_problem(timeout_s):
+            raise ValueError(f"timeout_s: {problem}")
         credentials = _channel.credentials(tls)
         options = _channel.options(channel_options)
         self._channel = (

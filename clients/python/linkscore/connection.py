@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from linkscore._channel import DEFAULT_TIMEOUT_S, file_problem, target_problem, tls_problem
+from linkscore._channel import DEFAULT_TIMEOUT_S, file_problem, target_problem, timeout_problem, tls_problem
 from linkscore._requests import option_problem
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
@@ -97,8 +97,8 @@ def option_problems(target: str, crawl: CrawlOptions, client: Mapping[str, Any])
     ]
     if client.get("token") and token_file:
         found.append(("token_file", "a token and a file of one: only one of them may be set"))
-    if timeout_s is not None and not 0 < timeout_s < float("inf"):
-        found.append(("timeout_s", f"must be > 0, got {timeout_s}"))
+    if timeout_s is not None:
+        found.append(("timeout_s", timeout_problem(timeout_s)))
     return [(name, problem) for name, problem in found if problem]
 
 

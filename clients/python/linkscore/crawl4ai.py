@@ -14,6 +14,7 @@ from crawl4ai.deep_crawling import DeepCrawlStrategy
 from crawl4ai.deep_crawling.filters import FilterChain
 from crawl4ai.utils import normalize_url_for_deep_crawl
 
+from linkscore._channel import number_problem
 from linkscore.frontier import Item
 from linkscore.messages import Policy
 from linkscore.session import FIRST_FAILURE, CrawlSession, Found
@@ -76,12 +77,16 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
         batch_size: int = 1,
         **client: Any,
     ) -> None:
+        bounds = {"max_pages": (max_pages, 1), "max_depth": (max_depth, 0), "batch_size": (batch_size, 1)}
+        for name, (given, least) in bounds.items():
+            if problem := number_problem(given, least, math.inf):
+                raise ValueError(f"{name}: {problem}")
         self.session = CrawlSession(target, crawl=crawl, policy=policy, **client)
         self.max_pages = max_pages
         self.max_depth = max_depth
         self.filter_chain = filter_chain or FilterChain()
         self.include_external = include_external
-        self.batch_size = max(1, batch_size)
+        self.batch_size = batch_size
         self._cancelled = False
         self._started: set[str] = set()
         self._depths: dict[str, int] = {}

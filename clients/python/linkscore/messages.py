@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import string
 import uuid
@@ -237,6 +238,9 @@ def message_of(kind: type[T], given: Any) -> T | None:
     option, names = kind.__name__.lower(), kind.DESCRIPTOR.fields_by_name
     if not isinstance(given, Mapping) or not set(given) <= set(names):
         raise ValueError(f"{option}: must be some of {', '.join(names)}, by name, got {given!r}")
+    for name, value in given.items():
+        if isinstance(value, int | float) and not 0 <= value < math.inf:
+            raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
     try:
         return kind(**given)
     except (TypeError, ValueError) as exc:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import grpc
 
+from linkscore_cli.errors import Number
 from linkscore_server.commands.serve import SettingsCommand, settings_of, settings_options
 from linkscore_server.settings import Settings
 
@@ -22,7 +23,7 @@ _EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - addresses to listen on, not to
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, 3_600, min_open=True),
     default=3.0,
     show_default=True,
     help="Seconds to wait for the answer.",

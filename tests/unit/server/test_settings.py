@@ -37,7 +37,7 @@ WRONG = {
     "--memory-mb=": "must be a whole number, got ''",
     "--site-memory-mb=1800": "must be below memory_mb, which is 1800, got 1800; write 0 for three quarters",
     "--max-links=99999999999999999999": RANGE.format(1, 2_147_483_647, "99999999999999999999", 10_000),
-    "--max-body-bytes=-1": RANGE.format(1, 2_147_483_647, -1, 10_000_000),
+    "--max-body-bytes=-1": RANGE.format(1_000, 2_147_483_647, -1, 10_000_000),
     "--max-message-bytes=999999999": "must be at most max_inflight_bytes, which is 268435456, got 999999999",
     "--drain-s=nan": RANGE.format(0.001, 3600, "nan", 15.0),
     "--drain-s=inf": RANGE.format(0.001, 3600, "inf", 15.0),
@@ -143,11 +143,11 @@ def test_what_needs_an_extra_names_it(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(run: Run) -> None:
-    Path("all.toml").write_text("max_links = 1\nmax_crawls = 1\nmax_depth = 1\nmemory_mb = 1000\n")
+    Path("all.toml").write_text("max_links = 1\nmax_crawls = 1\nmax_depth = 16\nmemory_mb = 1000\n")
     given = {"LINKSCORE_MAX_LINKS": "2", "LINKSCORE_MAX_CRAWLS": "2"}
     got = run("check-config", "--config=all.toml", "--max-links=3", "--advertise=name.of.pod:1", **given)
     said = dict(line.split(" = ") for line in got.output.splitlines())
-    assert [said[name] for name in ("max_links", "max_crawls", "max_depth")] == ["3", "2", "1"]
+    assert [said[name] for name in ("max_links", "max_crawls", "max_depth")] == ["3", "2", "16"]
     assert said["max_elements"] == str(Settings().max_elements)
     assert said["site_memory_mb"] == "750"
     assert said["advertise"] == "name.of.pod:1", "others may know this server by a name that it does not"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from linkscore._channel import DEFAULT_TARGET
+from linkscore._channel import DEFAULT_TARGET, number_problem
 from linkscore.client import Client
 from linkscore.connection import near, option_problems, start_problem
 from linkscore.errors import LinkscoreError
@@ -19,6 +19,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 logger = logging.getLogger("linkscore")
 
 PREFIX = "LINKSCORE_"
+MAX_DUE = 10_000_000  # pages fetched again in a run: a bound
 LEARN = {name.removeprefix("LEARN_").lower(): number for name, number in crawl_pb2.Learn.items() if number}
 """When the server may learn sites, by name."""
 
@@ -35,8 +36,8 @@ def _tls(settings: Any, name: str) -> bool | str:
 _READ: dict[str, Callable[[Any, str], Any]] = {
     "str": lambda settings, name: str(settings.get(name) or ""),
     "bool": lambda settings, name: settings.getbool(name),
-    "float": lambda settings, name: settings.getfloat(name),
-    "int": lambda settings, name: settings.getint(name),
+    "float": lambda settings, name: float(str(settings.get(name))),
+    "int": lambda settings, name: int(str(settings.get(name))),
     "tuple[str, ...]": lambda settings, name: tuple(settings.getlist(name)),
     "dict[str, Any]": lambda settings, name: settings.getdict(name),
     "bool | str": _tls,
@@ -48,6 +49,8 @@ _KINDS = {
     "float": "must be a number",
     "int": "must be a whole number",
     "dict[str, Any]": "must be a dictionary",
+    "bool": "must be True or False",
+    "tuple[str, ...]": "must be a list",
 }
 
 
@@ -73,7 +76,7 @@ class Config:
     budget: dict[str, Any] | None = None
     respect: tuple[str, ...] = ()
     revisit: dict[str, Any] | None = None
-    revisit_pages: int = -1  # those of a day
+    revisit_pages: int | None = None  # those of a day
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -123,8 +126,8 @@ class Config:
     @property
     def due_pages(self) -> int:
         """How many known pages a run fetches again: those of a day, or a hundred if nobody says."""
-        if self.revisit is None or self.revisit_pages >= 0:
-            return max(0, self.revisit_pages)
+        if self.revisit is None or self.revisit_pages is not None:
+            return self.revisit_pages or 0
         return max(1, round(self.revisit.get("fetches_per_day") or 100))
 
     def check_server(self) -> None:
@@ -153,6 +156,8 @@ class Config:
             return [f"LINKSCORE_EXPERIENCE: cannot read {error.filename!r} ({error.strerror})"]
         problems = option_problems(self.target, crawl, self.client_options())
         found = [f"{_setting(name)}: {problem}" for name, problem in problems]
+        if problem := number_problem(self.revisit_pages or 0, 0, MAX_DUE):
+            found.append(f"LINKSCORE_REVISIT_PAGES: {problem}")
         if self.learn and self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         return found

@@ -142,8 +142,11 @@ public final class Client implements AutoCloseable {
       this.target = target;
     }
 
-    /** Bounds every unary call; streams have no deadline. */
+    /** Bounds every call; IllegalArgumentException if it is not above 0. */
     public Builder timeout(Duration each) {
+      if (each.isNegative() || each.isZero()) {
+        throw new IllegalArgumentException("must be above 0, got " + each.toMillis());
+      }
       timeout = each;
       return this;
     }

@@ -102,7 +102,7 @@ public final class Session implements AutoCloseable {
     }
     Client.Builder client = Settings.read(settings, "target", "localhost:7411", Client::to);
     String timeout = String.valueOf(Client.DEFAULT_TIMEOUT.toMillis());
-    client.timeout(Duration.ofMillis(Settings.read(settings, "timeout.ms", timeout, Long::valueOf)));
+    Settings.read(settings, "timeout.ms", timeout, ms -> client.timeout(Duration.ofMillis(Long.parseLong(ms))));
     client.tokenFile(Settings.read(settings, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
     Function<String, Path> authority = file -> file.equals("system") ? null : Path.of(file);
     Settings.read(settings, "tls.ca", "", file -> file.isEmpty() ? client : client.tls(authority.apply(file)));

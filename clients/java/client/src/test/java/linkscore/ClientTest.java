@@ -48,6 +48,9 @@ class ClientTest {
     }
     Map<String, String> settings = Map.of(
             "budget", "max_pages=1", "timeout.ms", "soon", "tls.ca", "/no/file", "examples", "http://a.test/=/no.html", "polcy", "x");
+    for (String none : List.of("-3", "0", "NaN", "1e9", "99999999999999999999")) {
+      assertTrue(refused(Map.of("timeout.ms", none)).getMessage().startsWith("linkscore.timeout.ms: "), none);
+    }
     settings.forEach(
         (key, value) -> {
           String said = refused(Map.of(key, value)).getMessage();

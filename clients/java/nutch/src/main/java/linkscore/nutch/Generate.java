@@ -41,8 +41,8 @@ public final class Generate extends Configured implements Tool {
       return new Generator(getConf()).run(args); // which says what it wants
     }
     List<String> given = new ArrayList<>(Arrays.asList(args));
-    long topN = after(given, "-topN", Long.MAX_VALUE);
-    long now = System.currentTimeMillis() + after(given, "-adddays", 0) * DAY_MS;
+    long topN = after(given, "-topN", 1, Long.MAX_VALUE);
+    long now = System.currentTimeMillis() + after(given, "-adddays", 0, 0) * DAY_MS;
     Configuration conf = new Configuration(getConf());
     try (Session session = LinkscoreScoringFilter.configured(conf)) {
       Waiting waiting = new Waiting(conf, session, new Path(args[0]), topN, now);
@@ -61,8 +61,12 @@ public final class Generate extends Configured implements Tool {
     return new Generator(conf).run(given.toArray(String[]::new));
   }
 
-  private static long after(List<String> args, String option, long otherwise) {
+  private static long after(List<String> args, String option, long least, long otherwise) {
     int at = args.indexOf(option);
-    return at < 0 || at + 1 == args.size() ? otherwise : Long.parseLong(args.get(at + 1));
+    String text = at < 0 || at + 1 == args.size() ? "" + otherwise : args.get(at + 1);
+    if (!text.matches("\\d{1,19}") || Long.parseLong(text) < least) {
+      throw new IllegalArgumentException(option + ": must be a whole number from " + least + ", got " + text);
+    }
+    return Long.parseLong(text);
   }
 }
