@@ -29,6 +29,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.files import check_certificate
+from linkscore_cli.output import plain
 
 MAX_URLS = 20
 """URLs that are given at a time. A bound: nothing is learned of a page before it is reported."""
@@ -42,6 +43,7 @@ _MAX_BODY_BYTES = 8 << 20
 _MAX_GROUPS = 12
 """Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
 
+_STOPS = tuple(n for name, n in common_pb2.Decision.items() if name.startswith("DECISION_STOP"))
 _TYPE = "text/html; charset=utf-8"
 _OK = 200  # a fetch that brought a page (RFC 9110, section 15.3.1)
 _FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
@@ -242,76 +244,39 @@ class AgentCrawl:
 
     async def advise(self) -> dict[str, Any]:
         """Say whether going on pays: budget, links that wait, what the next pages should bring, traps."""
-        self._check_begun()
-        said = {"budget": self._budget(), "waiting": len(self._frontier)}
-        sites = []
-        async for site in self._client.list_sites(crawl=self.crawl):
-            advice = await self._client.get_site_advice(crawl=self.crawl, site=site.host)
-            told: dict[str, Any] = {
-                "site": site.host,
-                "pages": site.page_count,
-                "decision": common_pb2.Decision.Name(advice.decision).removeprefix("DECISION_").lower(),
-                "why": advice.decision_reason,
-                "warnings": list(advice.warnings),
-                "recent_reward": round(advice.recent_reward, 3),
-                "expected_reward_of_next": {
-                    "pages": advice.expected_fetches,
-                    "reward": round(advice.expected_reward, 3),
-                },
-                "traps": [
-                    {
-                        "kind": site_pb2.TrapKind.Name(one.kind).removeprefix("TRAP_KIND_").lower(),
-                        "urls": one.url_pattern or one.tag_path,
-                        "fetched": one.fetched_count,
-                    }
-                    for one in advice.traps
-                ],
-            }
-            sites.append(told)
+        found = [each async for each in self._advised()]
+        going_on = [(site, advice) for site, advice in found if advice.decision not in _STOPS]
+        waiting = len(self._frontier)
         if not self._left:
             decision = "stop: the budget of pages is spent"
-        elif not said["waiting"]:
+        elif not waiting:
             decision = "stop: no link waits"
-        elif sites and all(one["decision"].startswith("stop") for one in sites):
-            decision = f"stop: {sites[0]['why']}"
+        elif found and not going_on:
+            decision = f"stop: {found[0][1].decision_reason}"
+        elif going_on:
+            site, advice = max(going_on, key=lambda each: each[1].expected_reward)
+            decision = f"go on: {_outlook(site.host, advice)}"
         else:
-            going_on = [one for one in sites if not one["decision"].startswith("stop")]
-            best = max(going_on, key=lambda one: one["expected_reward_of_next"]["reward"], default=None)
-            decision = f"go on: {_outlook(best)}" if best else "go on: no page was reported yet"
-        return {"decision": decision, **said, "sites": sites}
+            decision = "go on: no page was reported yet"
+        sites = [plain(advice) | {"site": site.host, "pages": site.page_count} for site, advice in found]
+        for site_told in sites:
+            site_told.pop("yields", None)  # which `site_map` has
+        return {"decision": decision, "budget": self._budget(), "waiting": waiting, "sites": sites}
 
     async def site_map(self) -> dict[str, Any]:
         """Show what the site is made of: groups of links by the shape of their URLs, and page templates."""
-        self._check_begun()
         sites = []
-        async for site in self._client.list_sites(crawl=self.crawl):
-            advice = await self._client.get_site_advice(crawl=self.crawl, site=site.host)
-            learned = await self._client.list_templates(crawl=self.crawl, site=site.host)
-            sites.append(
-                {
-                    "site": site.host,
-                    "pages": site.page_count,
-                    "links": site.link_count,
-                    "groups": [
-                        {
-                            "urls": one.url_pattern,
-                            "fetched": one.fetched_count,
-                            "waiting": one.waiting_count,
-                            "reward": round(one.late_reward, 3),
-                        }
-                        for one in advice.yields[:_MAX_GROUPS]
-                    ],
-                    "templates": [
-                        {
-                            "example": one.example_url,
-                            "pages": one.crawled_pages,
-                            "reward": round(one.reward, 3),
-                        }
-                        for one in learned.templates[:_MAX_GROUPS]
-                    ],
-                }
-            )
+        async for site, advice in self._advised():
+            learned = await self._client.list_templates(crawl=self.crawl, site=site.host, max_exits=1)
+            told = {"site": site.host, "pages": site.page_count, "links": site.link_count}
+            groups, templates = advice.yields[:_MAX_GROUPS], learned.templates[:_MAX_GROUPS]
+            sites.append({**told, "groups": plain(list(groups)), "templates": plain(list(templates))})
         return {"sites": sites}
+
+    async def _advised(self) -> AsyncIterator[tuple[site_pb2.Site, site_pb2.SiteAdvice]]:
+        self._check_begun()
+        async for site in self._client.list_sites(crawl=self.crawl):
+            yield site, await self._client.get_site_advice(crawl=self.crawl, site=site.host)
 
     def _budget(self) -> dict[str, int]:
         return {"pages_left": self._left, "pages_used": self._used}
@@ -321,12 +286,12 @@ class AgentCrawl:
             raise AgentError("no crawl was begun: call begin with start_urls")
 
 
-def _outlook(site: dict[str, Any]) -> str:
+def _outlook(site: str, advice: site_pb2.SiteAdvice) -> str:
     """Say what the next pages of a site should bring, beside what the last ones brought."""
-    ahead = site["expected_reward_of_next"]
-    mean = ahead["reward"] / ahead["pages"] if ahead["pages"] else 0.0
-    what = f"the next {ahead['pages']} pages of {site['site']} should bring {mean:.2f} each"
-    return f"{what}, the last brought {site['recent_reward']:.2f}"
+    pages = advice.expected_fetches
+    mean = advice.expected_reward / pages if pages else 0.0
+    what = f"the next {pages} pages of {site} should bring {mean:.2f} each"
+    return f"{what}, the last brought {advice.recent_reward:.2f}"
 
 
 def _problems(status: common_pb2.ItemStatus) -> str:

@@ -315,18 +315,18 @@ class UrlRule:
         RE2 expression, anchored by ``^`` (and ``$`` unless it is a prefix), that fits raw and canonical URLs.
     confidence
         How sure the policy is, [0, 1].
-    matches, total
+    match_count, total_count
         URLs it was learned from that fit, of how many.
-    example
+    example_url
         A URL that fits; empty if none is kept.
     """
 
     kind: str
     pattern: str
     confidence: float = 1.0
-    matches: int = 0
-    total: int = 0
-    example: str = ""
+    match_count: int = 0
+    total_count: int = 0
+    example_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

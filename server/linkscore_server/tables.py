@@ -22,10 +22,11 @@ from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFe
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.hashing import hash_of
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import opened
-from linkscore_server.services.results import cluster_name, decision_name
+from linkscore_server.services.results import decision_name
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.moving import keys_of
 
@@ -147,8 +148,8 @@ def _of_site(model: CrawlModel, site: SiteShard) -> Iterator[Row]:
     """Yield what a crawl knows of a site."""
     yield from (("arms", arm) for arm in _arms(site))
     for one in reports.templates(site.model, 0, _ALL, 0):
-        counts = (one.size, one.crawled, one.judged, one.reward, one.dsim, one.min_depth)
-        yield "templates", (cluster_name(one.id), *counts, one.example)
+        counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)
+        yield "templates", (cluster_name(one.id), *counts, one.dissimilarity, one.min_depth, one.example_url)
     yield "decisions", _decision(model, site)
     yield from (("judged", row) for row in site.model.history.judged())
 
@@ -170,8 +171,9 @@ def _arms(shard: SiteShard) -> Iterator[Sequence[object]]:
     for one in reports.buckets(shard, shard.served, 0, reports.MAX_VALUED).buckets:
         links = one.group
         told.add((links.url_pattern, links.tag_path))
-        counts = (links.waiting, links.fetched, links.reported, links.early, links.late)
-        yield (links.url_pattern, links.tag_path, one.bucket, one.value, *counts)
+        counts = (links.waiting_count, links.fetched_count, links.reported_count)
+        rewards = (links.early_reward, links.late_reward)
+        yield (links.url_pattern, links.tag_path, one.bucket, one.value, *counts, *rewards)
     waiting, names = site.waiting_links(), site.link_paths.folded_names()
     for group, history in site.history.groups_now(site.patterns).items():
         pattern, tag_path = site.patterns.text(group[0]), names.get(group[1], "")

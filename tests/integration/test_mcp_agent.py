@@ -122,7 +122,7 @@ async def test_what_an_agent_asks_is_answered(target: str, fetch: Callable[[str]
         assert why["numbers"]
         (site,) = (await it.call("site_map"))["sites"]
         assert site["pages"] == 25
-        assert sum(group["fetched"] for group in site["groups"]) >= 20
+        assert sum(int(group.get("fetched_count", 0)) for group in site["groups"]) >= 20
         advice = await it.call("advise")
         assert advice["waiting"] > 0
         assert advice["sites"][0]["site"] == "forum.example"

@@ -123,7 +123,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     example.write_text("<html><body><p>What is wanted.</p></body></html>")
     create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1", "--extra-policy", "opic"]
     create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
-    create += ["--sample-pages", 50, "--keep-titles"]
+    create += ["--keep-titles"]
     assert run(*create, **there).exit_code == 0
     assert run(*create, **there).exit_code == 0
     other = run("crawls", "create", "mine", "--policy", "opic", **there)
@@ -133,15 +133,13 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
     assert shown["extra_policies"] == [{"opic": {}}]
     assert (shown["scope"], shown["seed"], shown["keep_titles"]) == ("CRAWL_SCOPE_DOMAIN", "7", True)
-    assert shown["learning"] == {"sample_pages": 50, "max_sample_pages": 2_000}
     assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]
     assert shown["sites"] == []
     text = run("crawls", "show", "mine", **there).output
     for said in ("harvest:curiosity=0.1", "opic", "domain", "http://a.org/1", "a page without URL"):
         assert said in text
-    changed = run("crawls", "update", "mine", "--no-extra-policies", "--observe-only", "--json", **there)
-    assert "extra_policies" not in json.loads(changed.output)
-    assert json.loads(changed.output)["observe_only"] is True
+    changed = run("crawls", "update", "mine", "--extra-policy", "in_degree", "--json", **there)
+    assert json.loads(changed.output)["extra_policies"] == [{"in_degree": {}}]
     assert "mine" in {
         crawl["name"][7:] for crawl in json.loads(run("crawls", "list", "--json", **there).output)
     }
@@ -163,7 +161,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
         (["crawls", "create", "x", "--budget", "max_fetches=-1"], "Invalid value for --budget"),
         (["crawls", "create", "x", "--respect", "train"], "INVALID_ARGUMENT: --respect"),
         (["crawls", "create", "x", "--example", "nothing.html"], "Invalid value for --example"),
-        (["crawls", "create", "x", "--sample-pages", "3"], "'--sample-pages': 3 is not in the range"),
+        (["crawls", "create", "x", "--groups", "0"], "'--groups': 0 is not in the range"),
         (["crawls", "update", "life"], "Nothing to change"),
         (
             ["crawls", "update", "life", "--policy", "harvest:curiosity=99"],

@@ -57,9 +57,9 @@ class NewsPrefix:
             kind="news",
             pattern=f"^https?://{text}",
             confidence=self.at_least,
-            matches=round(self.share * self.pages),
-            total=self.pages,
-            example=self.example,
+            match_count=round(self.share * self.pages),
+            total_count=self.pages,
+            example_url=self.example,
         )
 
 

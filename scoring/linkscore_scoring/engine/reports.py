@@ -63,13 +63,11 @@ class TrapKind(IntEnum):
 
 @dataclass(slots=True)
 class TrapReport:
-    """A part of a site that looks like a trap.
+    """A part of a site that looks like a trap; fields as of `TrapSuspicion` in the wire contract.
 
-    `kind`: the strongest sign. `shape`: URL pattern id, `ROOT` if it is a tag path. `link_path`: folded link
-    path id, 0 if it is a URL shape. `early`, `late`: tallies of the first and of the last half of its
-    fetches. `early_use`, `late_use`: worth of a fetch and of the links it led to, mean of each half.
-    `waiting`: links found and not fetched. `examples`: URLs of its latest fetches. `url_pattern`, `tag_path`:
-    what it is named by; empty until it is.
+    `shape`: URL pattern id, `ROOT` if it is a tag path. `link_path`: folded link path id, 0 if it is a URL
+    shape. `early`, `late`: tallies of the first and of the last half of its fetches. `url_pattern`,
+    `tag_path`: empty until it is named.
     """
 
     kind: TrapKind
@@ -77,15 +75,15 @@ class TrapReport:
     link_path: int
     early: Tally
     late: Tally
-    early_use: float
-    late_use: float
-    waiting: int
-    examples: list[str]
+    early_yield: float
+    late_yield: float
+    waiting_count: int
+    example_urls: list[str]
     url_pattern: str = ""
     tag_path: str = ""
 
     @property
-    def fetched(self) -> int:
+    def fetched_count(self) -> int:
         """Number of fetches."""
         return round(self.early.fetched + self.late.fetched)
 
@@ -99,11 +97,12 @@ class TrapReport:
         """New links of the same kind found by a fetch of the last half."""
         return self.late.grown / self.late.fetched if self.late.fetched else 0.0
 
+    @property
     def evidence(self) -> str:
-        """Return the reasons in words and numbers."""
+        """The reasons in words and numbers."""
         found = [
-            f"{self.fetched} fetched, {self.waiting} waiting",
-            f"a fetch brought {self.early_use:.2f} in the first half, {self.late_use:.2f} in the last",
+            f"{self.fetched_count} fetched, {self.waiting_count} waiting",
+            f"a fetch brought {self.early_yield:.2f} in the first half, {self.late_yield:.2f} in the last",
             f"of the last {self.late.fetched:.0f}, {self.copy_share:.0%} showed only known text",
             f"each found {self.growth:.1f} new links of the same kind",
         ]
@@ -151,7 +150,7 @@ def trap_reports(
     found = [report for node in roots for report in _search(node, parts, limits)]
     inside = {node for report in found for node in _below(report.shape, parts)}
     found += _tag_paths(crawl_history, patterns, waiting, limits, inside)
-    return sorted(found, key=lambda report: -report.fetched)
+    return sorted(found, key=lambda report: -report.fetched_count)
 
 
 class _Limits:
@@ -291,45 +290,34 @@ _NEEDS_EXAMPLES = SiteWarning(
 
 @dataclass(slots=True)
 class GroupHistory:
-    """What the links of one URL shape and tag path brought.
-
-    `url_pattern`, `tag_path`: what they have in common; empty if not known. `fetched`, `reported`, `waiting`:
-    fetches, those with feedback, and links found and not fetched. `early`, `late`: mean reward of the first
-    and of the last half of the fetches.
-    """
+    """What the links of one URL shape and tag path brought; fields as of `GroupYield` in the contract."""
 
     url_pattern: str
     tag_path: str
-    fetched: int
-    reported: int
-    waiting: int
-    early: float
-    late: float
+    fetched_count: int
+    reported_count: int
+    waiting_count: int
+    early_reward: float
+    late_reward: float
 
 
 @dataclass(slots=True)
 class SiteAdvice:
-    """What a crawler may want to know before it goes on.
+    """What a crawler may want to know before it goes on; fields as of the message in the wire contract.
 
-    `by_reward`: rewards are those of feedback; else they say how much new text came. `horizon`: fetches
-    looked ahead and back. `waiting`: links found and not fetched. `expected_fetches`, `expected_reward`: how
-    many of the waiting links the next `horizon` fetches can take, and the sum of rewards to expect when the
-    best groups are fetched first. `by_policy`: rewards are the policy's own; else those of the histories.
-    `warnings`: what goes wrong, and what to do about it. `recent_fetches`, `recent_reward`: fetches among the
-    last `horizon` that were judged, and their mean reward. `groups`: groups with the most fetches. `traps`:
-    suspicious parts, most fetches first.
+    `by_reward`: rewards are those of feedback; else they say how much new text came.
     """
 
     by_reward: bool
     horizon: int
-    waiting: int = 0
+    waiting_links: int = 0
     expected_fetches: int = 0
     expected_reward: float = 0.0
-    by_policy: bool = False
+    policy_estimate: bool = False
     warnings: list[SiteWarning] = field(default_factory=list)
     recent_fetches: int = 0
     recent_reward: float = 0.0
-    groups: list[GroupHistory] = field(default_factory=list)
+    yields: list[GroupHistory] = field(default_factory=list)
     traps: list[TrapReport] = field(default_factory=list)
 
 
@@ -337,13 +325,13 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
     site = shard.model
     found = site.waiting_links()
-    advice = SiteAdvice(site.history.by_reward, horizon, waiting=sum(found.values()))
+    advice = SiteAdvice(site.history.by_reward, horizon, waiting_links=sum(found.values()))
     _look_ahead(advice, shard, found)
     waiting: Counter[Group] = Counter()
     for (pattern, link_path), n in found.items():
         waiting[site.patterns.resolve(pattern), link_path] += n
     names = site.link_paths.folded_names()
-    advice.groups = list(_largest_groups(site, waiting, names))
+    advice.yields = list(_largest_groups(site, waiting, names))
     advice.traps = trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
     for trap in advice.traps:
         trap.url_pattern, trap.tag_path = site.patterns.text(trap.shape), names.get(trap.link_path, "")
@@ -352,19 +340,19 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
 
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
-    rewards, advice.by_policy = expected_rewards(shard, groups)
+    rewards, advice.policy_estimate = expected_rewards(shard, groups)
     best_first = sorted(
         ((reward, waiting[group]) for reward, group in zip(rewards, groups, strict=True)), reverse=True
     )
     advice.expected_fetches, advice.expected_reward = _taken(best_first, advice.horizon)
-    latest = shard.served.latest_rewards(advice.horizon, shard.model) if advice.by_policy else None
+    latest = shard.served.latest_rewards(advice.horizon, shard.model) if advice.policy_estimate else None
     if latest is None:
         advice.recent_reward, advice.recent_fetches = shard.model.history.recent(advice.horizon)
     elif len(latest):
         advice.recent_reward, advice.recent_fetches = float(latest.mean()), len(latest)
     fetches, reward = _taken(best_first, DEFAULT_HORIZON)
     is_due = shard.is_unsupervised and shard.model.history.fetches >= UNSURE_FETCHES
-    if is_due and advice.by_policy and reward < UNSURE_BELOW * fetches:
+    if is_due and advice.policy_estimate and reward < UNSURE_BELOW * fetches:
         latest = shard.served.latest_rewards(DEFAULT_HORIZON, shard.model)
         if latest is None or latest.mean() < BROUGHT_LITTLE:
             advice.warnings.append(_NEEDS_EXAMPLES)
@@ -422,14 +410,14 @@ TENTHS = 10
 
 @dataclass(slots=True)
 class Activity:
-    """What became of a crawl, sums over its sites; `tally` of all fetches that count."""
+    """What became of a crawl, sums over its sites; fields as of the message, `tally` of all that count."""
 
-    sites: int = 0
-    learned: int = 0
-    learning: int = 0
-    pages: int = 0
-    failed: int = 0
-    duplicates: int = 0
+    site_count: int = 0
+    learned_site_count: int = 0
+    learning_site_count: int = 0
+    page_count: int = 0
+    failed_count: int = 0
+    duplicate_count: int = 0
     tally: Tally = field(default_factory=Tally)
 
 
@@ -438,12 +426,12 @@ def activity(sites: Iterable[SiteFacts]) -> Activity:
     found = Activity()
     sums = np.array(astuple(found.tally))
     for site in sites:
-        found.sites += 1
-        found.learned += site.stage == Stage.READY
-        found.learning += site.learning
-        found.pages += site.pages
-        found.failed += site.failed
-        found.duplicates += site.duplicates
+        found.site_count += 1
+        found.learned_site_count += site.stage == Stage.READY
+        found.learning_site_count += site.learning
+        found.page_count += site.pages
+        found.failed_count += site.failed
+        found.duplicate_count += site.duplicates
         sums += site.tally
     found.tally = Tally(*sums.tolist())
     return found
@@ -451,28 +439,25 @@ def activity(sites: Iterable[SiteFacts]) -> Activity:
 
 @dataclass(slots=True)
 class TemplateRecord:
-    """A template with what is known of its pages.
+    """A template with what is known of its pages; fields as of `Template` in the wire contract.
 
-    `id`, `size`, `dsim`, `example`, `top_paths`: as of `ClusterStats`. `crawled`, `balance`: pages crawled,
-    and the share of crawled pages that are of other templates (Xu 2018, section 4.4.1). `min_depth`: clicks
-    to the nearest of its sampled pages. `judged`, `reward`: fetches remembered and judged, and their mean
-    reward. `hub`, `authority`: of the links between all templates (Xu 2018, eqs. 7 and 8). `exits`: rows of
+    `dissimilarity`, `balance`, `hub`, `authority`: Xu 2018, eqs. 7, 8 and 10, section 4.4.1. `rows`: those of
     the navigation table with the most links, and whether these are confirmed page links.
     """
 
     id: int
-    size: int
-    dsim: float
-    example: str
-    top_paths: tuple[str, ...]
-    crawled: int
+    sample_pages: int
+    dissimilarity: float
+    example_url: str
+    tag_paths: tuple[str, ...]
+    crawled_pages: int
     balance: float
     min_depth: int
-    judged: int
+    judged_count: int
     reward: float
     hub: float
     authority: float
-    exits: list[tuple[NavigationEntry, bool]]
+    rows: list[tuple[NavigationEntry, bool]]
 
 
 def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[TemplateRecord]:

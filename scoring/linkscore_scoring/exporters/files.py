@@ -42,8 +42,8 @@ class _Rule:
     def comment(self) -> str:
         """What the rule is, as one line."""
         rule = self.rule
-        seen = f", {rule.matches} of {rule.total} URLs" if rule.total else ""
-        example = f", for example {rule.example}" if rule.example else ""
+        seen = f", {rule.match_count} of {rule.total_count} URLs" if rule.total_count else ""
+        example = f", for example {rule.example_url}" if rule.example_url else ""
         return _one_line(f"{rule.kind}: confidence {rule.confidence:.2f}{seen}{example}")
 
 
@@ -215,7 +215,7 @@ def _seeds(site: SiteRules) -> Iterator[_Rule]:
     for url in site.seeds:
         is_root = url.count("/") == 3 and url.endswith("/")
         text = _literal(url.removesuffix("/") if is_root else url)
-        yield _Rule(UrlRule("seed", url, example=url), f"^{text}{'/?' if is_root else ''}$")
+        yield _Rule(UrlRule("seed", url, example_url=url), f"^{text}{'/?' if is_root else ''}$")
 
 
 # What Java, Python and JavaScript read alike of RE2
@@ -412,7 +412,7 @@ def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> Iterator
 
 def _tag_path_comment(rule: TagPathRule) -> str:
     share = f"{rule.destination_prob:.0%} of {rule.source} lead to {rule.destination}"
-    return _one_line(f"worth {rule.value:.2f}: {rule.links} links, {share}")
+    return _one_line(f"worth {rule.value:.2f}: {rule.link_count} links, {share}")
 
 
 def xpath_of(tag_path: str) -> str:

@@ -12,7 +12,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, SeedWanted, UrlRule
 
 MAX_URL_RULES = 5_000
 """A bound: rules of one site that are handed out, since crawlers try them one by one."""
@@ -32,7 +32,7 @@ class TagPathRule:
     destination: str
     destination_prob: float  # share of the followed ones that led there, (0, 1]
     value: float  # score of such a link under the policy, nothing known of its URL, [0, 1]
-    links: int  # links seen
+    link_count: int  # links seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +138,12 @@ def _tag_path(site: SiteModel, row: NavigationEntry, value: float) -> TagPathRul
         destination=cluster_name(destination),
         destination_prob=share,
         value=value,
-        links=row.links,
+        link_count=row.links,
     )
 
 
 def cluster_name(cluster: int) -> str:
-    """Return the name of a persistent cluster id, as on the wire."""
+    """Return the wire name of a persistent cluster id; empty for a page that was never classified."""
+    if cluster == UNKNOWN_CLUSTER:
+        return ""
     return f"c{cluster}" if cluster >= 0 else "outlier"

@@ -336,7 +336,7 @@ class SiteCopies(Stateful):
             written = with_key(tokens, key) if key else expression_of(tokens)
             if written and site.patterns.is_alone(pattern):
                 found.append(UrlRule("void_key" if key else "copy", written, p, kept.agreed, kept.tries))
-        return sorted(found, key=lambda rule: (-rule.confidence, -rule.total, rule.pattern))
+        return sorted(found, key=lambda rule: (-rule.confidence, -rule.total_count, rule.pattern))
 
 
 class _Link(NamedTuple):

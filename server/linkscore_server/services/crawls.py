@@ -398,15 +398,10 @@ def add_limits(message: pb.Crawl, config: Mapping[str, Any]) -> None:
 
 
 def _activity(found: Activity) -> pb.Activity:
-    """Return what became of a crawl."""
     tally = found.tally
-    return pb.Activity(
-        site_count=found.sites,
-        learned_site_count=found.learned,
-        learning_site_count=found.learning,
-        page_count=found.pages,
-        failed_count=found.failed,
-        duplicate_count=found.duplicates,
+    return same_fields(
+        pb.Activity,
+        found,
         fetch_count=round(tally.fetched),
         text_reward=tally.worth(by_reward=False),
         reported_count=round(tally.reported),

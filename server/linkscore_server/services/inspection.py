@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from linkscore.v1 import inspection_service_pb2 as pb
-from linkscore.v1 import site_model_service_pb2
 from linkscore_scoring.engine import reports as inspection
 from linkscore_scoring.engine.reports import (
     BucketRecord,
@@ -16,6 +15,7 @@ from linkscore_scoring.engine.reports import (
 )
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.policies.answers import PolicyQuality
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_CLUSTER
@@ -62,7 +62,7 @@ class InspectionService:
                 sample_count=len(site.sample),
                 next_learning_at=site.schedule.next_at,
                 model_revision=site.revision,
-                reward_source=_reward_source(site),
+                reward_source=results.reward_source(site),
             )
 
         return await actor.ask(answer)
@@ -93,7 +93,7 @@ class InspectionService:
             bucket_count=found.groups,
             waiting_links=found.links,
             policy=policy.name,
-            reward_source=_reward_source(shard.model),
+            reward_source=results.reward_source(shard.model),
             event_seq=actor.model.seq,
         )
 
@@ -108,11 +108,11 @@ class InspectionService:
             return pb.GetHarvestResponse(
                 points=_points(inspection.harvest(site)),
                 templates=[
-                    pb.TemplateHarvest(template=results.cluster_name(cluster), points=_points(series))
+                    pb.TemplateHarvest(template=cluster_name(cluster), points=_points(series))
                     for cluster, series in inspection.harvest_by_template(site, n).items()
                 ],
                 policies=[_lookback_message(policy, *figures) for policy, figures in judged],
-                reward_source=_reward_source(site),
+                reward_source=results.reward_source(site),
             )
 
         return await actor.ask(answer)
@@ -146,15 +146,9 @@ def _parse_template(name: str) -> int:
     return int(digits)
 
 
-def _reward_source(site: SiteModel) -> site_model_service_pb2.RewardSource:
-    if site.history.by_reward:
-        return site_model_service_pb2.REWARD_SOURCE_FEEDBACK
-    return site_model_service_pb2.REWARD_SOURCE_NOVELTY
-
-
 def _template_message(found: TemplateRecord, site: SiteModel) -> pb.Template:
     exits = []
-    for row, page_links in found.exits:
+    for row, page_links in found.rows:
         destination, share = max(
             row.destinations.items(), key=lambda pair: pair[1], default=(UNKNOWN_CLUSTER, 0)
         )
@@ -163,50 +157,22 @@ def _template_message(found: TemplateRecord, site: SiteModel) -> pb.Template:
                 tag_path=site.link_paths.get(row.link_path).raw,
                 link_count=row.links,
                 followed_count=round(row.followed),
-                destination=results.cluster_name(destination),
+                destination=cluster_name(destination),
                 destination_prob=share,
                 page_links=page_links,
             )
         )
-    return pb.Template(
-        name=results.cluster_name(found.id),
-        sample_pages=found.size,
-        crawled_pages=found.crawled,
-        example_url=found.example,
-        tag_paths=found.top_paths,
-        dissimilarity=found.dsim,
-        balance=found.balance,
-        min_depth=found.min_depth,
-        judged_count=found.judged,
-        reward=found.reward,
-        exits=exits,
-        hub=found.hub,
-        authority=found.authority,
-    )
+    return same_fields(pb.Template, found, name=cluster_name(found.id), exits=exits)
 
 
 def _page_message(page: SampledUrl) -> pb.TemplatePage:
-    in_links = [
-        pb.InLink(source=results.cluster_name(source), tag_path=path) for source, path in page.in_links
-    ]
+    in_links = [pb.InLink(source=cluster_name(source), tag_path=path) for source, path in page.in_links]
     return same_fields(pb.TemplatePage, page, in_links=in_links)
 
 
 def _bucket_message(found: BucketRecord) -> pb.BucketStats:
-    group = found.group
-    return pb.BucketStats(
-        name=found.bucket,
-        value=found.value,
-        url_pattern=group.url_pattern,
-        tag_path=group.tag_path,
-        waiting_count=group.waiting,
-        fetched_count=group.fetched,
-        reported_count=group.reported,
-        early_reward=group.early,
-        late_reward=group.late,
-        summary=found.why.summary,
-        terms=results.score_terms(found.why),
-    )
+    why = {"summary": found.why.summary, "terms": results.score_terms(found.why)}
+    return same_fields(pb.BucketStats, found.group, name=found.bucket, value=found.value, **why)
 
 
 def _points(found: Sequence[HarvestPoint]) -> list[pb.HarvestPoint]:

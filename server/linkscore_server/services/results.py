@@ -17,10 +17,12 @@ from linkscore_scoring.engine.results import (
     Stop,
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
 from linkscore_scoring.policies.base import Explanation
-from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Revisit, Suggestion
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import ExampleWanted, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.services.messages import (
     check_most,
@@ -53,11 +55,11 @@ def skip_reason_name(reason: int) -> str:
     return common_pb2.SkipReason.Name(cast("Any", reason)).removeprefix("SKIP_REASON_").lower()
 
 
-def cluster_name(cluster: int) -> str:
-    """Return the wire name of a persistent cluster id; empty for a page that was never classified."""
-    if cluster == UNKNOWN_CLUSTER:
-        return ""
-    return f"c{cluster}" if cluster >= 0 else "outlier"
+def reward_source(site: SiteModel) -> site_model_service_pb2.RewardSource:
+    """Return what rewards of a site are."""
+    if site.history.by_reward:
+        return site_model_service_pb2.REWARD_SOURCE_FEEDBACK
+    return site_model_service_pb2.REWARD_SOURCE_NOVELTY
 
 
 def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: Links | None = None) -> None:

@@ -9,15 +9,16 @@ from itertools import islice
 from typing import Any, cast
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, SiteAdvice, TrapReport, advise
-from linkscore_scoring.engine.results import Standing
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
+from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
 from linkscore_scoring.exporters.files import RuleFile
-from linkscore_scoring.exporters.rules import SiteRules, TagPathRule, site_rules
+from linkscore_scoring.exporters.rules import SiteRules, cluster_name, site_rules
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import SeedWanted, UrlRule
+from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -69,12 +70,7 @@ class SiteModelService:
 
         def answer() -> pb.GetSiteResponse:
             shard = actor.model.shard(name)
-            advice = advice_message(advise(shard, request.horizon or DEFAULT_HORIZON))
-            if actor.model.limits.budget is not None:
-                _add_decision(advice, actor.model.standing(shard))
-            if (copies := shard.limits.copies) is not None:
-                found = copies.told(shard.model)
-                advice.copies.extend(same_fields(pb.CopyHypothesis, each) for each in found)
+            advice = _advice(actor.model, shard, request.horizon or DEFAULT_HORIZON)
             plan = shard.fetch_plan(n) if (n := request.max_suggestions) else []
             skipped = shard.skipped
             latest = islice(reversed(skipped.latest.items()), request.max_skipped)
@@ -166,9 +162,7 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
         link_count=len(site.memory),
         text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
-        cluster_pages={
-            results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
-        },
+        cluster_pages={cluster_name(c): n for c, n in site.crawled.items() if cluster_name(c)},
         policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
         policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
@@ -192,48 +186,23 @@ def seed_query(
     return site_of_url(request.site), n
 
 
-def advice_message(advice: SiteAdvice) -> pb.SiteAdvice:
-    """Return the advice about a site."""
-    return pb.SiteAdvice(
-        reward_source=pb.REWARD_SOURCE_FEEDBACK if advice.by_reward else pb.REWARD_SOURCE_NOVELTY,
-        horizon=advice.horizon,
-        waiting_links=advice.waiting,
-        expected_fetches=advice.expected_fetches,
-        expected_reward=advice.expected_reward,
-        policy_estimate=advice.by_policy,
-        warnings=[warning.text for warning in advice.warnings],
-        recent_fetches=advice.recent_fetches,
-        recent_reward=advice.recent_reward,
-        yields=map(_group, advice.groups),
-        traps=map(_trap, advice.traps),
-    )
-
-
-def _group(group: GroupHistory) -> pb.GroupYield:
-    return pb.GroupYield(
-        url_pattern=group.url_pattern,
-        tag_path=group.tag_path,
-        fetched_count=group.fetched,
-        reported_count=group.reported,
-        waiting_count=group.waiting,
-        early_reward=group.early,
-        late_reward=group.late,
-    )
-
-
-def _trap(trap: TrapReport) -> pb.TrapSuspicion:
-    return pb.TrapSuspicion(
-        kind=cast("Any", trap.kind),
-        url_pattern=trap.url_pattern,
-        tag_path=trap.tag_path,
-        fetched_count=trap.fetched,
-        waiting_count=trap.waiting,
-        early_yield=trap.early_use,
-        late_yield=trap.late_use,
-        copy_share=trap.copy_share,
-        growth=trap.growth,
-        evidence=trap.evidence(),
-        example_urls=trap.examples,
+def _advice(model: CrawlModel, shard: SiteShard, horizon: int) -> pb.SiteAdvice:
+    """Return what to make of a site, and whether it goes on."""
+    found, copies = advise(shard, horizon), shard.limits.copies
+    standing = model.standing(shard) if model.limits.budget is not None else None
+    stop = (standing.site or standing.crawl) if standing else None
+    coverage = standing.coverage if standing else None
+    return same_fields(
+        pb.SiteAdvice,
+        found,
+        reward_source=results.reward_source(shard.model),
+        warnings=[warning.text for warning in found.warnings],
+        yields=[same_fields(pb.GroupYield, group) for group in found.yields],
+        traps=[same_fields(pb.TrapSuspicion, trap) for trap in found.traps],
+        decision=results.decision_of(stop) if standing else None,
+        decision_reason=stop.reason if stop else "",
+        coverage=same_fields(pb.Coverage, coverage) if coverage else None,
+        copies=[same_fields(pb.CopyHypothesis, each) for each in copies.told(shard.model)] if copies else (),
     )
 
 
@@ -257,9 +226,9 @@ def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportR
     written = _all_that_can(site) if wanted is None else named
     return pb.ExportRulesResponse(
         files=[_file(name, file) for name, file in written],
-        url_rules=map(_url_rule, site.rules),
-        denied_rules=map(_url_rule, site.denied),
-        tag_path_rules=map(_tag_path_rule, site.tag_paths),
+        url_rules=[same_fields(pb.UrlRule, rule) for rule in site.rules],
+        denied_rules=[same_fields(pb.UrlRule, rule) for rule in site.denied],
+        tag_path_rules=[same_fields(pb.TagPathRule, rule) for rule in site.tag_paths],
         policy=site.policy,
         policy_state=site.state,
         model_revision=site.revision,
@@ -295,26 +264,3 @@ def _experience_file(learned: Experience, pages: int) -> pb.RuleFile:
         content=learned.to_bytes(),
         notes=[f"{len(learned.groups):,} groups of links, {pages:,} pages"],
     )
-
-
-def _url_rule(rule: UrlRule) -> pb.UrlRule:
-    return pb.UrlRule(
-        kind=rule.kind,
-        pattern=rule.pattern,
-        confidence=rule.confidence,
-        match_count=rule.matches,
-        total_count=rule.total,
-        example_url=rule.example,
-    )
-
-
-def _tag_path_rule(rule: TagPathRule) -> pb.TagPathRule:
-    return same_fields(pb.TagPathRule, rule, link_count=rule.links)
-
-
-def _add_decision(advice: pb.SiteAdvice, standing: Standing) -> None:
-    """Write into the advice about a site whether it goes on, and how much of it was found."""
-    stop = standing.site or standing.crawl
-    advice.decision, advice.decision_reason = results.decision_of(stop), stop.reason if stop else ""
-    if standing.coverage is not None:
-        advice.coverage.CopyFrom(same_fields(pb.Coverage, standing.coverage))

@@ -47,9 +47,9 @@ def test_a_trap_is_found_within_150_fetches(
     assert [trap.kind for trap in traps] == [kind] * len(traps) != []
     for trap in traps:  # the shape, or parts of it while another part still looks good
         assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
-        assert trap.fetched >= 20
-        assert len(trap.examples) == 3
-        assert all(url.startswith(f"http://{shape}") for url in trap.examples)
+        assert trap.fetched_count >= 20
+        assert len(trap.example_urls) == 3
+        assert all(url.startswith(f"http://{shape}") for url in trap.example_urls)
 
 
 @pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
@@ -78,14 +78,17 @@ def test_rewards_to_expect_by_hand() -> None:
     mean = (4 * 0.75 + 80 / 480) / 9
     good = (2 * 0.75 + 2 * ((2 * 0.75 + 2 * mean) / 4)) / 4
     bad = (0.0 + 2 * ((0.0 + 2 * mean) / 4)) / 4
-    assert (advice.waiting, advice.expected_fetches, advice.by_policy) == (8, 6, False)
+    assert (advice.waiting_links, advice.expected_fetches, advice.policy_estimate) == (8, 6, False)
     assert advice.expected_reward == pytest.approx(4 * good + 2 * bad)
     assert (advice.recent_fetches, advice.recent_reward) == (6, pytest.approx(3 * 0.75 / 6))
 
 
 def test_yields_by_group_with_the_links_that_wait() -> None:
-    groups = advise(two_kinds().shard("h"), DEFAULT_HORIZON).groups
-    found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in groups}
+    groups = advise(two_kinds().shard("h"), DEFAULT_HORIZON).yields
+    found = {
+        y.url_pattern: (y.tag_path, y.fetched_count, y.waiting_count, y.early_reward, y.late_reward)
+        for y in groups
+    }
     assert found["h/good/#"] == (GOOD, 4, 4, 0.75, 0.75)
     assert found["h/bad/#"] == (BAD, 4, 4, pytest.approx(80 / 480 / 2), 0.0)
     assert found[""] == ("", 1, 0, 0.0, 0.0)  # the seed: no link led there
@@ -111,7 +114,7 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     arm = pattern, link_path_id(normalise_link_path(GOOD))
     found = shard.served.expected_rewards([arm], shard.model)
     assert found is not None
-    assert (advice.by_policy, advice.expected_fetches) == (True, 1)
+    assert (advice.policy_estimate, advice.expected_fetches) == (True, 1)
     assert advice.expected_reward == pytest.approx(found[0])
 
 

@@ -77,9 +77,9 @@ def test_what_once_was_good_and_no_longer_is_fades() -> None:
     site.add("http://a.org/x/1", 20, text=0.4)
     site.add("http://a.org/x/1", 20, text=0.1, waiting=9)
     (found,) = site.found()
-    assert (found.kind, found.fetched, found.waiting) == (TrapKind.FADING, 40, 9)
+    assert (found.kind, found.fetched_count, found.waiting_count) == (TrapKind.FADING, 40, 9)
     # bins of four: the first half is exact
-    assert (found.early_use, found.late_use) == (pytest.approx(0.4), pytest.approx(0.1))
+    assert (found.early_yield, found.late_yield) == (pytest.approx(0.4), pytest.approx(0.1))
 
 
 def test_the_widest_shape_without_anything_good_is_named() -> None:

@@ -89,14 +89,14 @@ def test_without_prefixes_the_fallback_scores_and_the_reason_is_said(
 
 def test_rules_fit_what_lies_below_prefixes_and_nothing_else(policy: NewsByPrefix) -> None:
     rules = policy.rules(site_with(model(PREFIXES)))
-    assert [(rule.kind, rule.pattern, rule.matches, rule.total) for rule in rules] == [
+    assert [(rule.kind, rule.pattern, rule.match_count, rule.total_count) for rule in rules] == [
         ("news", r"^https?://a\.test/news/", 38, 40),
         ("news", r"^https?://a\.test/~me/view\.php\?", 9, 10),
         ("news", r"^https?://a\.test/deep/er/and/deeper/", 4, 5),
     ]
     fits = [[bool(re.search(rule.pattern, url)) for rule in rules] for url in URLS]
     assert fits == [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
-    assert all(re.search(rule.pattern, rule.example) for rule in rules)
+    assert all(re.search(rule.pattern, rule.example_url) for rule in rules)
 
 
 def test_hubs_are_seeds_also_where_prefixes_tell_nothing(policy: NewsByPrefix) -> None:
