@@ -1,4 +1,4 @@
-"""Writes the Grafana dashboards in deploy/grafana: serving, learning, quality, bounds, workers.
+"""Writes the Grafana dashboards in deploy/grafana: service, crawls.
 
 They are code: each panel is a line here, and `make gen` writes the JSON. `--check` says whether it is up to date.
 """
@@ -36,11 +36,6 @@ def rate(metric: str, by: str) -> str:
     return f"sum by ({by}) (rate({metric}{{{_BY}}}[$__rate_interval]))"
 
 
-def increase(metric: str, by: str) -> str:
-    """Return a query of how often a counter rose, summed by labels."""
-    return f"sum by ({by}) (increase({metric}{{{_BY}}}[$__rate_interval]))"
-
-
 def quantile(share: float, metric: str, by: str = "", extra: str = "") -> str:
     """Return a query of a quantile of a histogram."""
     labels = ", ".join(filter(None, ("le", by)))
@@ -53,7 +48,7 @@ def gauge(metric: str, by: str, how: str = "sum") -> str:
     return f"{how} by ({by}) ({metric}{{{_BY}}})"
 
 
-SERVING = (
+SERVICE = (
     Panel(
         "Calls",
         "Calls answered, by method.",
@@ -88,21 +83,6 @@ SERVING = (
         ),
     ),
     Panel(
-        "Pages",
-        "Pages taken in, by outcome.",
-        "ops",
-        ((rate("linkscore_pages_total", "outcome"), "{{outcome}}"),),
-    ),
-    Panel(
-        "Links scored", "By policy.", "ops", ((rate("linkscore_links_scored_total", "policy"), "{{policy}}"),)
-    ),
-    Panel(
-        "Buckets ranked",
-        "By policy; a frontier asks for these.",
-        "ops",
-        ((rate("linkscore_buckets_ranked_total", "policy"), "{{policy}}"),),
-    ),
-    Panel(
         "Calls shed",
         "Refused or dropped because there was no time or no memory; docs/reference/operations.md, Overload.",
         "ops",
@@ -123,48 +103,6 @@ SERVING = (
             (gauge("linkscore_inflight_bytes_limit", "instance"), "limit {{instance}}"),
         ),
     ),
-)
-LEARNING = (
-    Panel(
-        "Sites by stage",
-        "Sampling, learning, learned; or evicted, of any stage.",
-        "short",
-        ((gauge("linkscore_sites", "stage"), "{{stage}}"),),
-    ),
-    Panel(
-        "Crawls",
-        "Known, in memory, and damaged.",
-        "short",
-        (
-            (gauge("linkscore_crawls", "job"), "known"),
-            (gauge("linkscore_crawls_open", "job"), "in memory"),
-            (gauge("linkscore_crawls_damaged", "job"), "damaged"),
-        ),
-    ),
-    Panel(
-        "Time to learn a site",
-        "Beside the request path; scores go on with what there is.",
-        "s",
-        ((quantile(0.95, "linkscore_learning_duration_seconds"), "95th percentile"),),
-    ),
-    Panel(
-        "Learnings that failed",
-        "The log says why.",
-        "short",
-        ((f"sum(increase(linkscore_learning_failures_total{{{_BY}}}[1h]))", "in an hour"),),
-    ),
-    Panel(
-        "Events made durable",
-        "Everything a crawl learns from.",
-        "ops",
-        ((rate("linkscore_log_events_total", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Time to write the state of a site",
-        "A start replays the events after it.",
-        "s",
-        ((quantile(0.95, "linkscore_state_duration_seconds"), "95th percentile"),),
-    ),
     Panel(
         "Failures of disk and state",
         "Commits, states, events that could not be applied. Anything above zero is an alert.",
@@ -174,77 +112,6 @@ LEARNING = (
             (f"sum(increase(linkscore_state_failures_total{{{_BY}}}[1h]))", "states"),
             (f"sum(increase(linkscore_apply_failures_total{{{_BY}}}[1h]))", "events not applied"),
         ),
-    ),
-    Panel(
-        "Minings that failed",
-        "Browse logs; sites keep what they had.",
-        "short",
-        ((f"sum(increase(linkscore_mining_failures_total{{{_BY}}}[1h]))", "in an hour"),),
-    ),
-)
-QUALITY = (
-    Panel(
-        "Reward of the last fetches",
-        "Mean of the last 1,000 feedback events, by policy: the harvest rate, if feedback is given.",
-        "percentunit",
-        ((gauge("linkscore_recent_reward", "policy", "avg"), "{{policy}}"),),
-    ),
-    Panel(
-        "New text",
-        "Characters no page of its site had shown, a second: what a crawl brings if nobody says what it wants.",
-        "short",
-        ((rate("linkscore_novel_text_chars_total", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Quality of each policy",
-        "How often the better of two links had the higher score before it was fetched; 0.5 is chance.",
-        "percentunit",
-        ((gauge("linkscore_policy_quality", "policy, role", "avg"), "{{policy}}, {{role}}"),),
-    ),
-    Panel(
-        "Links each policy was judged on",
-        "Below some hundred, quality says little.",
-        "short",
-        ((gauge("linkscore_policy_judged_links", "policy, role"), "{{policy}}, {{role}}"),),
-    ),
-    Panel("Feedback", "By outcome.", "ops", ((rate("linkscore_feedback_total", "outcome"), "{{outcome}}"),)),
-    Panel(
-        "Mean reward reported",
-        "Of the feedback applied lately.",
-        "percentunit",
-        (
-            (
-                f"sum by (policy) (rate(linkscore_feedback_reward_total{{{_BY}}}[$__rate_interval])) / sum by (policy) (rate(linkscore_feedback_applied_total{{{_BY}}}[$__rate_interval]) > 0)",
-                "{{policy}}",
-            ),
-        ),
-    ),
-    Panel(
-        "Pages suggested as examples",
-        "By policy.",
-        "ops",
-        ((rate("linkscore_examples_suggested_total", "policy"), "{{policy}}"),),
-    ),
-)
-BOUNDS = (
-    Panel(
-        "Use of each bound",
-        "Largest of any site, as a share of the setting: at 100 % what goes beyond is forgotten.",
-        "percentunit",
-        ((f"max by (bound) (linkscore_bound_used{{{_BY}}} / linkscore_bound{{{_BY}}})", "{{bound}}"),),
-        "bargauge",
-    ),
-    Panel(
-        "Use of each bound over time",
-        "See where it goes before it is reached.",
-        "percentunit",
-        ((f"max by (bound) (linkscore_bound_used{{{_BY}}} / linkscore_bound{{{_BY}}})", "{{bound}}"),),
-    ),
-    Panel(
-        "Links forgotten",
-        "Because of the bound site_links.",
-        "short",
-        ((gauge("linkscore_links_evicted", "instance"), "{{instance}}"),),
     ),
     Panel(
         "Memory of the process",
@@ -282,56 +149,97 @@ BOUNDS = (
             (gauge("process_max_fds", "instance"), "allowed {{instance}}"),
         ),
     ),
-)
-WORKERS = (
     Panel(
         "Workers that serve",
         "0: calls about the sites of that worker are UNAVAILABLE.",
         "short",
         ((gauge("linkscore_worker_up", "instance, worker", "min"), "{{worker}} {{instance}}"),),
     ),
+)
+CRAWLS = (
     Panel(
-        "Starts of workers",
-        "Started again after an end that nobody asked for, and replaced on SIGHUP.",
-        "short",
-        ((increase("linkscore_worker_restarts_total", "worker"), "started again {{worker}}"),),
+        "Pages",
+        "Pages taken in, by outcome.",
+        "ops",
+        ((rate("linkscore_pages_total", "outcome"), "{{outcome}}"),),
     ),
     Panel(
-        "Pages by worker",
-        "Alike if sites are spread: one far above the rest has a site or a crawl that is most of the work.",
-        "short",
-        ((rate("linkscore_pages_total", "worker"), "{{worker}}"),),
+        "Links scored", "By policy.", "ops", ((rate("linkscore_links_scored_total", "policy"), "{{policy}}"),)
     ),
     Panel(
-        "CPU by worker",
-        "Cores in use; one process has one core for what it learns from pages.",
-        "short",
-        ((rate("process_cpu_seconds_total", "worker"), "{{worker}}"),),
-    ),
-    Panel(
-        "Memory by worker",
-        "Resident, against its share of memory_mb.",
-        "bytes",
+        "Mean reward reported",
+        "Of the feedback applied lately.",
+        "percentunit",
         (
-            (gauge("process_resident_memory_bytes", "worker"), "{{worker}}"),
-            (gauge("linkscore_memory_limit_bytes", "worker"), "limit {{worker}}"),
+            (
+                f"sum by (policy) (rate(linkscore_feedback_reward_total{{{_BY}}}[$__rate_interval])) / sum by (policy) (rate(linkscore_feedback_applied_total{{{_BY}}}[$__rate_interval]) > 0)",
+                "{{policy}}",
+            ),
         ),
     ),
     Panel(
-        "Time to make events durable, 99th percentile by worker",
-        "Each has logs of its own, on the same disk.",
+        "New text",
+        "Characters no page of its site had shown, a second: what a crawl brings if nobody says what it wants.",
+        "short",
+        ((rate("linkscore_novel_text_chars_total", "instance"), "{{instance}}"),),
+    ),
+    Panel(
+        "Quality of each policy",
+        "How often the better of two links had the higher score before it was fetched; 0.5 is chance.",
+        "percentunit",
+        ((gauge("linkscore_policy_quality", "policy, role", "avg"), "{{policy}}, {{role}}"),),
+    ),
+    Panel(
+        "Links each policy was judged on",
+        "Below some hundred, quality says little.",
+        "short",
+        ((gauge("linkscore_policy_judged_links", "policy, role"), "{{policy}}, {{role}}"),),
+    ),
+    Panel("Feedback", "By outcome.", "ops", ((rate("linkscore_feedback_total", "outcome"), "{{outcome}}"),)),
+    Panel(
+        "Crawls",
+        "Known, in memory, and damaged.",
+        "short",
+        (
+            (gauge("linkscore_crawls", "job"), "known"),
+            (gauge("linkscore_crawls_open", "job"), "in memory"),
+            (gauge("linkscore_crawls_damaged", "job"), "damaged"),
+        ),
+    ),
+    Panel(
+        "Sites by stage",
+        "Sampling, learning, learned; or evicted, of any stage.",
+        "short",
+        ((gauge("linkscore_sites", "stage"), "{{stage}}"),),
+    ),
+    Panel(
+        "Time to learn a site",
+        "Beside the request path; scores go on with what there is.",
         "s",
-        ((quantile(0.99, "linkscore_log_commit_duration_seconds", "worker"), "{{worker}}"),),
+        ((quantile(0.95, "linkscore_learning_duration_seconds"), "95th percentile"),),
+    ),
+    Panel(
+        "Learnings that failed",
+        "The log says why.",
+        "short",
+        ((f"sum(increase(linkscore_learning_failures_total{{{_BY}}}[1h]))", "in an hour"),),
+    ),
+    Panel(
+        "Use of each bound",
+        "Largest of any site, as a share of the setting: at 100 % what goes beyond is forgotten.",
+        "percentunit",
+        ((f"max by (bound) (linkscore_bound_used{{{_BY}}} / linkscore_bound{{{_BY}}})", "{{bound}}"),),
+        "bargauge",
+    ),
+    Panel(
+        "Links forgotten",
+        "Because of the bound site_links.",
+        "short",
+        ((gauge("linkscore_links_evicted", "instance"), "{{instance}}"),),
     ),
 )
 
-DASHBOARDS = {
-    "serving": SERVING,
-    "learning": LEARNING,
-    "quality": QUALITY,
-    "bounds": BOUNDS,
-    "workers": WORKERS,
-}
+DASHBOARDS = {"service": SERVICE, "crawls": CRAWLS}
 
 
 def dashboard(name: str, panels: tuple[Panel, ...]) -> dict[str, Any]:

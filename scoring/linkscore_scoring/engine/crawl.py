@@ -273,7 +273,6 @@ class CrawlModel:
         self.pages += counts
         if shard.revisitor is not None and fetch.not_modified:
             return self._unchanged(seq, event, shard, fetch)
-        relearned = shard.served.relearned
         with self.watch("observe"):
             observation = shard.observe(fetch)
         if shard.limits.is_set:
@@ -290,7 +289,6 @@ class CrawlModel:
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
         outcome = self._outcome(seq, event, shard, links, observation)
-        outcome.relearned = shard.served.relearned - relearned
         if shard.served.per_url:
             self._add_rescored(outcome, shard)
         return outcome

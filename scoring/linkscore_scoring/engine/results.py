@@ -109,7 +109,6 @@ class PageOutcome:
     rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
     learning: bool = False
     thread_id: str = ""
-    relearned: int = 0
     page_type: int = 0
     relevance: PageRelevance | None = None
     standing: Standing | None = None

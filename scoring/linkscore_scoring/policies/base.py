@@ -311,11 +311,6 @@ class Policy(ABC):
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""
 
-    @property
-    def relearned(self) -> int:
-        """How often the policy forgot what it knew of a part of the site because that part had changed."""
-        return 0
-
     @classmethod  # noqa: B027
     def load_libraries(cls, params: Any) -> None:
         """Import what a policy with these parameters would import while it learns; it may take seconds."""

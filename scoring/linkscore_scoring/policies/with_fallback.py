@@ -241,11 +241,6 @@ class WithFallback(Policy):
         """Return what goes wrong with the fallback while the policy is not ready."""
         return [] if self.is_ready(site) else self.fallback.warnings(expected, site)
 
-    @property
-    def relearned(self) -> int:
-        """How often the fallback forgot what it knew of a part of the site."""
-        return self.fallback.relearned
-
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, in the words of whoever scores."""
         if self.is_ready(site):

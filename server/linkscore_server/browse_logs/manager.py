@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as Metric
 
 from linkscore.v1 import browse_log_service_pb2 as pb
@@ -33,7 +33,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.observability.metrics import LEARNING_S
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,23 +66,7 @@ class BrowseMetrics:
             ["outcome"],
             registry=registry,
         )
-        self.days_deleted = Metric(
-            "linkscore_browse_days_deleted",
-            "Days of browse logs deleted after browse_retention_days",
-            registry=registry,
-        )
-        self.mining_seconds = Histogram(
-            "linkscore_mining_duration_seconds",
-            "Time to mine the browse log of a site",
-            buckets=LEARNING_S,
-            registry=registry,
-        )
         self.mining_failures = Metric("linkscore_mining_failures", "Minings that failed", registry=registry)
-        self.mined_until = Gauge(
-            "linkscore_mined_until_timestamp_seconds",
-            "End of the latest window of browse logs that was mined since the start, of any site",
-            registry=registry,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +117,6 @@ class BrowseLogManager:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
         self._processes: ProcessPoolExecutor | None = None  # come with the first mining, go with the last
         self._running = 0
-        self._mined_until_s = 0.0
         self._import_locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._last_batch_s: dict[str, float] = defaultdict(lambda: -math.inf)
         self._mining: dict[str, asyncio.Task[None]] = {}
@@ -218,13 +200,9 @@ class BrowseLogManager:
         known = actor.model.sites.get(site)
         before = known.model.browse if known is not None else None
         mining = _with_params(settings, actor.model.config)
-        started = time.perf_counter()
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
         mined = await self._in_process(mine, counts, mining, before)
         await actor.submit(LogsMined(site, mined))
-        self._metrics.mining_seconds.observe(time.perf_counter() - started)
-        self._mined_until_s = max(self._mined_until_s, (span.last_day + 1) * 86_400.0)
-        self._metrics.mined_until.set(self._mined_until_s)
         visits = int(counts.clicks.sum())
         return MiningResult(counts.first_day, width, visits, len(counts.urls), counts.left_out)
 
@@ -304,8 +282,7 @@ class BrowseLogManager:
         for name in self._registry.names():
             async with self._import_locks[name], self._registry.at_rest(name):
                 # Opening a crawl moves what a crash left into its days: none of them may go meanwhile.
-                expired = await self._in_thread(self.visits(name).expire, before_s)
-            self._metrics.days_deleted.inc(len(expired))
+                await self._in_thread(self.visits(name).expire, before_s)
         for actor in self._registry.actors():
             self.mine_later(actor)
 

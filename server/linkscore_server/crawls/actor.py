@@ -401,7 +401,6 @@ class CrawlActor:
     def _failed(self, error: BaseException) -> None:
         """Let nobody wait for a writer that ended: the next call opens the crawl again, from the store."""
         self._has_failed = True
-        self._metrics.writer_failures.inc()
         for item in (*self._in_work, *self._queue):
             item.fail(CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again"))
         self._in_work = []

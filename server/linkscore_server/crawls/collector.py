@@ -16,9 +16,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
 
-_BUSIEST = 5
-"""Shards whose pace is a metric of its own, by rank: labels that name them would be without bound. Chosen."""
-
 _Gauge = tuple[str, str, float]
 """Name, meaning and value."""
 _ROLES = {SERVED: "served", EXTRA: "extra"}
@@ -45,7 +42,6 @@ class RegistryCollector(Collector):
         sites = [shard.model for shard in shards]
         for name, meaning, value in (*self._crawls(actors), *self._memory(), *self._disk()):
             yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
-        yield _busiest(actors)
         yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
         yield from self._bounds(sites)
         yield from _policies(shards)
@@ -95,18 +91,6 @@ class RegistryCollector(Collector):
             limit.add_metric([name], most)
             used.add_metric([name], max(counts, default=0))
         yield from (limit, used)
-
-
-def _busiest(actors: Sequence[CrawlActor]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(
-        "linkscore_busiest_shards_events_per_second",
-        "Events a second of the busiest open shards, by rank; `linkscore crawls shards --busiest` names them",
-        labels=["rank"],
-    )
-    paces = sorted((actor.pace.events_per_s for actor in actors), reverse=True)
-    for rank, events_per_s in enumerate(paces[:_BUSIEST], 1):
-        family.add_metric([str(rank)], events_per_s)
-    return family
 
 
 def _by_stage(sites: list[SiteModel], evicted: int) -> GaugeMetricFamily:

@@ -247,7 +247,6 @@ class CrawlRegistry:
                 return found  # a call was quicker than the opening in advance
             if (lost := self._actors.pop(name, None)) is not None:
                 await lost.close(save=False)
-            started = time.perf_counter()
             try:
                 actor = await self._in_thread(self._read, name)
             except (MemoryError, OSError, CrawlOpening, StoreAway, CrawlNotFound):
@@ -257,7 +256,6 @@ class CrawlRegistry:
                 unexpected = None if isinstance(exc, LinkscoreError) else exc
                 _log.error("crawl %s stays closed: %s", name, exc, exc_info=unexpected)
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
-            self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
             actor.start()
             self._names.add(name)
             self._actors[name] = actor
@@ -328,7 +326,6 @@ class CrawlRegistry:
                 return False
             del self._actors[name]
             await actor.close()
-        self._metrics.crawls_evicted.inc()
         return True
 
     # -- changes -------------------------------------------------------------------------------------------

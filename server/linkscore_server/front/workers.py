@@ -192,10 +192,11 @@ class Supervisor:
             registry=self.registry,
         )
         self._kept = Counter(
-            "linkscore_supervisor_reload_failures",
-            "Times SIGHUP replaced no worker because settings, tokens or certificates are wrong",
+            "linkscore_reload_failures",
+            "Times SIGHUP replaced no worker: the settings, tokens or certificates cannot be used",
+            ["file"],
             registry=self.registry,
-        )
+        ).labels("config")
         self._metrics: WSGIServer | None = None
         self._workers: list[Worker] = []
         self._tending: list[asyncio.Task[None]] = []

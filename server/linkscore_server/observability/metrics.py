@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections import deque
 from collections.abc import Sequence
 from importlib.metadata import version
 from wsgiref.simple_server import WSGIServer
@@ -17,9 +16,6 @@ from linkscore_scoring.kernels import KERNELS
 LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
-
-RECENT_REWARDS = 1_000
-"""Feedback events that `linkscore_recent_reward` looks back, per policy."""
 
 _log = logging.getLogger(__name__)
 
@@ -96,9 +92,6 @@ class Metrics:
         if rewards:
             self.rewarded.labels(policy).inc(len(rewards))
             self.reward.labels(policy).inc(sum(rewards))
-            recent = self._recent.setdefault(policy, deque(maxlen=RECENT_REWARDS))
-            recent.extend(rewards)
-            self.recent_reward.labels(policy).set(sum(recent) / len(recent))
 
     def _add_load_metrics(self, r: CollectorRegistry) -> None:
         self.inflight_bytes = Gauge(
@@ -148,10 +141,6 @@ class Metrics:
 
     def _add_question_metrics(self, r: CollectorRegistry) -> None:
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
-        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
-        self.examples_suggested = Counter(
-            "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
-        )
 
     def _add_revisit_metrics(self, r: CollectorRegistry) -> None:
         self.refetches = Counter(
@@ -160,15 +149,8 @@ class Metrics:
             ["outcome"],
             registry=r,
         )
-        self.notices = Counter(
-            "linkscore_notified_pages",
-            "Pages said to have changed, by outcome: noted, repeated, unknown, invalid",
-            ["outcome"],
-            registry=r,
-        )
 
     def _add_reward_metrics(self, r: CollectorRegistry) -> None:
-        self._recent: dict[str, deque[float]] = {}
         self.feedback = Counter(
             "linkscore_feedback",
             "Feedback events, by outcome: ok, duplicate, invalid",
@@ -184,12 +166,6 @@ class Metrics:
         self.reward = Counter(
             "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
         )
-        self.recent_reward = Gauge(
-            "linkscore_recent_reward",
-            f"Mean reward of the last {RECENT_REWARDS:,} feedback events since the start, by policy",
-            ["policy"],
-            registry=r,
-        )
 
     def _add_log_metrics(self, r: CollectorRegistry) -> None:
         self.commit_seconds = Histogram(
@@ -201,11 +177,6 @@ class Metrics:
         self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
         self.commit_failures = Counter(
             "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
-        )
-        self.writer_failures = Counter(
-            "linkscore_writer_failures",
-            "Crawls opened again because their writer ended with an error",
-            registry=r,
         )
         self.apply_failures = Counter(
             "linkscore_apply_failures", "Durable events that could not be applied", registry=r
@@ -228,23 +199,8 @@ class Metrics:
             "States that could not be written; their sites are read from more events",
             registry=r,
         )
-        self.crawl_open_seconds = Histogram(
-            "linkscore_crawl_open_duration_seconds",
-            "Time to open a crawl",
-            buckets=LATENCY_S,
-            registry=r,
-        )
-        self.crawls_evicted = Counter(
-            "linkscore_crawls_put_away", "Crawls closed after idle_crawl_s without a call", registry=r
-        )
 
     def _add_learning_metrics(self, r: CollectorRegistry) -> None:
-        self.policy_relearned = Counter(
-            "linkscore_policy_relearned",
-            "Parts of a site that a policy learned again because the site had changed",
-            ["policy"],
-            registry=r,
-        )
         self.learning_seconds = Histogram(
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=LEARNING_S, registry=r
         )

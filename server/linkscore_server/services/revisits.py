@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -69,10 +69,7 @@ class Revisits:
         """Take in that known pages are said to have changed."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         self._registry.check_room()
-        answer = await _take_notices(actor, request, self._clock)
-        for outcome, count in Counter(status.outcome for status in answer.statuses).items():
-            self._metrics.notices.labels(_OUTCOMES[outcome]).inc(count)
-        return answer
+        return await _take_notices(actor, request, self._clock)
 
     def applied(self, event: Event, outcome: Outcome) -> None:
         """Count a page that was applied, if its crawl fetches again and knew it."""

@@ -217,7 +217,6 @@ class LinkScoringService:
             names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
             found = actor.queries.rank_sites(names, waiting, n, choice)
             policy = (choice or actor.model.config.policy).name
-            self._metrics.sites_ranked.labels(policy).inc(len(names))
             return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
@@ -249,7 +248,6 @@ class LinkScoringService:
         question = partial(actor.queries.suggest_examples, n, site, choice)
         found = await (actor.ask(question) if is_big else actor.answer(question))
         policy = (choice or actor.model.config.policy).name
-        self._metrics.examples_suggested.labels(policy).inc(len(found))
         answer = results.suggested_examples(
             model.config.name,
             found,
@@ -359,11 +357,6 @@ class LinkScoringService:
         )
         for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
             self._metrics.links_skipped.labels(results.skip_reason_name(reason)).inc(count)
-        if outcome.relearned:
-            self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
-            _log.warning(
-                "%s: %s learns a part of the site again, it has changed", outcome.site, outcome.policy
-            )
 
     def _classify(
         self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, ahead: ReadAhead

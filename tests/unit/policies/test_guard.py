@@ -55,11 +55,6 @@ class Outside(BreadthFirst):
             raise RuntimeError("no parts")
         return []
 
-    @property
-    def relearned(self) -> int:
-        self._meet("relearned")
-        return 7
-
     def to_state(self) -> Any:
         return self.failing.get("to_state", {"pages": self.pages})
 

@@ -187,11 +187,6 @@ class Focus(WithFallback):
         rows = zip(self.own_buckets(links, site), self.model.link_rows(links, site), strict=True)
         return [self._explanation(place, row[0], row[1]) for place, row in rows]
 
-    @property
-    def relearned(self) -> int:
-        """URL patterns that were learned anew because their pages stopped to be what they were."""
-        return self.model.relearned
-
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the learned expressions, once the way is certain."""
         return self.model.expressions.rules() if self.is_ready(site) else []
