@@ -24,7 +24,7 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_server.browse_logs.manager import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
-from linkscore_server.crawls.space import SpaceAlarm
+from linkscore_server.crawls.space import Space
 from linkscore_server.front.workers import Supervisor
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.contract import RPCS
@@ -39,7 +39,7 @@ _NO_CRAWLS = SimpleNamespace(
     crawl_count=0,
     damaged=(),
     memory=SimpleNamespace(budget=MemoryBudget()),
-    space=SpaceAlarm(),
+    space=Space(0, lambda: None),
 )
 
 

@@ -183,7 +183,6 @@ class Application:
 
     def _opened(self, actor: CrawlActor) -> None:
         actor.listeners.append(self.scoring.revisits.applied)
-        self.front.router.opened(actor)
         if self.browse_logs is not None:
             self.browse_logs.manager.opened(actor)
 

@@ -26,7 +26,6 @@ from grpc_status import rpc_status
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.crawls.registry import set_wait
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import REQUEST_ID as KEY
 from linkscore_server.observability.tracing import begin_request
@@ -387,7 +386,6 @@ class Door(grpc.aio.ServerInterceptor):
 
     def _begin(self, handler: Any, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
         name = begin_request(str(metadata.get(KEY, "")))
-        set_wait(context.time_remaining())
         authorization = str(metadata.get("authorization", ""))
         context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.

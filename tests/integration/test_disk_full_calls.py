@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,7 +100,6 @@ async def test_what_brings_something_is_refused_by_name_and_nothing_is_written(
     assert log is not None
     seq = log.model.seq
     store.room = NOTHING
-    app.registry.space.look()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await BROUGHT[name](server)
     told = Refusal(caught.value)
@@ -110,31 +107,11 @@ async def test_what_brings_something_is_refused_by_name_and_nothing_is_written(
     assert told.message.startswith("the server's disk is full")
     assert log.model.seq == seq
     store.room = PLENTY
-    app.registry.space.look()
     assert (await server.links.IngestPages(pages(2))).results[0].status.code
     assert (await ASKED["GetCrawl"](server)).crawl.page_count == before + 1
 
 
 @pytest.mark.parametrize("name", ASKED)
-async def test_questions_are_answered_on_a_full_disk(
-    name: str, app: Application, store: Filling, server: Stubs
-) -> None:
+async def test_questions_are_answered_on_a_full_disk(name: str, store: Filling, server: Stubs) -> None:
     store.room = NOTHING
-    app.registry.space.look()
     assert await ASKED[name](server) is not None
-
-
-async def test_a_full_disk_is_logged_once_however_many_come(
-    app: Application, store: Filling, server: Stubs, caplog: pytest.LogCaptureFixture
-) -> None:
-    store.room = NOTHING
-    app.registry.space.look()
-    with caplog.at_level(logging.INFO):
-        refused = await asyncio.gather(
-            *(server.links.IngestPages(pages(n)) for n in range(20)), return_exceptions=True
-        )
-    assert all(isinstance(error, grpc.aio.AioRpcError) for error in refused)
-    assert [record.message for record in caplog.records if "disk" in record.message] == [
-        "the disk of the data folder is full: pages and feedback are refused, questions are answered; "
-        "1 MiB are free, fewer than min_free_mb wants"
-    ]

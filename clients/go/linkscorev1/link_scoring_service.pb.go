@@ -2121,13 +2121,9 @@ type SuggestedExample struct {
 	Likeness *float64 `protobuf:"fixed64,4,opt,name=likeness,proto3,oneof" json:"likeness,omitempty"`
 	// Fetched pages that are like it, of the same URL pattern, itself included.
 	PagesAlike uint32 `protobuf:"varint,5,opt,name=pages_alike,json=pagesAlike,proto3" json:"pages_alike,omitempty"`
-	// The longest text of a link to it, at most 120 characters, as the page had it: who shows it must escape it. Empty
-	// if there was none, or if it is not remembered: a server remembers the texts of the latest 16,384 links not
-	// fetched yet and of 4,096 pages of a crawl, while that is open.
-	AnchorText string `protobuf:"bytes,6,opt,name=anchor_text,json=anchorText,proto3" json:"anchor_text,omitempty"`
 	// Its title, at most 200 characters, as the page had it: who shows it must escape it. Empty unless the crawl has
 	// `keep_titles` and the page is among those kept for learning, the latest 2,000 of its site.
-	Title         string `protobuf:"bytes,7,opt,name=title,proto3" json:"title,omitempty"`
+	Title         string `protobuf:"bytes,6,opt,name=title,proto3" json:"title,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2195,13 +2191,6 @@ func (x *SuggestedExample) GetPagesAlike() uint32 {
 		return x.PagesAlike
 	}
 	return 0
-}
-
-func (x *SuggestedExample) GetAnchorText() string {
-	if x != nil {
-		return x.AnchorText
-	}
-	return ""
 }
 
 func (x *SuggestedExample) GetTitle() string {
@@ -2904,17 +2893,15 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\"\xd6\x01\n" +
+	"maxResults\"\xb5\x01\n" +
 	"\x10SuggestedExample\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\blikeness\x18\x04 \x01(\x01H\x00R\blikeness\x88\x01\x01\x12\x1f\n" +
 	"\vpages_alike\x18\x05 \x01(\rR\n" +
-	"pagesAlike\x12\x1f\n" +
-	"\vanchor_text\x18\x06 \x01(\tR\n" +
-	"anchorText\x12\x14\n" +
-	"\x05title\x18\a \x01(\tR\x05titleB\v\n" +
+	"pagesAlike\x12\x14\n" +
+	"\x05title\x18\x06 \x01(\tR\x05titleB\v\n" +
 	"\t_likeness\"\x8a\x01\n" +
 	"\x17SuggestExamplesResponse\x12:\n" +
 	"\bexamples\x18\x01 \x03(\v2\x1e.linkscore.v1.SuggestedExampleR\bexamples\x12\x16\n" +

@@ -17,7 +17,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
@@ -26,7 +25,7 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.results import Outcome, PageOutcome
+from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
 from linkscore_scoring.errors import LinkscoreError, NotLearned
 from linkscore_scoring.site.learning import LearnedSite
@@ -62,13 +61,6 @@ _WIDE_BYTES_AN_EVENT = 40 << 10
 """Memory of changed sites that one event pays the writing of: .3 ms. Measured on sites of 240 pages."""
 _END_S = 2.0
 """Longest writing of rows when a crawl is closed; the others are read from more events. Chosen."""
-_ANCHOR_CHARS = 120
-"""A bound: characters of a text that are kept."""
-_ANCHOR_LINKS = 16_384
-"""A bound: URLs whose text is kept until they are fetched, the latest; 3 MB at texts of 60 characters, about
-what the model of the crawl holds of as many links."""
-_ANCHOR_PAGES = 4_096
-"""A bound: fetched pages whose text is kept, the latest; more than a policy asks about."""
 
 
 class CrawlActor:
@@ -93,7 +85,6 @@ class CrawlActor:
         self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
         model.watch = tracing.watch
         self.queries = CrawlQueries(model)
-        self.anchors = AnchorTexts()
         self.pace = Pace()
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self.last_used_s = time.monotonic()
@@ -383,8 +374,6 @@ class CrawlActor:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.key, seq)
             return exc
-        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome) and outcome.observation:
-            self.anchors.see(event, outcome.observation.url)
         for told in self.listeners:
             told(event, outcome)
         if self.model.jobs and not self._is_closed:
@@ -546,34 +535,3 @@ class CrawlActor:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             async with self._turn:
                 self.model.sites.close()
-
-
-class AnchorTexts:
-    """The longest anchor text of the latest links of a crawl, for people who are asked about pages.
-
-    Not part of its state: it lives as long as its crawl is open, and after a restart it has none.
-    """
-
-    def __init__(self) -> None:
-        # By `hash`, which a string remembers: a collision would show a wrong text once in 10^11 looks.
-        self._links: dict[int, str] = {}
-        self._pages: dict[int, str] = {}
-
-    def see(self, event: PageFetched, url: str) -> None:
-        """Take in the links of a page, and move the text by which it was found itself to its `url`."""
-        text = self._links.pop(hash(event.requested_key), "")
-        if text:
-            self._pages[hash(url)] = text
-            drop_oldest(self._pages, _ANCHOR_PAGES)
-        if event.features is None:
-            return
-        links = self._links
-        for key, text in zip(map(hash, event.features.links.keys), event.features.links.anchors, strict=True):
-            known = links.get(key, "")
-            if len(text) > len(known) and len(known) < _ANCHOR_CHARS:
-                links[key] = text[:_ANCHOR_CHARS]
-        drop_oldest(links, _ANCHOR_LINKS)
-
-    def of(self, url: str) -> str:
-        """Return the text by which a fetched page was linked; empty if it is not known."""
-        return self._pages.get(hash(url)) or self._links.get(hash(url), "")

@@ -66,12 +66,10 @@ class RegistryCollector(Collector):
         yield "memory_limit_bytes", most, self._settings.memory_mb << 20
 
     def _disk(self) -> Iterator[_Gauge]:
-        space = self._registry.space
-        space.look()
-        free = "Free space on the disk of the data folder; NaN where there is none"
-        yield "disk_free_bytes", free, space.free
+        free, is_full = self._registry.space.left()
+        yield "disk_free_bytes", "Free space on the disk of the data folder; infinite where none is", free
         full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
-        yield "disk_full", full, float(space.is_on)
+        yield "disk_full", full, float(is_full)
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
         s, labels = self._settings, ["bound"]

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Self, TypeVar, cast
@@ -37,12 +36,12 @@ from linkscore_server.crawls.learning import CrawlClosed, LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import config_of, opened
-from linkscore_server.crawls.space import SpaceAlarm
+from linkscore_server.crawls.space import Space
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.store import Fenced, NewEvent, Store, StoreAway
+from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -50,18 +49,11 @@ _F = TypeVar("_F", bound=Callable[..., Coroutine[Any, Any, Any]])
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _LOOK_S = 60.0
 """Longest time between looks for idle crawls; chosen, not measured."""
-_LONGEST_WAIT_S = 300.0
-"""Seconds that a caller without a deadline waits for a crawl to be opened. A bound: one of 100,000 events
-whose states are lost takes about as long."""
-_SHARE = 0.75
-"""Share of the time a caller has left that it waits: the answer shall reach it. Chosen, not measured."""
 _THREADS = 4
-"""Crawls opened, made or deleted at a time; one of them may be one that nobody asked for. Chosen."""
+"""Crawls opened, made or deleted at a time. Chosen."""
 _AT_ONCE = 2
 """Sites that are read or written at a time, and big questions: beside the event loop they share one
 interpreter."""
-
-_wait_s: ContextVar[float] = ContextVar("wait_s", default=_LONGEST_WAIT_S)
 
 
 class CrawlNotFound(NotFound):
@@ -75,20 +67,6 @@ class CrawlNotFound(NotFound):
 
 class CrawlExists(AlreadyExists):
     """The crawl exists with another configuration."""
-
-
-class CrawlOpening(LinkscoreError):
-    """The crawl is being opened, its last events are applied; try again."""
-
-
-def set_wait(remaining_s: float | None) -> None:
-    """Note the seconds until the caller of the running task gives up; None for never."""
-    _wait_s.set(_LONGEST_WAIT_S if remaining_s is None else min(_LONGEST_WAIT_S, _SHARE * remaining_s))
-
-
-def wait_s() -> float:
-    """Return the seconds that the caller of the running task waits for a crawl to be opened."""
-    return _wait_s.get()
 
 
 def _whole(change: _F) -> _F:
@@ -106,7 +84,7 @@ class CrawlRegistry:
 
     A crawl whose sites are in several groups is that many shards, each opened and closed by itself; names are
     keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do. One is opened when a
-    call asks for it, and after the start in the background, and closed when nobody asked for `idle_crawl_s`.
+    call asks for it, and closed when nobody asked for `idle_crawl_s`.
 
     `store`, `folder`: keep them, and what lies beside. `memory`: keeps the sites of all within their bound.
     `space`: says whether the disk has room for what callers bring. `embeddings`: those that crawls may name.
@@ -142,7 +120,7 @@ class CrawlRegistry:
         self._given: set[str] = set()  # let go of, and another server's
         self.embeddings = embeddings or Embeddings()
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
-        self.space = SpaceAlarm(settings.min_free_mb << 20, store.space)
+        self.space = Space(settings.min_free_mb << 20, store.space)
         self._learning = LearningPool(settings.learning_processes)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkscore-open")
         self._sites = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-sites")
@@ -155,11 +133,10 @@ class CrawlRegistry:
         self._is_closing = False
 
     async def recover(self) -> None:
-        """Find the crawls of the store; they are opened from now on."""
+        """Find the crawls of the store."""
         await self._in_thread(self.store.secret)
         found = await self._in_thread(self.store.shards)
         self._names = {key for key in found if self._owns(Shard.of(key))}
-        self.open_soon(self.names())
         tasks.for_ever(self.memory.run, "evicting sites", self._beside)
         tasks.for_ever(self._evict_idle, "evicting idle crawls", self._beside)
 
@@ -220,11 +197,7 @@ class CrawlRegistry:
 
     async def _opened(self, name: str) -> CrawlActor:
         while (actor := self._actors.get(name)) is None or actor.is_lost:
-            opening = self._being_opened(name)
-            done, _ = await asyncio.wait([opening], timeout=wait_s())
-            if not done:
-                raise CrawlOpening(f"crawl {name!r} is being opened, its events are applied; try again")
-            opening.result()
+            await asyncio.shield(self._being_opened(name))
         return actor
 
     def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
@@ -243,13 +216,11 @@ class CrawlRegistry:
                 raise StoreAway(f"crawl {name!r}: another server has these sites, try again")
             if name not in self._names and not self._owns(Shard.of(name)):
                 raise CrawlNotFound.named(name)
-            if (found := self._actors.get(name)) is not None and not found.is_lost:
-                return found  # a call was quicker than the opening in advance
             if (lost := self._actors.pop(name, None)) is not None:
                 await lost.close(save=False)
             try:
                 actor = await self._in_thread(self._read, name)
-            except (MemoryError, OSError, CrawlOpening, StoreAway, CrawlNotFound):
+            except (MemoryError, OSError, CrawlClosed, StoreAway, CrawlNotFound):
                 raise  # they say nothing of what is in the store
             except Exception as exc:
                 self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError) else repr(exc)
@@ -266,6 +237,7 @@ class CrawlRegistry:
         self.confirm(name)
         try:
             shard = self.store.open(name)
+            self._follow(shard)
         except KeyError:
             self._names.discard(name)
             raise CrawlNotFound.named(name) from None
@@ -293,21 +265,22 @@ class CrawlRegistry:
             make_room=self.memory.make_room,
         )
 
+    def _follow(self, shard: StoredShard) -> None:
+        """Have a group take over a change that only the first one has heard of."""
+        own = Shard.of(shard.key)
+        if own.group:
+            config = config_of(self.store.open(own._replace(group=0).key))
+            if config.revision > config_of(shard).revision:
+                shard.commit([NewEvent("", "", encode(ConfigChanged(config.to_state())))]).result()
+
     def _go_on(self, name: str, seq: int) -> None:
         if self._is_closing:
-            raise CrawlOpening(f"crawl {name!r}: the server stops")
+            raise CrawlClosed(f"crawl {name!r}: the server stops")
 
     def _load_libraries(self, config: CrawlConfig) -> None:
         load_libraries(config)
         if Words.EXCERPT in config.words and config.wanted is not None:
             self.embeddings.load(config.wanted.embedding)
-
-    async def _open_all(self, names: Sequence[str]) -> None:
-        for name in names:
-            try:
-                await asyncio.shield(self._being_opened(name))
-            except Exception as exc:  # of this crawl: who asks for it hears it again
-                _log.info("crawl %s is not opened in advance: %s", name, exc)
 
     async def _evict_idle(self) -> None:
         """Close crawls that nobody asked for since `idle_crawl_s`, after a while; see `tasks.for_ever`."""
@@ -428,10 +401,6 @@ class CrawlRegistry:
             self._given.add(name)
             if (actor := self._actors.pop(name, None)) is not None:
                 await actor.close()
-
-    def open_soon(self, names: Sequence[str]) -> None:
-        """Open crawls beside the calls, one after the other, so that few have to wait."""
-        tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
 
     def _check_one_more(
         self, others: Collection[str], check_count: Callable[[Collection[str]], None]

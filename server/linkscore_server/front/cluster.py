@@ -105,11 +105,8 @@ class Cluster(Owners):
         for key in here & standing.returned:
             await self._registry.let_go(key)
             self._registry.take(key)
-        new = standing.mine - here
-        for key in new:
+        for key in standing.mine - here:
             self._registry.take(key)
-        if new:
-            self._registry.open_soon(sorted(new))
         for key in standing.leaving:
             await self._registry.let_go(key)
             await asyncio.to_thread(self._ownership.hand_over, key, self.best(key))

@@ -74,7 +74,6 @@ class Front:
         if self._peers is not None:
             await self._peers.server.stop(self._settings.drain_s)
         await self.owners.close()
-        await self.router.close()
 
     def _fixed_owners(self, local: LocalOwner) -> Owners:
         owners: list[Owner] = [

@@ -19,7 +19,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
-from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry, set_wait, wait_s
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.observability.tracing import REQUEST_ID as KEY
 from linkscore_server.observability.tracing import begin_request, request_id
 from linkscore_server.services import results
@@ -233,7 +233,7 @@ class Owners:
         `may_repeat`: whether it may be made again where nobody knows whether it was answered.
         """
         loop = asyncio.get_running_loop()
-        until_s = loop.time() + min(wait_s(), self.follows_s)
+        until_s = loop.time() + self.follows_s
         while True:
             is_sent = False
             try:
@@ -287,7 +287,6 @@ class PeerServer(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(partial(self._answered, details.method))
 
     async def _answered(self, path: str, raw: bytes, context: Any) -> Any:
-        set_wait(context.time_remaining())
         begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))
         try:
             if path == _ASK:

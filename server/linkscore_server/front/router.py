@@ -2,8 +2,8 @@
 
 A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
 itself. One about a crawl of several is taken apart by `fan_out`. A crawl is made and erased in one
-transaction, by any server. A change is a fact when the first group has it, with a number; whoever has
-that one gives the others its configuration, until they have it.
+transaction, by any server. A change is a fact when the first group has it, with a number; the others are told
+of it, and one that was not takes it over when it is opened (`CrawlRegistry`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore_scoring.engine.events import ConfigChanged, Event
 from linkscore_scoring.engine.groups import MARK, Shard, shards_of
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
-from linkscore_server import tasks
-from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
@@ -64,7 +60,6 @@ class Router:
         self._owners, self._local, self._registry = owners, local, registry
         self._settings, self._clock = settings, clock
         self._known: dict[str, RoutedCrawl] = {}
-        self._aligning: set[asyncio.Task[None]] = set()
         self._of_all: dict[str, Callable[[Any, Any], Any]] = {
             "CrawlService/CreateCrawl": self._create,
             _UPDATE: self._update,
@@ -85,12 +80,6 @@ class Router:
             )
             for name, file in SERVICES.items()
         }
-
-    async def close(self) -> None:
-        """Stop."""
-        for task in self._aligning:
-            task.cancel()
-        await asyncio.gather(*self._aligning, return_exceptions=True)
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -185,7 +174,7 @@ class Router:
             await self._align(first)
         except (LinkscoreError, OSError) as exc:
             raise NotServing(
-                f"crawl {first.crawl!r} was changed, and some of its groups hear of it when they serve again"
+                f"crawl {first.crawl!r} was changed, and not all of its groups have heard of it: try again"
             ) from exc
         return pb.UpdateCrawlResponse(crawl=await self._read(first.crawl, context))
 
@@ -208,31 +197,6 @@ class Router:
         if groups is None:
             raise CrawlNotFound.named(name)
         return Shard(name, 0, groups)
-
-    def opened(self, actor: CrawlActor) -> None:
-        """Give the other groups of a crawl whose first one was opened its configuration, now and later."""
-        first = Shard.of(actor.key)
-        if first.groups == 1 or first.group:
-            return
-
-        def align() -> None:
-            tasks.beside(self._align_until_done(actor, first), "alignment of groups", self._aligning)
-
-        def heard(event: Event, outcome: Outcome) -> None:
-            if isinstance(event, ConfigChanged):
-                align()
-
-        actor.listeners.append(heard)
-        align()
-
-    async def _align_until_done(self, actor: CrawlActor, first: Shard) -> None:
-        while self._registry.opened_now(first.key) is actor:
-            try:
-                await self._align(first)
-                break
-            except (LinkscoreError, OSError) as exc:
-                _log.info("crawl %s: a change did not reach every group: %s", first.crawl, exc)
-            await asyncio.sleep(_AGAIN_S)
 
     async def _align(self, first: Shard) -> None:
         config = (await self._registry.open(first.key)).model.config

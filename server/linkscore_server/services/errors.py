@@ -22,7 +22,7 @@ from linkscore_scoring.errors import (
 )
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlOpening
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.observability.tracing import request_id
 from linkscore_server.store import StoreAway
@@ -100,7 +100,6 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (DiskFull, code_pb2.RESOURCE_EXHAUSTED, "DISK_FULL"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
-    (CrawlOpening, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
     (NotAllowed, code_pb2.PERMISSION_DENIED, "NOT_ALLOWED"),

@@ -309,14 +309,12 @@ def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, 
 def suggested_examples(
     crawl: str,
     found: Sequence[tuple[str, ExampleWanted]],
-    anchor_of: Callable[[str], str],
     title_of: Callable[[str, str], str],
     *,
     policy: str,
     event_seq: int,
 ) -> pb.SuggestExamplesResponse:
-    """Return the answer, in the order given; `anchor_of` gives the text by which a URL was linked, `title_of`
-    the title of a page of a site."""
+    """Return the answer, in the order given; `title_of` gives the title of a page of a site."""
     examples = [
         pb.SuggestedExample(
             url=wanted.url,
@@ -324,7 +322,6 @@ def suggested_examples(
             reason=wanted.reason,
             likeness=wanted.label,
             pages_alike=wanted.pages,
-            anchor_text=anchor_of(wanted.url),
             title=title_of(site, wanted.url),
         )
         for site, wanted in found

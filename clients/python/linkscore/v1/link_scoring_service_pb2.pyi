@@ -363,22 +363,20 @@ class SuggestExamplesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class SuggestedExample(_message.Message):
-    __slots__ = ("url", "site", "reason", "likeness", "pages_alike", "anchor_text", "title")
+    __slots__ = ("url", "site", "reason", "likeness", "pages_alike", "title")
     URL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LIKENESS_FIELD_NUMBER: _ClassVar[int]
     PAGES_ALIKE_FIELD_NUMBER: _ClassVar[int]
-    ANCHOR_TEXT_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     url: str
     site: str
     reason: str
     likeness: float
     pages_alike: int
-    anchor_text: str
     title: str
-    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ..., anchor_text: _Optional[str] = ..., title: _Optional[str] = ...) -> None: ...
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ..., title: _Optional[str] = ...) -> None: ...
 
 class SuggestExamplesResponse(_message.Message):
     __slots__ = ("examples", "policy", "event_seq")
