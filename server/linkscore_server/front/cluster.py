@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from linkscore_scoring.engine.groups import Shard
@@ -16,10 +17,13 @@ from linkscore_server.services.errors import NotServing
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
 _log = logging.getLogger(__name__)
+_LEAST_S = 0.1
+"""Least time between two looks, however many calls miss an owner. Chosen, not measured."""
 
 
 class Cluster(Owners):
-    """This server among its like: looks every half second who has what, opens its own, hands over the rest.
+    """This server among its like: looks now and then, and when calls miss an owner, who has what; opens its
+    own, hands over the rest.
 
     A call follows its shard for longer than a stopped server is missed. See `Owners`.
     """
@@ -40,7 +44,7 @@ class Cluster(Owners):
         self._peers: dict[int, tuple[str, Owner]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._standing = Standing({}, {})
-        self._has_looked = asyncio.Event()
+        self._has_looked, self._soon = asyncio.Event(), asyncio.Event()
         self._looking: asyncio.Task[Any] | None = None
 
     @property
@@ -68,17 +72,20 @@ class Cluster(Owners):
 
     async def all_there(self) -> None:
         """Have a share of the shards; returns when it is known who has the others."""
-        self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=TICK_S)
+        self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=_LEAST_S)
         await self._has_looked.wait()
+
+    def look_soon(self) -> None:
+        self._soon.set()
 
     async def leave(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        mine = self._registry.keys()
-        for key in mine:
-            await self._registry.let_go(key)
-        await asyncio.to_thread(self._ownership.leave, mine)
+        self._connect_to(await asyncio.to_thread(self._ownership.leave))
+        for key in list(self._registry.keys()):
+            await self._hand_over(key)
+        await asyncio.to_thread(self._ownership.forget)
         self._connect_to(await asyncio.to_thread(self._ownership.standing))
 
     async def close(self) -> None:
@@ -86,13 +93,14 @@ class Cluster(Owners):
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _look(self) -> None:
+        self._soon.clear()
         try:
-            standing = await asyncio.to_thread(self._ownership.tick)
+            await self.hear(await asyncio.to_thread(self._ownership.tick))
+            self._has_looked.set()
         except (LinkscoreError, OSError) as exc:
             _log.warning("the database does not say who has which crawl: %s", exc)
-            return
-        await self.hear(standing)
-        self._has_looked.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._soon.wait(), TICK_S - _LEAST_S)
 
     async def hear(self, standing: Standing) -> None:
         """Take in who has what, which may be some moments old."""
@@ -108,8 +116,11 @@ class Cluster(Owners):
         for key in standing.mine - here:
             self._registry.take(key)
         for key in standing.leaving:
-            await self._registry.let_go(key)
-            await asyncio.to_thread(self._ownership.hand_over, key, self.best(key))
+            await self._hand_over(key)
+
+    async def _hand_over(self, key: str) -> None:
+        await self._registry.let_go(key)
+        await asyncio.to_thread(self._ownership.hand_over, key, self.best(key))
 
     def _connect_to(self, standing: Standing) -> None:
         """Connect to new servers; calls to those that are gone are ended."""
@@ -118,5 +129,5 @@ class Cluster(Owners):
             address, owner = self._peers.pop(gone)
             tasks.beside(owner.close(), f"closing {address}", self._closing)
         for new in standing.servers.keys() - self._peers.keys() - {self.number}:
-            address = standing.servers[new]
-            self._peers[new] = (address, self._connect(address))
+            if address := standing.servers[new]:
+                self._peers[new] = (address, self._connect(address))

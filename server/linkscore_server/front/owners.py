@@ -246,7 +246,11 @@ class Owners:
                 may_go_on = (may_repeat or not is_sent) and is_unavailable(exc)
                 if not may_go_on or loop.time() >= until_s:
                     raise
+            self.look_soon()
             await asyncio.sleep(_LOOK_S)
+
+    def look_soon(self) -> None:
+        """Find out who has what: an owner was not there, or had its shard no more."""
 
     async def all_there(self) -> None:
         """Wait until every other process can be asked."""

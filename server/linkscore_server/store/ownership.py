@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 TICK_S = 0.5
 """Between two looks: a killed server's shards are elsewhere after one or two. Chosen, not measured."""
-DEAD_S = 5.0
+DEAD_S = 4.5
 """Without a beat for so long, a server is dead, though its connection is there: it is stopped, or its machine
 is cut off. Chosen: the longest pause that was seen of one that lives took 1.6 s."""
 _STUCK_S = 3.0
@@ -51,6 +51,7 @@ FROM server
 _OWNERS = "SELECT name, owner, epoch, id FROM shard"
 _OWNER = "SELECT owner FROM shard WHERE name = ?"
 _TAKE = "UPDATE shard SET owner = ?, epoch = epoch + 1 WHERE name = ? AND epoch = ?"
+_LEAVE = "UPDATE server SET address = '' WHERE id = ?"
 _FORGET = "DELETE FROM server WHERE id = ?"
 _END = "SELECT pg_terminate_backend(?)"
 
@@ -58,7 +59,7 @@ _END = "SELECT pg_terminate_backend(?)"
 class Standing(NamedTuple):
     """Who has what, as of one look."""
 
-    servers: Mapping[int, str]  # addresses of the live servers, by their numbers
+    servers: Mapping[int, str]  # addresses of the live servers, by their numbers; empty of one that leaves
     owners: Mapping[str, int]  # number of the server that has a shard, by key; 0: none yet
     mine: frozenset[str] = frozenset()  # keys of the shards that this server has
     # Those of them that another one should have: finish what was taken in, then `Ownership.hand_over`.
@@ -108,7 +109,8 @@ class Ownership:
     @staticmethod
     def best(key: str, servers: Mapping[int, str]) -> int:
         """Return the number of the server that a shard should be with; 0 if there is none."""
-        return max(servers, key=lambda number: hash64(f"{servers[number]} {key}"), default=0)
+        stay = [number for number, address in servers.items() if address]
+        return max(stay, key=lambda number: hash64(f"{servers[number]} {key}"), default=0)
 
     def confirm(self, key: str) -> None:
         """Return if this server has a shard, as the database says now; all that is in it is durable.
@@ -124,12 +126,14 @@ class Ownership:
         """Let another server have a shard, which is closed here."""
         self._write(_TAKE, (to, key, self._epochs.get(key, -1)))
 
-    def leave(self, keys: Iterable[str]) -> None:
-        """Hand over all shards that are closed by now, and be no server any more."""
+    def leave(self) -> Standing:
+        """Get no shards any more; return who has what. What is here is to be handed over, then `forget`."""
         self._is_leaving = True
-        others = {number: address for number, address in self._live().items() if number != self.number}
-        for key in keys:
-            self.hand_over(key, self.best(key, others))
+        self._write(_LEAVE, (self.number,))
+        return self.standing()
+
+    def forget(self) -> None:
+        """Be no server any more."""
         self._write(_FORGET, (self.number,))
 
     def _joined(self, session: Session) -> None:
@@ -170,7 +174,9 @@ class Ownership:
         newest = {
             address: number for number, address in sorted(live.items(), key=lambda one: one[0] == self.number)
         }
-        return {number: address for number, address in live.items() if newest[address] == number}
+        return {
+            number: address for number, address in live.items() if not address or newest[address] == number
+        }
 
     def _take(self, key: str) -> bool:
         with suppress(Fenced):
