@@ -138,6 +138,8 @@ struct Builder<'a, S: Sink> {
     ignored: usize,
     is_done: bool,
     is_too_deep: bool,
+    /// Whether it is read what stands in SVG or MathML.
+    is_foreign: bool,
     attributes: Attributes<'a>,
 }
 
@@ -159,6 +161,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             ignored: 0,
             is_done: false,
             is_too_deep: false,
+            is_foreign: false,
             attributes: Attributes::default(),
         }
     }
@@ -414,11 +417,19 @@ impl<'a, S: Sink> Builder<'a, S> {
     // Tags.
 
     fn element(&mut self) {
-        self.start_tag();
+        let tag = self.start_tag();
+        let is_closed = self.peek(0) == b'/' && self.peek(1) == b'>';
+        if matches!(tag, tags::SVG | tags::MATH) {
+            self.is_foreign = !is_closed;
+        }
         let Some(top) = self.top() else { return };
-        if self.peek(0) == b'/' && self.peek(1) == b'>' {
+        if is_closed {
             self.at += 2;
-            self.pop();
+            if self.is_foreign || !self.is_never_empty(tag) {
+                self.pop();
+            } else {
+                self.content = self.tags.content(tag);
+            }
         } else if self.peek(0) == b'>' {
             self.at += 1;
             if self.tags.is_empty(top) {
@@ -429,7 +440,12 @@ impl<'a, S: Sink> Builder<'a, S> {
         }
     }
 
-    fn start_tag(&mut self) {
+    /// Says whether an element is open after `<tag/>`, as browsers have it: its content is no markup, or not read.
+    fn is_never_empty(&self, tag: Tag) -> bool {
+        matches!(tag, tags::NOSCRIPT | tags::TEMPLATE) || self.tags.content(tag) != Content::Markup
+    }
+
+    fn start_tag(&mut self) -> Tag {
         self.at += 1;
         let tag = self.tag_name();
         self.end_before(tag);
@@ -448,6 +464,7 @@ impl<'a, S: Sink> Builder<'a, S> {
         if !self.is_at_end() && is_misplaced == 0 {
             self.push(tag);
         }
+        tag
     }
 
     fn end_tag(&mut self) {
@@ -466,6 +483,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             return;
         }
         let tag = self.tag_name();
+        self.is_foreign &= !matches!(tag, tags::SVG | tags::MATH);
         self.read_attributes();
         if self.is_at_end() {
             return;

@@ -163,7 +163,7 @@ impl Desk {
         let walk = &self.walk;
         let found = PyDict::new(py);
         found.set_item("is_empty", !walk.is_begun)?;
-        found.set_item("base", walk.head.base.trim_matches(text::is_space))?;
+        found.set_item("base", walk.head.base.as_deref().unwrap_or("").trim_matches(text::is_space))?;
         found.set_item("canonical", walk.head.canonical.trim_matches(text::is_space))?;
         found.set_item("nofollow", walk.head.nofollow)?;
         found.set_item("refresh", &walk.head.refresh)?;

@@ -28,6 +28,7 @@ pub const IFRAME: Tag = 18;
 pub const NOEMBED: Tag = 19;
 pub const SVG: Tag = 20;
 pub const FOREIGN_OBJECT: Tag = 21;
+pub const MATH: Tag = 22;
 
 /// Names of elements; those with a constant above come first, in its order.
 const NAMES: &[&str] = &[
@@ -53,6 +54,7 @@ const NAMES: &[&str] = &[
     "noembed",
     "svg",
     "foreignobject",
+    "math",
     "abbr",
     "acronym",
     "address",

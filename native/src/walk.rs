@@ -54,6 +54,7 @@ pub struct Walk {
     depth: usize,
     svg: Vec<(bool, usize)>,
     is_title: bool,
+    had_body: bool,
     n_tags: usize,
     has_controls: bool,
     rels_as_written: FxHashMap<String, u32>,
@@ -62,7 +63,7 @@ pub struct Walk {
 /// `<base href>`, `<link rel=canonical>`, `<meta http-equiv=refresh>`, `<title>`, and whether robots are told nofollow.
 #[derive(Default)]
 pub struct Head {
-    pub base: String,
+    pub base: Option<String>,
     pub canonical: String,
     pub nofollow: bool,
     pub refresh: String,
@@ -129,6 +130,7 @@ impl Walk {
             depth: 0,
             svg: Vec::new(),
             is_title: false,
+            had_body: false,
             n_tags: 0,
             has_controls: false,
             rels_as_written: FxHashMap::default(),
@@ -148,7 +150,7 @@ impl Walk {
         self.open_anchors.clear();
         (self.text_chars, self.anchor_chars, self.n_tags, self.skipping) = (0, 0, 0, 0);
         (self.is_begun, self.is_cut, self.refused) = (false, false, None);
-        (self.inert, self.depth, self.is_title) = (0, 0, false);
+        (self.inert, self.depth, self.is_title, self.had_body) = (0, 0, false, false);
         self.svg.clear();
         self.outline = layout.then(Outline::new);
         (self.node, self.pending, self.has_controls) = (0, None, has_controls);
@@ -367,6 +369,7 @@ impl Walk {
                 attributes.get(Attribute::XlinkHref).filter(|_| is_svg)
             }),
             tags::AREA => attributes.get(Attribute::Href),
+            tags::FRAME if self.had_body => None, // browsers ignore a frameset in a body
             tags::FRAME | tags::IFRAME => attributes.get(Attribute::Src),
             _ => None,
         }
@@ -395,8 +398,8 @@ impl Walk {
     fn read_head(&mut self, tag: Tag, attributes: &Attributes) {
         let get = |name| attributes.get(name).unwrap_or("");
         let head = &mut self.head;
-        if tag == tags::BASE && head.base.is_empty() {
-            head.base = get(Attribute::Href).to_owned();
+        if tag == tags::BASE && head.base.is_none() {
+            head.base = attributes.get(Attribute::Href).map(str::to_owned);
         } else if tag == tags::LINK && head.canonical.is_empty() {
             if words(get(Attribute::Rel)).any(|token| token.eq_ignore_ascii_case("canonical")) {
                 head.canonical = get(Attribute::Href).to_owned();
@@ -439,6 +442,7 @@ fn is_shadow_root(tag: Tag, attributes: &Attributes) -> bool {
 impl Sink for Walk {
     fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>) {
         self.is_begun = true;
+        self.had_body |= tag == tags::BODY;
         if self.inert == 0 && matches!(tag, tags::BASE | tags::LINK | tags::META | tags::TITLE) {
             self.read_head(tag, attributes);
         }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_COLUMNS = 19
+_COLUMNS = 20
 """The set of columns that is known here: a distribution with another one is passed over."""
 
 Read = Callable[[bytes, bool], "dict[str, Any] | str"]

@@ -9,7 +9,7 @@ from linkscore_native._native import Reader, __version__
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-COLUMNS = 19
+COLUMNS = 20
 """Number of the set of columns that is read: linkscore takes the one it was made with, and no other."""
 
 __all__ = ["COLUMNS", "ENABLED", "Reader", "__version__"]

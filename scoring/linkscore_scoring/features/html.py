@@ -23,6 +23,8 @@ from linkscore_scoring.features.body import (
     detect_charset,
     flattened,
     is_html,
+    media_type,
+    opened,
     to_utf8,
     without_crowds,
 )
@@ -247,6 +249,8 @@ class Extractor:
         features.charset = detect_charset(raw, content_type)
         markup, broken = to_utf8(raw, features.charset)
         markup = LAST_ENDS.sub(b"", markup)
+        if media_type(content_type).essence.endswith("xml"):
+            markup = opened(markup, is_xml=True)
         if broken:
             features.notes.append("decode_errors")
         read = self._read_compiled(markup, features, layout=layout) or self._read_purely(markup, features)
@@ -255,7 +259,10 @@ class Extractor:
             UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
         )
         resolver = resolver_at(url)
-        if head.base and not isinstance(base := resolver.resolve(head.base), str):
+        base = resolver.resolve(head.base)
+        if base == "scheme" and _OTHER_BASE.match(head.base) and len(head.base) <= self.limits.url_chars:
+            base = head.base, ""  # no link without a scheme leads anywhere
+        if not isinstance(base, str):
             resolver = resolver_at(base[0], is_page=base[1] == features.key)
         numbers = _add_links(features, anchors, head, cuts, resolver)
         if layout:
@@ -316,6 +323,7 @@ class Extractor:
         return head, anchors_of(walk, self.limits), cuts, layout_of
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
+        markup = opened(markup)
         thinned = without_crowds(markup) if len(markup) > CROWDED_BYTES else markup
         # A page whose words are read is parsed again.
         if len(thinned) < len(markup) and "attributes_cut" not in features.notes:
@@ -454,6 +462,9 @@ def strip_skipped(root: etree._Element) -> None:
         template.tag = "template"
     for frame in root.iter("iframe"):
         frame.text = None
+    for frame in root.iter("frame"):  # browsers ignore a frameset in a body
+        if next(frame.iterancestors("body"), None) is not None:
+            frame.attrib.pop("src", None)
 
 
 _SHADOW_MODES = frozenset({"open", "closed"})
@@ -484,7 +495,8 @@ def read_head(root: etree._Element) -> Head:
     for outer in root.iter(*_INERT_TAGS):
         if outer not in inert:
             inert.update(outer.iter(*_INERT_TAGS, *_HEAD_TAGS))
-    base = canonical = refresh = ""
+    canonical = refresh = ""
+    base: str | None = None
     title: str | None = None
     nofollow = False
     for element in root.iter(*_HEAD_TAGS):
@@ -492,7 +504,7 @@ def read_head(root: etree._Element) -> Head:
             continue
         tag, content = element.tag, element.get("content", "")
         if tag == "base":
-            base = base or element.get("href", "")
+            base = element.get("href") if base is None else base
         elif tag == "link":
             if not canonical and "canonical" in element.get("rel", "").lower().split():
                 canonical = element.get("href", "")
@@ -504,9 +516,11 @@ def read_head(root: etree._Element) -> Head:
                 nofollow = nofollow or not {"nofollow", "none"}.isdisjoint(directives)
             if not refresh and element.get("http-equiv", "").lower() == "refresh":
                 refresh = content
-    return Head(base.strip(), canonical.strip(), nofollow, refresh, title or "")
+    return Head((base or "").strip(), canonical.strip(), nofollow, refresh, title or "")
 
 
+_OTHER_BASE = re.compile("(?!(?:data|javascript):)", re.IGNORECASE)
+"""What is a base though nobody crawls it; of ``data:`` and ``javascript:`` none is (WHATWG HTML, 4.2.3)."""
 _HEAD_TAGS = ("base", "link", "meta", "title")
 
 

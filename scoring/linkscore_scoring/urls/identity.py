@@ -6,6 +6,7 @@ escape is written in one way, pairs of a query stand in the order of their names
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import can_ada
+import webencodings
 
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 
@@ -175,6 +177,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Bytes of an encoded query that are written as they are: printable ones out of the query percent-encode set.
 _ENCODERS = {"big5hkscs": "cp950"}
 """What writes an encoding as the standard does, where the codec that reads it knows more characters."""
+codecs.register({"x_user_defined": webencodings.lookup("x-user-defined").codec_info}.get)
 _PLAIN_BYTES = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
 
 
