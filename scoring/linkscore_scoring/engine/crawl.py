@@ -276,7 +276,7 @@ class CrawlModel:
         with self.watch("observe"):
             observation = shard.observe(fetch)
         if shard.limits.is_set:
-            shard.limits.observe(event, observation, model, shard.served, counts=counts)
+            shard.limits.observe(event, observation, model, counts=counts)
             self.limits.observe(event, shard.stop(), counts=counts)
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))

@@ -14,7 +14,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.limits.budget import Budget, CrawlBudget, SiteBudget
 from linkscore_scoring.limits.copies import SiteCopies, copies_problems
 from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
-from linkscore_scoring.policies.base import SKIP, Policy
+from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, SentPage
@@ -42,23 +42,23 @@ def limit_facts(name: str, page: SentPage) -> dict[str, Any]:
 
 
 class SiteLimits:
-    """What is counted on a site for the settings of its crawl; None for one that is not made.
-
-    `is_set`: whether any is made.
-    """
+    """What is counted on a site for the settings of its crawl; None for one that is not made."""
 
     def __init__(self) -> None:
         self.budget: SiteBudget | None = None
         self.respect: SiteRespect | None = None
         self.copies: SiteCopies | None = None
-        self.is_set = False
+
+    @property
+    def is_set(self) -> bool:
+        """Whether any setting is made."""
+        return bool(self.budget or self.respect or self.copies)
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take over the settings of a crawl; one that was there before counts on."""
         self.budget = (self.budget or SiteBudget()) if BUDGET in config else None
         self.respect = (self.respect or SiteRespect()) if RESPECT in config else None
         self.copies = (self.copies or SiteCopies()) if COPIES in config else None
-        self.is_set = bool(self._parts())
         if self.budget is not None:
             self.budget.budget = Budget(**(config[BUDGET] or {}))
         if self.respect is not None:
@@ -67,22 +67,13 @@ class SiteLimits:
             self.copies.skip_above = (config[COPIES] or {}).get("skip_above")
 
     def observe(
-        self,
-        event: PageFetched,
-        page: PageObservation,
-        site: SiteModel,
-        policy: Policy,
-        *,
-        counts: bool = True,
+        self, event: PageFetched, page: PageObservation, site: SiteModel, *, counts: bool = True
     ) -> None:
-        """Take in a fetch, that the site and the policy which serves have taken in already.
-
-        `counts`: whether it spends from the budget of the site.
-        """
+        """Take in a fetch, that the site has taken in already; `counts`: whether it spends of its budget."""
         if self.budget is not None:
             if counts:
                 self.budget.spend(event)
-            self.budget.observe(page, site, policy)
+            self.budget.observe(page, site)
         if self.copies is not None:
             self.copies.observe(event, page, site)
 
@@ -112,17 +103,14 @@ class SiteLimits:
 
     def to_state(self) -> State:
         """Return what is counted as plain values."""
-        return {name: part.to_state() for name, part in self._parts().items()}
+        return {name: part.to_state() for name in LIMITS if (part := getattr(self, name)) is not None}
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned; a setting that is not there was made later."""
-        for name, part in self._parts().items():
-            if name in state:
+        for name in LIMITS:
+            part = getattr(self, name)
+            if part is not None and name in state:
                 part.load_state(state[name])
-
-    def _parts(self) -> dict[str, SiteBudget | SiteRespect | SiteCopies]:
-        parts = ((BUDGET, self.budget), (RESPECT, self.respect), (COPIES, self.copies))
-        return {name: part for name, part in parts if part is not None}
 
 
 def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:

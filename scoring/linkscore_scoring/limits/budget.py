@@ -16,7 +16,6 @@ from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import Coverage, Stop
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import GROWTH, LOW_SHARE, LOW_USE, CrawlHistory, Group, History
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -51,93 +50,68 @@ class CoverageEstimate(Stateful):
     discover at the rate of late ones. Lists that name the next one only would be taken for
     short by that: a group of links that goes on is expected to go on for as many fetches as it has had, and
     what these discover is `unseen` where it is more.
+
+    `coverage`: the estimate of the last look; None before one. `ahead`: mean reward of the next fetches.
     """
 
+    coverage: Stored[Coverage | None]
     ahead: Stored[float]
-    at: Stored[list[float]]
-    _links: Stored[list[float]]
+    _links: Stored[tuple[float, float]]  # worth of the links on late pages, and of those that were new
+    # Of late fetches of each group: how many, what they discovered, and links of the group itself among that.
     _discovered: Stored[dict[Group, tuple[float, float, float]]]
     _worth: Stored[dict[int, float]]
     _prior: Stored[float]
 
     def __init__(self) -> None:
-        self.ahead = 1.0
-        self.at = []
-        self._links = [0.0, 0.0]
-        self._discovered = {}
-        self._worth, self._prior = {}, 1.0
-
-    @property
-    def coverage(self) -> Coverage | None:
-        """The estimate of the last look; None before one."""
-        if not self.at:
-            return None
-        share, low, high, found, waiting, unseen, fetches = self.at
-        return Coverage(share, low, high, found, waiting, unseen, round(fetches))
+        self.coverage, self.ahead = None, 1.0
+        self._links = 0.0, 0.0
+        self._discovered, self._worth, self._prior = {}, {}, 1.0
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Take in which links of a page are new."""
         if page.failed or page.refetch:
             return
-        window = self._window(site)
         worth = [self._worth.get(pattern, self._prior) for pattern in page.links.patterns]
         fresh = left_sum([w for w, is_new in zip(worth, page.fresh, strict=True) if is_new])
-        kept = 1.0 - 1.0 / window
-        self._links = [kept * self._links[0] + left_sum(worth), kept * self._links[1] + fresh]
-        self._discover(page, site, fresh)
+        kept = 1.0 - 1.0 / _window(site)
+        self._links = kept * self._links[0] + left_sum(worth), kept * self._links[1] + fresh
 
-    @staticmethod
-    def _window(site: SiteModel) -> float:
-        """Return how many of the latest fetches count."""
-        return max(_WINDOW, _WINDOW_SHARE * site.history.fetches)
+        def group_of(pattern: int, link_path: int) -> Group:
+            return site.patterns.resolve(pattern), site.link_paths.get(link_path).folded
 
-    def _discover(self, page: PageObservation, site: SiteModel, fresh: float) -> None:
-        """Count what a fetch of its group discovered: all, and links of its own group."""
-        link_path = page.contexts[0][1] if page.contexts else UNKNOWN_LINK_PATH
-        group = site.patterns.resolve(page.pattern), site.link_paths.get(link_path).folded
-        own = sum(
-            is_new and (site.patterns.resolve(pattern), site.link_paths.get(path).folded) == group
-            for pattern, path, is_new in zip(
-                page.links.patterns, page.links.link_paths, page.fresh, strict=True
-            )
-        )
+        group = group_of(page.pattern, page.contexts[0][1] if page.contexts else UNKNOWN_LINK_PATH)
+        rows = zip(page.links.patterns, page.links.link_paths, page.fresh, strict=True)
+        own = sum(is_new and group_of(pattern, path) == group for pattern, path, is_new in rows)
         fetches, total, grown = self._discovered.get(group, (0.0, 0.0, 0.0))
-        self._discovered[group] = (
-            _LATE * fetches + 1.0,
-            _LATE * total + fresh,
-            _LATE * grown + own,
-        )
+        self._discovered[group] = _LATE * fetches + 1.0, _LATE * total + fresh, _LATE * grown + own
 
-    def look(self, site: SiteModel, policy: Policy) -> None:
+    def look(self, site: SiteModel) -> None:
         """Estimate anew; cost O(links remembered)."""
         history = site.history
         groups = history.groups_now(site.patterns)
         self._prior = _first_worth(groups, history)
         shapes = history.shapes_now(site.patterns)
         self._worth = {node: _late(part, self._prior, history) for node, part in shapes.items()}
-        waits = site.waiting_links()
-        rows = [(n, *self._expected(group, groups, site)) for group, n in waits.items()]
+        waits, rows = site.waiting_links(), []
+        for group, n in waits.items():
+            pattern = site.patterns.resolve(group[0])
+            own, of_shape = groups.get((pattern, group[1])), self._worth.get(pattern, self._prior)
+            rows.append((n, _late(own, of_shape, history), own.fetched) if own else (n, of_shape, 0.0))
         tally = history.site().total()
         found = tally.reward if history.by_reward else tally.text
         waiting = left_sum([n * reward for n, reward, _ in rows])
         every, fresh = self._links
         p = min(_MOST_UNSEEN, fresh / every) if every else _MOST_UNSEEN
-        most = waits.total() * fresh / min(self._window(site), max(1, history.fetches))
+        most = waits.total() * fresh / min(_window(site), max(1, history.fetches))
         unseen = max(min((found + waiting) * p / (1.0 - p), most), self._going_on(waits, groups, site))
         variance = left_sum([n * n * r * (1.0 - r) / (k + 1.0) + n * r for n, r, k in rows])
         rest, spread = waiting + unseen, _INTERVAL * math.sqrt(variance + unseen)
         usual = found / max(1, history.fetches)
         hidden = [(usual, math.ceil(unseen / usual))] if usual else []  # what lists lead to that wait
         self.ahead = _mean_ahead([*((reward, n) for n, reward, _ in rows), *hidden])
-        self.at = [
-            _share(found, rest),
-            _share(found, rest + spread),
-            _share(found, max(0.0, rest - spread)),
-            found,
-            waiting,
-            unseen,
-            float(history.fetches),
-        ]
+        low, high = _share(found, rest + spread), _share(found, max(0.0, rest - spread))
+        share = _share(found, rest)
+        self.coverage = Coverage(share, low, high, found, waiting, unseen, history.fetches)
 
     def _going_on(
         self, waits: Mapping[Group, int], groups: Mapping[Group, History], site: SiteModel
@@ -157,14 +131,10 @@ class CoverageEstimate(Stateful):
                 total += ahead * found / fetches
         return total
 
-    def _expected(
-        self, group: Group, groups: Mapping[Group, History], site: SiteModel
-    ) -> tuple[float, float]:
-        """Return what a link of a group is worth, and the fetches that say so."""
-        pattern = site.patterns.resolve(group[0])
-        of_shape = self._worth.get(pattern, self._prior)
-        own = groups.get((pattern, group[1]))
-        return (_late(own, of_shape, site.history), own.fetched) if own is not None else (of_shape, 0.0)
+
+def _window(site: SiteModel) -> float:
+    """Return how many of the latest fetches count."""
+    return max(_WINDOW, _WINDOW_SHARE * site.history.fetches)
 
 
 def _late(part: History, prior: float, history: CrawlHistory) -> float:
@@ -219,14 +189,11 @@ class TrapCaps(Stateful):
     many new links of the same kind as it used up, or the part has many fetches. A part a quarter of which is
     good is none: a shape by its shapes, a tag path by any shape that it leads to. Links of what is good are
     never to skip.
-
-    `shapes`, `link_paths`: fetches of each, by URL pattern and by folded link path. `good`: URL patterns
-    whose last half brought something, in order.
     """
 
-    shapes: Stored[dict[int, int]]
+    shapes: Stored[dict[int, int]]  # fetches by URL pattern, and by folded link path
     link_paths: Stored[dict[int, int]]
-    good: Stored[list[int]]
+    good: Stored[list[int]]  # URL patterns whose last half brought something
 
     def __init__(self) -> None:
         self.shapes, self.link_paths, self.good = {}, {}, []
@@ -407,10 +374,7 @@ class CrawlBudget(_Spent):
 
 
 class SiteBudget(_Spent):
-    """What a site has spent of the budget of its crawl, what it still has, and its traps.
-
-    `traps`: what is bounded by `Budget.max_trap_share`. `estimate`: how much of what is wanted was found.
-    """
+    """What a site has spent of the budget of its crawl, what it still has, and its traps."""
 
     traps: Stored[TrapCaps]
     estimate: Stored[CoverageEstimate]
@@ -421,8 +385,8 @@ class SiteBudget(_Spent):
         self.traps, self.estimate = TrapCaps(), CoverageEstimate()
         self._next = _MIN_EVERY
 
-    def observe(self, page: PageObservation, site: SiteModel, policy: Policy) -> None:
-        """Take in a fetch, that the site and the policy which serves have taken in already."""
+    def observe(self, page: PageObservation, site: SiteModel) -> None:
+        """Take in a fetch, that the site has taken in already."""
         budget = self.budget
         if budget.looks_ahead:
             self.estimate.observe(page, site)
@@ -432,7 +396,7 @@ class SiteBudget(_Spent):
         if budget.max_trap_share is not None:
             self.traps.look(site)
         if budget.looks_ahead:
-            self.estimate.look(site, policy)
+            self.estimate.look(site)
 
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
         """Write why links are to skip where there is no reason yet."""

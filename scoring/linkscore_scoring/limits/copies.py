@@ -1,9 +1,14 @@
-"""`Crawl.copies`: links that lead to copies of other pages, as fetched pages taught, are to skip."""
+"""`Crawl.copies`: links that lead to copies of other pages, as fetched pages taught, are to skip.
+
+Two kinds of hypothesis: a query key below a path changes nothing (sessions, orders), and the pages of a URL
+pattern copy those of others (print views, permalinks).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,22 +18,18 @@ from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.limits.hypotheses import (
-    Evidence,
-    Hypotheses,
-    expression_of,
-    keys_of,
-    with_key,
-    without,
-)
+from linkscore_scoring.pagination.page_links import PAGE_KEYS
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
-from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.identity import host_of, identity
+from linkscore_scoring.urls.pattern_tree import expression_of, split_query, with_key
 
 _MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
 """Contents and pages remembered, bounds of memory: some 700 bytes each."""
+_CONTENT_BYTES = 2_500
+"""Memory of a content with what is found by it: a sketch of 32 blocks, 4 of them looked up. Estimated."""
 _SKETCH = 32
 """Blocks of a content that are kept, those of the lowest hash: a sample that is the same for equal contents
 (bottom-k, Cohen and Kaplan 2007). The standard error of a likeness of .8 is .07. Chosen."""
@@ -72,19 +73,12 @@ class Contents(Stateful):
         return self._pages.get(page)
 
     def take(
-        self,
-        page: int,
-        blocks: Mapping[int, int],
-        texts: TextOwners,
-        pages: int,
-        near: Collection[int] = (),
+        self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int, near: Collection[int]
     ) -> int | None:
         """Return the content of a page, a new one if no other page has it; None of little text of its own.
 
-        `page`: identity hash of the page. `blocks`: characters of each of its long blocks, by hash. `texts`:
-        how many pages showed each block. `pages`: pages of the site. `near`: contents to compare with
-        whatever blocks they are found by: those of pages whose URL differs in one key. Blocks by which a
-        content was found become common as the site is fetched.
+        `near`: contents to compare with whatever blocks they are found by: those of pages whose URL differs
+        in one key. Blocks by which a content was found become common as the site is fetched.
         """
         most = max(_COMMON, _COMMON_SHARE * pages)
         own = {block: size for block, size in blocks.items() if texts.shown(block) <= most}
@@ -97,7 +91,9 @@ class Contents(Stateful):
             self._contents[content] = Content(sketch)
             self._enter(content, sketch)
             for gone, old in drop_oldest(self._contents, _MAX_CONTENTS):
-                self._leave(gone, old)
+                for block in list(old.blocks)[:_LOOKED_UP]:
+                    if self._by_block.get(block) == gone:
+                        del self._by_block[block]
         self._pages[page] = content
         drop_oldest(self._pages, _MAX_PAGES)
         return content
@@ -106,6 +102,9 @@ class Contents(Stateful):
         """Find contents by their blocks again."""
         for number, content in self._contents.items():
             self._enter(number, content.blocks)
+
+    def _enter(self, content: int, sketch: Mapping[int, int]) -> None:
+        self._by_block.update(dict.fromkeys(list(sketch)[:_LOOKED_UP], content))
 
     def _alike(
         self, sketch: Mapping[int, int], texts: TextOwners, most: float, near: Collection[int]
@@ -122,30 +121,264 @@ class Contents(Stateful):
                 return best
         return None
 
-    def _enter(self, content: int, sketch: Mapping[int, int]) -> None:
-        self._by_block.update(dict.fromkeys(list(sketch)[:_LOOKED_UP], content))
-
-    def _leave(self, gone: int, old: Content) -> None:
-        for block in list(old.blocks)[:_LOOKED_UP]:
-            if self._by_block.get(block) == gone:
-                del self._by_block[block]
-
 
 def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
     """Return the share of characters in blocks that two sketches show alike, of those that either shows.
 
-    A block of which one shows another length counts for neither. Of sketches that are full, hashes above
-    the lower end of both are not compared: there one of them was cut.
+    Of sketches that are full, hashes above the lower end of both are not compared: there one was cut.
     """
-    ends = [max(sketch) for sketch in (one, two) if len(sketch) >= _SKETCH]
-    end = min(ends) if ends else None
+    end = min((max(sketch) for sketch in (one, two) if len(sketch) >= _SKETCH), default=math.inf)
     shared = either = 0
     for block in one.keys() | two.keys():
-        if end is None or block <= end:
+        if block <= end:
             a, b = one.get(block, 0), two.get(block, 0)
             either += max(a, b)
             shared += a if a == b else 0
     return shared / either if either else 0.0
+
+
+_Z = 1.2816
+"""Standard deviations of the bound: it is passed wrongly in one case of ten. Chosen."""
+_SPOKEN = 64
+"""Contents remembered that have spoken, a bound. Beyond it an old one may speak once more."""
+_CHECK_GROWTH = 1.5
+"""How many times as many links are withheld before one is let through again to look. Chosen: of 2,000 links
+the first is, and 1 % of all."""
+
+
+def lower_bound(tries: float, agreed: float) -> float:
+    """Return the lower end of Wilson's interval for a share (1927), of one side and 90 %; 0 if none agreed.
+
+    >>> [round(lower_bound(n, n), 2) for n in (0, 3, 7, 15, 150)]
+    [0.0, 0.65, 0.81, 0.9, 0.99]
+    """
+    if not agreed:  # exactly: what rounding leaves of the formula is above 0
+        return 0.0
+    share, square = agreed / tries, _Z * _Z
+    spread = _Z * math.sqrt(share * (1.0 - share) / tries + square / (4.0 * tries * tries))
+    return max(0.0, (share + square / (2.0 * tries) - spread) / (1.0 + square / tries))
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Tries of a hypothesis: contents that could have refuted it, and those that did not.
+
+    A content speaks once: pages that all show the same (errors, log-in pages, shells of scripts) are one try.
+    `host`: of a query key. `spoken`: the contents, latest last. `withheld`: links withheld. `let_through`:
+    identity hash of a link that is fetched to look again; 0 if none is to be. `originals`: URL patterns whose
+    pages were the originals; none where a query key explains the copy.
+    """
+
+    host: str = ""
+    tries: int = 0
+    agreed: int = 0
+    spoken: list[int] = field(default_factory=list)
+    withheld: int = 0
+    let_through: int = 0
+    originals: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def probability(self) -> float:
+        """The lower bound of the share of copies."""
+        return lower_bound(self.tries, self.agreed)
+
+    def withhold(self, link: int) -> None:
+        """Count a link that is withheld; now and then it is let through instead."""
+        before, self.withheld = self.withheld, self.withheld + 1
+        if not before or int(math.log(self.withheld, _CHECK_GROWTH)) > int(math.log(before, _CHECK_GROWTH)):
+            self.let_through = link
+
+
+_MAX_KEYS = 4
+"""Keys of a URL that are tried, the first by name; a bound."""
+_MAX_HYPOTHESES, _MAX_BASES, _MAX_PENDING = 2_000, 20_000, 5_000
+"""Bounds: hypotheses, URLs without a key, and pages whose original is not fetched yet, that are kept."""
+_LEAST_OWN = 3
+"""Tries below a path from which what holds of the key elsewhere on its host holds there too. Chosen."""
+
+Hypothesis = tuple[int, str]
+"""URL pattern of a path, and name of a query key that changes nothing below it; or a pattern whose pages are
+copies of pages of others, and no name."""
+ContentOf = Callable[[int], int | None]
+"""Returns the content of a page by identity hash, None if it has none."""
+
+
+class Hypotheses(Stateful):
+    """What leads to copies, with what speaks for it.
+
+    Two pages whose URLs differ in the value of one key, or of which one is without it, are a try of that key
+    below their path: they show the same content or they do not. Below a path without tries nothing is
+    believed; a key that was never refuted on a host needs few below each path of it. Keys that usually name a
+    page or an offset are none.
+
+    Each content of a pattern is a try of that pattern. It agrees if a page of another pattern had shown the
+    content before, or is named as its original and shows it when it is fetched; and if that page was found
+    without pages of this pattern. A page that names itself as the original does not agree.
+    """
+
+    all: Stored[dict[Hypothesis, Evidence]]
+    _bases: Stored[dict[int, dict[str, int]]]  # contents by hash of a URL without a key, and by that key
+    _firsts: Stored[dict[int, int]]  # first link of those that differ in void keys alone, by the base of all
+    _pending: Stored[dict[int, list[tuple[int, int]]]]  # pattern and content of pages that name an original
+
+    def __init__(self) -> None:
+        self.all, self._bases, self._firsts, self._pending = {}, {}, {}, {}
+        self._pooled: Counter[tuple[str, str, bool]] = Counter()
+
+    def after_load(self) -> None:
+        """Put together what is known of each key on each host, whatever path it stands below."""
+        self._pooled.clear()
+        for (_, key), kept in self.all.items():
+            if key:
+                self._pooled[kept.host, key, True] += kept.agreed
+                self._pooled[kept.host, key, False] += kept.tries - kept.agreed
+
+    def probability(self, pattern: int, key: str = "") -> float:
+        """Return how probable a link by a hypothesis leads to a copy: a lower bound, 0 if nothing is known.
+
+        Of two patterns that copy each other one has the originals: the one that is less sure to be copies.
+        """
+        own = self.all.get((pattern, key))
+        if own is None:
+            return 0.0
+        if key:
+            if not own.agreed == own.tries >= _LEAST_OWN:
+                return own.probability
+            agreed, refuted = (self._pooled[own.host, key, agrees] for agrees in (True, False))
+            return max(own.probability, lower_bound(agreed + refuted, agreed))
+        if not own.originals:
+            return 0.0
+        original = max(own.originals, key=lambda other: (own.originals[other], -other))
+        back = self.all.get((original, ""))
+        is_copied = back is not None and back.originals[pattern] and back.probability >= own.probability
+        return 0.0 if is_copied else own.probability
+
+    def try_keys(self, path: int, url: str, page: int, content: int, content_of: ContentOf) -> None:
+        """Learn from a page by the identity it was asked for; `path`: URL pattern of its path."""
+        host = host_of(url)
+        for key, shown in self._bases.get(page, {}).items():
+            self._try((path, key), content, agrees=content == shown, host=host)
+        for key in keys_of(url):
+            base = hash_of(without(url, {key}))
+            known, plain = self._bases.setdefault(base, {}), content_of(base)
+            other = known.get(key) if plain is None else plain
+            known.setdefault(key, content)
+            if other is not None:
+                self._try((path, key), content, agrees=content == other, host=host)
+        drop_oldest(self._bases, _MAX_BASES)
+
+    def near(self, url: str, page: int, content_of: ContentOf) -> set[int]:
+        """Return the contents of pages whose URL differs from that of a page in one key; see `try_keys`."""
+        found = set(self._bases.get(page, {}).values())
+        for key in keys_of(url):
+            base = hash_of(without(url, {key}))
+            found.update(filter(None, (self._bases.get(base, {}).get(key), content_of(base))))
+        return found
+
+    def is_base(self, page: int) -> bool:
+        """Say whether a page was fetched whose URL without one key is that of a page, by identity hash."""
+        return page in self._bases
+
+    def is_first(self, base: int, link: int) -> bool:
+        """Say whether a link is the first that was seen of those that differ in void keys alone."""
+        return self._firsts.get(base, link) == link and not self._bases.get(base)
+
+    def enter(self, base: int, link: int) -> None:
+        """Remember a link as the first of those that differ in void keys alone, if there is none."""
+        self._firsts.setdefault(base, link)
+        drop_oldest(self._firsts, _MAX_BASES)
+
+    def try_pattern(
+        self,
+        pattern: int,
+        page: int,
+        number: int,
+        shown: dict[int, int],
+        *,
+        names: int | None,
+        is_found_without: Callable[[int, int], bool],
+    ) -> None:
+        """Learn from a page that shows a content, the first of its pattern that does.
+
+        `shown`: the first page that showed the content `number`, by pattern. `names`: identity hash of the
+        original that the page names, its own if it names itself. `is_found_without`: says of a page whether
+        it was found without links on pages of a pattern.
+        """
+        named = self._pending.pop(page, [])
+        for other, content in named:
+            if other != pattern:
+                is_copy = content == number and is_found_without(page, other)
+                self._try((other, ""), content, agrees=is_copy, original=pattern)
+        if pattern in shown:
+            return
+        originals = [other for other, first in shown.items() if is_found_without(first, pattern)]
+        if names not in (None, page) and not (named or originals):
+            assert names is not None
+            self._pending.setdefault(names, []).append((pattern, number))
+            drop_oldest(self._pending, _MAX_PENDING)
+        else:
+            agrees = bool(originals) and names != page and not named
+            self._try((pattern, ""), number, agrees=agrees, original=originals[0] if agrees else None)
+        shown[pattern] = page
+
+    def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
+        """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
+        if pattern != to:
+            self._try((pattern, ""), final, agrees=found, original=to)
+
+    def fetched(self, link: int, *, failed: bool) -> None:
+        """Take note that a link was fetched; one that failed is not the first of its kind."""
+        for evidence in self.all.values():
+            if evidence.let_through == link:
+                evidence.let_through = 0
+        if failed:
+            self._firsts = {base: first for base, first in self._firsts.items() if first != link}
+
+    def settle(self, resolve: Callable[[int], int]) -> None:
+        """Of hypotheses about URL patterns that have become one, keep what was tried most."""
+        for pattern, key in [known for known in self.all if resolve(known[0]) != known[0]]:
+            moved, at = self.all.pop((pattern, key)), (resolve(pattern), key)
+            self.all[at] = max(self.all.get(at, moved), moved, key=lambda each: each.tries)
+        for evidence in self.all.values():
+            for original in [known for known in evidence.originals if resolve(known) != known]:
+                evidence.originals[resolve(original)] += evidence.originals.pop(original)
+        self.after_load()
+
+    def _try(
+        self,
+        hypothesis: Hypothesis,
+        content: int,
+        *,
+        agrees: bool,
+        original: int | None = None,
+        host: str = "",
+    ) -> None:
+        """Count a try; a content that agrees speaks once, and once more where it does not."""
+        if hypothesis not in self.all and len(self.all) >= _MAX_HYPOTHESES:
+            return
+        kept, said = self.all.setdefault(hypothesis, Evidence(host)), content if agrees else -content
+        if said in kept.spoken:
+            return
+        kept.spoken = [*kept.spoken, said][-_SPOKEN:]
+        kept.tries += 1
+        kept.agreed += agrees
+        if key := hypothesis[1]:
+            self._pooled[kept.host, key, agrees] += 1
+        elif agrees and original is not None:
+            kept.originals[original] += 1
+
+
+def without(url: str, keys: set[str]) -> str:
+    """Return a URL identity without some query keys, in lower case; still an identity."""
+    address, _, query = url.partition("?")
+    kept = "&".join(pair for pair in query.split("&") if pair.partition("=")[0].lower() not in keys)
+    return f"{address}?{kept}" if kept else address
+
+
+def keys_of(url: str) -> list[str]:
+    """Return the first query keys of a URL that may be void, in lower case."""
+    names = dict.fromkeys(pair.partition("=")[0].lower() for pair in url.partition("?")[2].split("&"))
+    return [name for name in names if name and name not in PAGE_KEYS][:_MAX_KEYS]
 
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
@@ -159,8 +392,6 @@ _MOST_KEYED = 20_000
 """Links whose query keys are remembered from one question to the next: a bound."""
 _HOST_AND_ROOT = 2
 """Nodes above the first shape below the host."""
-_CONTENT_BYTES = 2_500
-"""Memory of a content with what is found by it: a sketch of 32 blocks, 4 of them looked up. Estimated."""
 
 
 def copies_problems(given: Mapping[str, Any]) -> Iterator[FieldProblem]:
@@ -213,7 +444,8 @@ class SiteCopies(Stateful):
             return
         path, asked = _path_of(site, pattern), page.requested if redirected else page.key
         self.hypotheses.try_keys(path, page.requested_url, asked, content, content_of)
-        if redirected or self._is_explained(page.requested_url, content):
+        bases = (hash_of(without(page.requested_url, {key})) for key in keys_of(page.requested_url))
+        if redirected or any(content_of(base) == content for base in bases):  # a key explains it
             return
         names = page.canonical if features.canonical_key else None
         self.hypotheses.try_pattern(
@@ -225,22 +457,15 @@ class SiteCopies(Stateful):
             is_found_without=lambda other, shape: _is_found_without(site, other, shape),
         )
 
-    def _is_explained(self, url: str, content: int) -> bool:
-        """Say whether a page without one query key of a URL shows its content."""
-        bases = (hash_of(without(url, {key})) for key in keys_of(url))
-        return any(self.contents.of_page(base) == content for base in bases)
-
     def _withhold(self, page: PageObservation, site: SiteModel) -> None:
         """Note which new links of a page are the first of their kind, and which are withheld."""
         if self.skip_above is None or True not in page.fresh:
             return
         for row, link in self._copies(page.links, site):
-            if not page.fresh[row]:
-                continue
             key = page.links.keys[row]
-            if link.is_first:
+            if page.fresh[row] and link.is_first:
                 self.hypotheses.enter(link.base, key)
-            elif link.probability >= self.skip_above:
+            elif page.fresh[row] and link.probability >= self.skip_above:
                 for evidence in link.evidence:
                     evidence.withhold(key)
 
@@ -265,26 +490,24 @@ class SiteCopies(Stateful):
 
     def _copies(self, links: LinkBatch, site: SiteModel) -> Iterator[tuple[int, _Link]]:
         """Yield the rows of which a hypothesis speaks, with what it says; cost O(links)."""
-        groups = links.grouped()
-        shapes = [self._shape(pattern, site) for pattern, _ in groups.distinct]
-        if not any(shape is not None or path is not None for shape, path in shapes):
+        if not self.hypotheses.all:
             return
+        groups = links.grouped()
+        shapes = [self._shape(site.patterns.resolve(pattern), site) for pattern, _ in groups.distinct]
         for row, place in enumerate(groups.places.tolist()):
             link, path = shapes[place]
-            if path is not None and "?" in links.urls[row]:
+            if "?" in links.urls[row]:
                 by_keys = self._by_keys(path, links.urls[row], links.keys[row], site)
                 if by_keys is not None and (link is None or by_keys.probability >= link.probability):
                     link = by_keys
             if link is not None:
                 yield row, link
 
-    def _shape(self, pattern: int, site: SiteModel) -> tuple[_Link | None, int | None]:
-        """Return what is known of the links of a pattern, and its path if keys below that may be void."""
-        resolved = site.patterns.resolve(pattern)
-        path = _path_of(site, resolved) if self.hypotheses else None
-        evidence = self.hypotheses.evidence(resolved)
-        probability = self.hypotheses.probability(resolved)
-        if evidence is None or not probability or len(site.patterns.lineage(resolved)) <= _HOST_AND_ROOT:
+    def _shape(self, pattern: int, site: SiteModel) -> tuple[_Link | None, int]:
+        """Return what is known of the links of a pattern, and its path."""
+        path, evidence = _path_of(site, pattern), self.hypotheses.all.get((pattern, ""))
+        probability = self.hypotheses.probability(pattern)
+        if evidence is None or not probability or len(site.patterns.lineage(pattern)) <= _HOST_AND_ROOT:
             return None, path
         return _Link(probability, (evidence,)), path
 
@@ -301,25 +524,21 @@ class SiteCopies(Stateful):
 
     def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link by its identity; None if it has none."""
-        void = self.hypotheses.void(path, url, self.skip_above or _LIKELY)
+        known, least = self.hypotheses, self.skip_above or _LIKELY
+        void = {name: p for name in keys_of(url) if (p := known.probability(path, name)) >= least}
         if not void:
             return None
         base = hash_of(without(url, set(void)))
-        is_first = site.memory.depth(base) is None and self.hypotheses.is_first(base, key)
-        evidence = tuple(filter(None, (self.hypotheses.evidence(path, name) for name in void)))
-        return _Link(min(void.values()), evidence, base, is_first)
+        is_first = site.memory.depth(base) is None and known.is_first(base, key)
+        return _Link(min(void.values()), tuple(known.all[path, name] for name in void), base, is_first)
 
     def told(self, site: SiteModel) -> list[CopyHypothesis]:
         """Return which links are taken to lead to copies, the surest first."""
-        found = [
-            CopyHypothesis(
-                site.patterns.text(pattern) + (f" {key}=" if key else ""),
-                kept.tries,
-                kept.agreed,
-                probability,
-            )
-            for (pattern, key), kept, probability in self.hypotheses.told()
-        ]
+        found = []
+        for (pattern, key), kept in self.hypotheses.all.items():
+            name = site.patterns.text(pattern) + (f" {key}=" if key else "")
+            probability = self.hypotheses.probability(pattern, key)
+            found.append(CopyHypothesis(name, kept.tries, kept.agreed, probability))
         return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
@@ -327,15 +546,15 @@ class SiteCopies(Stateful):
 
         What an expression would say of more URLs than the hypothesis is left out.
         """
-        found = []
-        for (pattern, key), kept, p in self.hypotheses.told():
+        found, least = [], self.skip_above if self.skip_above is not None else math.inf
+        for (pattern, key), kept in self.hypotheses.all.items():
+            p = self.hypotheses.probability(pattern, key)
             is_below_host = bool(key) or len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT
-            if self.skip_above is None or p < self.skip_above or not is_below_host:
-                continue
-            tokens = site.patterns.tokens(pattern)
-            written = with_key(tokens, key) if key else expression_of(tokens)
-            if written and site.patterns.is_alone(pattern):
-                found.append(UrlRule("void_key" if key else "copy", written, p, kept.agreed, kept.tries))
+            if p >= least and is_below_host and site.patterns.is_alone(pattern):
+                tokens = site.patterns.tokens(pattern)
+                if written := with_key(tokens, key) if key else expression_of(tokens):
+                    kind = "void_key" if key else "copy"
+                    found.append(UrlRule(kind, written, p, kept.agreed, kept.tries))
         return sorted(found, key=lambda rule: (-rule.confidence, -rule.total_count, rule.pattern))
 
 
@@ -362,8 +581,7 @@ def _identity(url: str) -> str:
 def _path_of(site: SiteModel, pattern: int) -> int:
     """Return the URL pattern of the path of a pattern's URLs, whatever their query."""
     tokens = site.patterns.tokens(pattern)
-    at = next((n for n, token in enumerate(tokens) if token.startswith("?")), len(tokens))
-    return site.patterns.lineage(pattern)[len(tokens) - at]
+    return site.patterns.lineage(pattern)[len(split_query(tokens)[1])]
 
 
 def _is_found_without(site: SiteModel, page: int, pattern: int) -> bool:

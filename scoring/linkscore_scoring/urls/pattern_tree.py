@@ -16,11 +16,11 @@ come; the wildcard's id and all it counted stay as they were.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
-from urllib.parse import unquote
+from itertools import pairwise, permutations
+from urllib.parse import quote, unquote
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.state import Stateful, Stored
@@ -368,3 +368,69 @@ def _may_differ(node: Node | None, a: str, b: str) -> bool:
     if a.startswith("?") or _is_fixed(a) or _is_fixed(b) or _wildcard_of(a) != _wildcard_of(b):
         return False
     return node is None or not node.variable or not (a in node.children or b in node.children)
+
+
+_MOST_WRITTEN = 3
+"""Query keys of a pattern that is written: they may come in any order, so of more there are too many."""
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]")
+
+
+def expression_of(tokens: Sequence[str]) -> str:
+    """Return the RE2 expression of the URLs of a pattern, by its slots; empty if it has too many query keys.
+
+    Wildcards fit any value: see `UrlPatterns.is_alone`. One of the path fits no namespace (``Category:``).
+    """
+    path, query = split_query(tokens)
+    if not query:
+        return f"{_address(path)}$"
+    if query[0] == ANY_QUERY:
+        return rf"{_address(path)}\?[^#]*$"
+    names = query[0].removeprefix("?").split("&")
+    if len(names) > _MOST_WRITTEN:
+        return ""
+    values = dict(token.partition("=")[::2] for token in query[1:])
+    pairs = [_pair(name, values.get(name, "*")) for name in names]
+    orders = "|".join("&".join(order) for order in permutations(pairs))
+    return rf"{_address(path)}\?{f'(?:{orders})' if pairs[1:] else orders}$"
+
+
+def with_key(tokens: Sequence[str], key: str) -> str:
+    """Return the RE2 expression of the URLs below a path, by its slots, that have a query key in any case."""
+    return rf"{_address(split_query(tokens)[0])}\?(?:[^#]*&)?(?i:{_text(key)})(?:[=&]|$)"
+
+
+def split_query(tokens: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the slots of host and path, and those of the query."""
+    at = next((n for n, token in enumerate(tokens) if token.startswith("?")), len(tokens))
+    return tokens[:at], tokens[at:]
+
+
+def _address(tokens: Sequence[str]) -> str:
+    host, *segments = tokens
+    written = (
+        "/[^?#]*" if token == REST else f"{_text(token[0])}{_value(token[1:], '/:')}" for token in segments
+    )
+    return f"^https?://{re.escape(host)}{''.join(written)}"
+
+
+def _pair(name: str, value: str) -> str:
+    """Return what fits a query key with a value; one without may be without its sign too."""
+    return f"{_text(name)}={_value(value, '&')}" if value else f"{_text(name)}=?"
+
+
+def _value(text: str, ends: str) -> str:
+    """Return what fits a slot: ``*`` is anything without the characters that end it, ``#`` digits."""
+    if text.startswith("*"):
+        return f"[^{ends}?#]+{_text(text[1:])}"
+    return "[0-9]+".join(map(_text, text.split("#")))
+
+
+def _text(text: str) -> str:
+    """Return what fits a text as it is or percent-encoded."""
+    return "".join(char if _PLAIN.fullmatch(char) and char != "." else _odd(char) for char in text)
+
+
+def _odd(char: str) -> str:
+    encoded = quote(char, safe="")
+    forms = dict.fromkeys((re.escape(char), encoded, encoded.lower()))
+    return re.escape(char) if char in "./:" else f"(?:{'|'.join(forms)})"

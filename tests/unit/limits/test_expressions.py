@@ -7,8 +7,7 @@ import re
 import pytest
 
 from linkscore_scoring.exporters.files import portable
-from linkscore_scoring.limits.hypotheses import expression_of, with_key
-from linkscore_scoring.urls.pattern_tree import url_tokens
+from linkscore_scoring.urls.pattern_tree import expression_of, url_tokens, with_key
 
 PLAIN = [
     "http://a.org/",
