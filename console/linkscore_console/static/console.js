@@ -117,29 +117,9 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
-// Colours ------------------------------------------------------------------------------------------------
-
-const themes = ["", "dark", "light"];
-const button = document.getElementById("theme");
-
-function paint(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  button.setAttribute("aria-label", `Colours: ${theme || "as the system"}`);
-  button.title = button.getAttribute("aria-label");
-  document.dispatchEvent(new CustomEvent("painted"));
-}
-
-button.addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme ?? "";
-  const next = themes[(themes.indexOf(now) + 1) % themes.length];
-  try { localStorage.setItem("linkscore-theme", next); } catch { /* storage may be off */ }
-  paint(next);
-});
 document.getElementById("help").addEventListener("click", keys["?"]);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new CustomEvent("painted")));
 
-paint(document.documentElement.dataset.theme ?? "");
 say();
 again();
 document.querySelector(".ask")?.focus({ preventScroll: true });

@@ -130,7 +130,6 @@ def test_hostile_pages_are_shown_harmless(console: TestClient, view: str) -> Non
     page = html.fromstring(answer.text)
     scripts = [script.get("src") or script.get("type") for script in page.iter("script")]
     assert set(scripts) <= {
-        "/static/theme.js",
         "/static/console.js",
         "/static/sitemap.js",
         "/static/curves.js",
