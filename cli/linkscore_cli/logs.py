@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,8 +26,6 @@ _TIMEOUT_S = 60.0
 _MAX_LABEL_BYTES = 256 << 20
 _YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_Command = Callable[..., None]
 
 
 @click.group(cls=CommandGroup, own={"import": "linkscore_server.browse_logs.command:import_logs [logs]"})

@@ -10,8 +10,6 @@ from functools import lru_cache
 NO_PAGE_LINK, PAGE, NEXT, PREV, FIRST, LAST = range(6)
 """What a page link leads to: a numbered page, or one named by its place in the order; 0 is no page link."""
 
-KIND_NAMES = ("", "PAGE", "NEXT", "PREV", "FIRST", "LAST")
-
 
 def fold(text: str) -> str:
     """Return a text in lower case, without accents and other combining marks, width variants unified."""

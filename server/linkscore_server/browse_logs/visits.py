@@ -22,7 +22,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
@@ -392,11 +391,6 @@ def text(value: str) -> str:
 def column(value: str) -> str:
     """Return a name of a column or database as an expression of SQL."""
     return '"' + value.replace('"', '""') + '"'
-
-
-def date_of(day: int) -> str:
-    """Return a day, in days since 1970-01-01, as ISO 8601."""
-    return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
 
 
 def _config(memory_mb: int, threads: int, folder: str) -> dict[str, str | bool | int | float | list[str]]:
