@@ -149,6 +149,8 @@ the first is, and 1 % of all."""
 def lower_bound(tries: float, agreed: float) -> float:
     """Return the lower end of Wilson's interval for a share (1927), of one side and 90 %; 0 if none agreed.
 
+    Examples
+    --------
     >>> [round(lower_bound(n, n), 2) for n in (0, 3, 7, 15, 150)]
     [0.0, 0.65, 0.81, 0.9, 0.99]
     """
