@@ -53,14 +53,11 @@ var reconnect = backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 
 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
-	// The generated stubs; calls through them carry the token and the deadline of this client too, and fail with *Error.
-	Links      pb.LinkScoringServiceClient
-	Crawls     pb.CrawlServiceClient
-	Sites      pb.SiteModelServiceClient
-	BrowseLogs pb.BrowseLogServiceClient
-	Inspection pb.InspectionServiceClient
-
-	conn *grpc.ClientConn
+	// Generated stubs; calls through them carry the token and the deadline of this client too, and fail with *Error.
+	Links  pb.LinkScoringServiceClient
+	Crawls pb.CrawlServiceClient
+	// Conn is for stubs of the other services.
+	Conn *grpc.ClientConn
 }
 
 // Option sets up a Client.
@@ -173,14 +170,7 @@ func New(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("linkscore: target %q: %w", target, err)
 	}
-	return &Client{
-		Links:      pb.NewLinkScoringServiceClient(conn),
-		Crawls:     pb.NewCrawlServiceClient(conn),
-		Sites:      pb.NewSiteModelServiceClient(conn),
-		BrowseLogs: pb.NewBrowseLogServiceClient(conn),
-		Inspection: pb.NewInspectionServiceClient(conn),
-		conn:       conn,
-	}, nil
+	return &Client{Links: pb.NewLinkScoringServiceClient(conn), Crawls: pb.NewCrawlServiceClient(conn), Conn: conn}, nil
 }
 
 // hostAndPort is the form of a target that no resolver of gRPC reads.
@@ -196,7 +186,7 @@ func checkTarget(target string) error {
 }
 
 // Close ends the connection; calls under way fail.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error { return c.Conn.Close() }
 
 func (s settings) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
@@ -205,5 +195,5 @@ func (s settings) unary(ctx context.Context, method string, request, reply any, 
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 	}
-	return FromGRPC(invoke(ctx, method, request, reply, conn, options...))
+	return fromGRPC(invoke(ctx, method, request, reply, conn, options...))
 }

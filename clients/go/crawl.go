@@ -3,17 +3,15 @@ package linkscore
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "linkscore.example/go/linkscorev1"
 )
@@ -21,8 +19,6 @@ import (
 // Crawl is a crawl of the server, by resource name.
 type Crawl struct {
 	Name string
-	// Config is the crawl as EnsureCrawl found or made it, nil of a handle that asked the server nothing.
-	Config *pb.Crawl
 
 	client *Client
 }
@@ -33,20 +29,17 @@ type Page struct {
 	// StatusCode is the HTTP status, 0 if there was no answer; then FetchError says why, for example "timeout".
 	StatusCode int
 	FetchError string
-	// ContentType is the header; Body the bytes as received, compressed if ContentEncoding says so.
-	ContentType, ContentEncoding string
-	Body                         []byte
+	// ContentType is the header, Body what came.
+	ContentType string
+	Body        []byte
 	// Outlinks are the links the crawler found itself; nil lets the server find all of them in Body.
 	Outlinks []Outlink
 	// Ticket is what came with the link that led here; nil for seeds.
 	Ticket []byte
-	// EventID makes a repeated call harmless; a random one is made if it is empty.
-	EventID   string
-	FetchTime time.Time
 }
 
 // Outlink is a link as the crawler found it.
-type Outlink struct{ URL, Anchor, TagPath, Rel string }
+type Outlink struct{ URL, Anchor string }
 
 // Result is what the server says of one page.
 type Result struct {
@@ -71,8 +64,8 @@ func Policy(name string) *pb.PolicySpec {
 // Crawl returns a handle of a crawl that exists; it asks the server nothing.
 func (c *Client) Crawl(id string) *Crawl { return &Crawl{Name: crawlName(id), client: c} }
 
-// ReadExamples reads examples that are given as URL, or as URL=FILE with the HTML of the page.
-func ReadExamples(given ...string) ([]*pb.ExamplePage, error) {
+// readExamples reads examples that are given as URL, or as URL=FILE with the HTML of the page.
+func readExamples(given []string) ([]*pb.ExamplePage, error) {
 	var examples []*pb.ExamplePage
 	for _, text := range given {
 		example := &pb.ExamplePage{Url: text}
@@ -101,18 +94,12 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (
 		asked = proto.Clone(config).(*pb.Crawl)
 	}
 	asked.Name = crawl.Name
-	made, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: asked})
-	crawl.Config = made.GetCrawl()
-	switch {
-	case CodeOf(err) != codes.AlreadyExists:
-		return crawl, err
-	case proto.Equal(asked, &pb.Crawl{Name: asked.Name}):
-		there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
-		crawl.Config = there.GetCrawl()
-		return crawl, err
+	_, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: asked})
+	if CodeOf(err) == codes.AlreadyExists {
+		if err = nil; !proto.Equal(asked, &pb.Crawl{Name: asked.Name}) {
+			_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{Crawl: asked})
+		}
 	}
-	updated, err := c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{Crawl: asked})
-	crawl.Config = updated.GetCrawl()
 	return crawl, err
 }
 
@@ -121,7 +108,7 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (
 func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
 	messages := make([]*pb.Page, len(pages))
 	for i, page := range pages {
-		messages[i] = page.Message()
+		messages[i] = page.message()
 	}
 	return c.ingest(ctx, messages...)
 }
@@ -191,7 +178,7 @@ func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth flo
 }
 
 func feedback(url string, ticket []byte, worth float64) *pb.Feedback {
-	return &pb.Feedback{EventId: eventID(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth}}
+	return &pb.Feedback{EventId: rand.Text(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth}}
 }
 
 func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
@@ -210,14 +197,11 @@ func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
 
 func (p Page) failed() bool { return p.FetchError != "" || p.StatusCode >= 400 }
 
-// Message is the page as it is sent, with an event id.
-func (p Page) Message() *pb.Page {
+// message is the page as it is sent, with an event id: a repeated one is applied once.
+func (p Page) message() *pb.Page {
 	message := &pb.Page{
-		EventId: p.EventID, Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
-		FetchError: p.FetchError, ContentType: p.ContentType, ContentEncoding: p.ContentEncoding, Ticket: p.Ticket,
-	}
-	if message.EventId == "" {
-		message.EventId = eventID()
+		EventId: rand.Text(), Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
+		FetchError: p.FetchError, ContentType: p.ContentType, Ticket: p.Ticket,
 	}
 	if p.Body != nil {
 		message.Content = &pb.Page_Body{Body: p.Body}
@@ -226,11 +210,7 @@ func (p Page) Message() *pb.Page {
 		}
 	}
 	for _, link := range p.Outlinks {
-		message.Outlinks = append(message.Outlinks,
-			&pb.Outlink{Url: link.URL, AnchorText: link.Anchor, TagPath: link.TagPath, Rel: link.Rel})
-	}
-	if !p.FetchTime.IsZero() {
-		message.FetchTime = timestamppb.New(p.FetchTime)
+		message.Outlinks = append(message.Outlinks, &pb.Outlink{Url: link.URL, AnchorText: link.Anchor})
 	}
 	return message
 }
@@ -253,19 +233,13 @@ func crawlName(id string) string {
 	return "crawls/" + url.PathEscape(id)
 }
 
-func eventID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails since Go 1.24, and before only without a random device
-	return hex.EncodeToString(id[:])
-}
-
 func itemError(status *pb.ItemStatus) error {
 	if status.GetCode() != pb.ItemCode_ITEM_CODE_INVALID {
 		return nil
 	}
 	made := &Error{Code: codes.InvalidArgument, Message: "the item breaks a rule"}
 	for _, p := range status.GetProblems() {
-		made.Violations = append(made.Violations, Violation{p.GetField(), p.GetDescription(), p.GetReason()})
+		made.Violations = append(made.Violations, &errdetails.BadRequest_FieldViolation{Field: p.GetField(), Description: p.GetDescription()})
 	}
 	return made
 }

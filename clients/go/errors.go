@@ -3,7 +3,6 @@ package linkscore
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -20,19 +19,17 @@ type Error struct {
 	Reason string
 	// RetryAfter is how long the server asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
-	Violations []Violation
+	// Violations are the fields of the request that break a rule.
+	Violations []*errdetails.BadRequest_FieldViolation
 	Metadata   map[string]string
 
 	cause error
 }
 
-// Violation is one field of a request that breaks a rule.
-type Violation struct{ Field, Description, Reason string }
-
 func (e *Error) Error() string {
 	text := fmt.Sprintf("linkscore: %s: %s", e.Code, e.Message)
 	for _, v := range e.Violations {
-		text += fmt.Sprintf("; %s: %s", v.Field, v.Description)
+		text += fmt.Sprintf("; %s: %s", v.GetField(), v.GetDescription())
 	}
 	return text
 }
@@ -57,13 +54,10 @@ func CodeOf(err error) codes.Code {
 	return codes.Unknown
 }
 
-// FromGRPC returns what a call of a generated stub failed with as an *Error; nil and io.EOF as they are.
-func FromGRPC(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
-		return err
-	}
+// fromGRPC returns what a call failed with as an *Error; nil as it is.
+func fromGRPC(err error) error {
 	said, ok := status.FromError(err)
-	if !ok {
+	if err == nil || !ok {
 		return err
 	}
 	made := &Error{Code: said.Code(), Message: said.Message(), cause: err}
@@ -74,9 +68,7 @@ func FromGRPC(err error) error {
 		case *errdetails.RetryInfo:
 			made.RetryAfter = d.GetRetryDelay().AsDuration()
 		case *errdetails.BadRequest:
-			for _, v := range d.GetFieldViolations() {
-				made.Violations = append(made.Violations, Violation{v.GetField(), v.GetDescription(), v.GetReason()})
-			}
+			made.Violations = d.GetFieldViolations()
 		}
 	}
 	return made

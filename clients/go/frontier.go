@@ -34,27 +34,22 @@ type place struct {
 	ticket []byte
 }
 
-// bucket has URLs that are scored, and behind them those that are guessed to belong there; some may have left by now.
+// bucket has URLs in the order they came; some may have left by now.
 type bucket struct {
-	name            string // empty of URLs the server does not know
-	value           float64
-	waiting         int
-	scored, guessed []*Item
+	name    string // empty of URLs the server does not know
+	value   float64
+	waiting int
+	queue   []*Item
 }
 
 // head is the URL to take first; the bucket is not empty.
 func (b *bucket) head() *Item {
-	left := func(item *Item) bool { _, waits := item.places[b]; return !waits }
-	for len(b.scored) > 0 && (b.scored[0].guess || left(b.scored[0])) {
-		b.scored = b.scored[1:]
+	for {
+		if _, waits := b.queue[0].places[b]; waits {
+			return b.queue[0]
+		}
+		b.queue = b.queue[1:]
 	}
-	if len(b.scored) > 0 {
-		return b.scored[0]
-	}
-	for !b.guessed[0].guess || left(b.guessed[0]) {
-		b.guessed = b.guessed[1:]
-	}
-	return b.guessed[0]
 }
 
 // number is that of its head: of buckets worth the same the older one goes first.
@@ -107,24 +102,23 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	if f.waiting[url] != nil {
 		return false
 	}
-	item, like, into := f.made(url, value), f.outlook.guess(url), f.unknown
+	item, like, into := f.made(url, value), f.outlook.shape(url), f.unknown
 	item.guess = true
 	if like.bucket != "" {
-		into = f.bucket(like)
+		into = f.bucket(like.bucket, like.value)
 	}
 	f.place(item, into, nil)
 	return into != f.unknown
 }
 
-// AddFound lets a link wait in each bucket that one page gave it: all of one URL.
+// AddFound lets a link wait in each bucket that one page gave it.
 func (f *Frontier) AddFound(links []Link, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item := f.waiting[links[0].URL]
-	if item == nil {
-		item = f.made(links[0].URL, value)
+	if f.waiting[links[0].URL] == nil {
+		f.made(links[0].URL, value)
 	}
-	f.score(item, links)
+	f.score(links)
 }
 
 // rescore gives a link that waits without a score its own; false if it does not wait without one.
@@ -135,44 +129,39 @@ func (f *Frontier) rescore(links []Link) bool {
 	if item == nil || !item.guess {
 		return false
 	}
-	f.score(item, links)
+	f.score(links)
 	return true
 }
 
-func (f *Frontier) score(item *Item, links []Link) {
+func (f *Frontier) score(links []Link) {
+	item := f.waiting[links[0].URL]
 	if item.guess { // what was guessed counts no longer
 		item.guess = false
 		f.leave(item)
 	}
 	if len(item.places) == 0 { // one found again is not taken from where it was found now, and teaches nothing
 		best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
-		f.outlook.placed(item.URL, placing{best.Bucket, best.BucketValue})
+		f.outlook.placed(item.URL, best.Bucket, best.BucketValue)
 	}
 	for _, link := range links {
 		if _, waits := item.places[f.buckets[link.Bucket]]; !waits && len(item.places) < maxPlaces {
-			f.place(item, f.bucket(placing{link.Bucket, link.BucketValue}), link.Ticket)
+			f.place(item, f.bucket(link.Bucket, link.BucketValue), link.Ticket)
 		}
 	}
 }
 
-func (f *Frontier) bucket(at placing) *bucket {
-	into := f.buckets[at.bucket]
-	if into == nil {
-		into = &bucket{name: at.bucket, value: at.value}
-		f.buckets[at.bucket] = into
+func (f *Frontier) bucket(name string, value float64) *bucket {
+	if f.buckets[name] == nil {
+		f.buckets[name] = &bucket{name: name, value: value}
 	}
-	return into
+	return f.buckets[name]
 }
 
 func (f *Frontier) place(item *Item, into *bucket, ticket []byte) {
 	f.numbers++
 	item.places[into] = place{f.numbers, ticket}
 	into.waiting++
-	if item.guess {
-		into.guessed = append(into.guessed, item)
-	} else {
-		into.scored = append(into.scored, item)
-	}
+	into.queue = append(into.queue, item)
 }
 
 // noted tells the outlook something.
@@ -301,7 +290,7 @@ func (f *Frontier) best() *bucket {
 func (f *Frontier) leave(item *Item) {
 	for from := range item.places {
 		if from.waiting--; from.waiting == 0 {
-			from.scored, from.guessed = nil, nil
+			from.queue = nil
 			delete(f.buckets, from.name)
 		}
 	}

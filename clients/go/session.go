@@ -19,7 +19,6 @@ import (
 const (
 	reportEvery = time.Minute      // how often the log says how the crawl goes; chosen, as the others
 	closeWithin = 30 * time.Second // how long the end may take
-	maxSaid     = 20               // distinct refusals in the log
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -52,10 +51,10 @@ type Session struct {
 	allowed *allowance
 	outage  *outage
 
-	mu    sync.Mutex
-	began time.Time           // of the outage, if there is one
-	told  time.Time           // when the log last said how it goes
-	said  map[string]struct{} // refusals that the log has
+	refused sync.Once // the log says so of the first
+	mu      sync.Mutex
+	began   time.Time // of the outage, if there is one
+	told    time.Time // when the log last said how it goes
 }
 
 // SessionOptions set up a Session; the zero value will do.
@@ -91,7 +90,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 	}
 	s := &Session{
 		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
-		told: time.Now(), said: map[string]struct{}{},
+		told: time.Now(),
 	}
 	s.outage = &outage{probe: s.probe, turned: s.turned, refused: func(err error) { s.note(err, owed{}) }, after: time.After}
 	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
@@ -108,7 +107,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 // Page sends a page; its scored links, or false if the server is away: then the page is kept and sent later.
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	defer s.report()
-	message := page.Message() // with an event id before the first attempt: a repeated one is applied once
+	message := page.message() // of one event id, however often it is sent
 	s.Frontier.noted(func(o *outlook) { o.fetched(s.set.Key(page.URL), page.failed()) })
 	s.allowed.begin()
 	count := &s.Stats.Pages
@@ -213,28 +212,19 @@ func (s *Session) attempt(ctx context.Context, call func(context.Context) error)
 	return err
 }
 
-// note says, once for each message, that a call was refused or answered oddly: the crawl goes on without.
+// note says, once, that a call was refused or answered oddly: the crawl goes on without.
 func (s *Session) note(err error, later owed) {
 	if isOutage(err) {
 		s.outage.met(err, later)
 		return
 	}
-	if err == nil || CodeOf(err) == codes.Canceled {
-		return
-	}
-	s.mu.Lock()
-	_, known := s.said[err.Error()]
-	if !known && len(s.said) < maxSaid {
-		s.said[err.Error()] = struct{}{}
-	}
-	s.mu.Unlock()
-	if !known {
-		s.set.Logger.Error("linkscore: a call failed, the crawl goes on", "error", err)
+	if err != nil && CodeOf(err) != codes.Canceled {
+		s.refused.Do(func() { s.set.Logger.Error("linkscore: a call failed, the crawl goes on", "error", err) })
 	}
 }
 
 func (s *Session) ensure(ctx context.Context) error {
-	examples, err := ReadExamples(s.set.Examples...)
+	examples, err := readExamples(s.set.Examples)
 	if err != nil {
 		return err
 	}
@@ -245,7 +235,7 @@ func (s *Session) ensure(ctx context.Context) error {
 		return err
 	}
 	there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name}) // for the log alone
-	s.set.Logger.Info("linkscore orders this crawl", "server", client.conn.Target(), "version", there.GetServerVersion(),
+	s.set.Logger.Info("linkscore orders this crawl", "server", client.Conn.Target(), "version", there.GetServerVersion(),
 		"crawl", s.crawl.Name, "policy", policyName(there.GetCrawl().GetPolicy()),
 		"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
 	return nil
