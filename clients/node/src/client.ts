@@ -9,7 +9,7 @@ import type { Budget } from "./allowance.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
-import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, type GetCrawlResponse } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { BudgetSchema, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, type GetCrawlResponse } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   LinkScoringService,
@@ -74,6 +74,14 @@ export interface CrawlOptions {
   examples?: readonly string[] | undefined;
 }
 
+const SERVICES = {
+  links: LinkScoringService,
+  crawls: CrawlService,
+  sites: SiteModelService,
+  browseLogs: BrowseLogService,
+  inspection: InspectionService,
+};
+
 /** What the server says of one page. */
 export interface Result {
   /** Scored links, in the order of `outlinks`, or of the document when the server found them. */
@@ -82,16 +90,16 @@ export interface Result {
   message: PageResult;
 }
 
+/** What buckets are worth, and how many links of each to fetch. */
+export interface Plan {
+  values: Map<string, number>;
+  urls: Map<string, number>;
+}
+
 /** A connection to a server. Every method throws LinkscoreError. */
 export class Client {
   /** Generated stubs for everything that has no method here; they carry token and deadline too. */
-  readonly stubs: {
-    links: Stub<typeof LinkScoringService>;
-    crawls: Stub<typeof CrawlService>;
-    sites: Stub<typeof SiteModelService>;
-    browseLogs: Stub<typeof BrowseLogService>;
-    inspection: Stub<typeof InspectionService>;
-  };
+  readonly stubs: { [name in keyof typeof SERVICES]: Stub<(typeof SERVICES)[name]> };
 
   /** Address of the server. */
   readonly target: string;
@@ -117,13 +125,8 @@ export class Client {
     });
     const secret = secretOf(options);
     this.calls = { channel, timeoutMs, metadata: async () => metadataOf(await secret()) };
-    this.stubs = {
-      links: stub(LinkScoringService, this.calls),
-      crawls: stub(CrawlService, this.calls),
-      sites: stub(SiteModelService, this.calls),
-      browseLogs: stub(BrowseLogService, this.calls),
-      inspection: stub(InspectionService, this.calls),
-    };
+    const stubs = Object.entries(SERVICES).map(([name, service]) => [name, stub(service, this.calls)]);
+    this.stubs = Object.fromEntries(stubs) as Client["stubs"];
   }
 
   /** Ends the connection; calls under way fail. */
@@ -148,15 +151,13 @@ export class Client {
     const examples = (options.examples ?? []).map(exampleMessage);
     const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
     const config = create(CrawlSchema, { name, examples, ...given });
-    try {
-      return new Crawl(this, name, (await this.stubs.crawls.createCrawl({ crawl: config }, options)).crawl);
-    } catch (thrown) {
-      if (LinkscoreError.from(thrown).code !== Code.ALREADY_EXISTS) throw thrown;
-    }
     const { crawls } = this.stubs;
-    const asksNothing = equals(CrawlSchema, config, create(CrawlSchema, { name }));
-    const there = await (asksNothing ? crawls.getCrawl({ name }, options) : crawls.updateCrawl({ crawl: config }, options));
-    return new Crawl(this, name, there.crawl);
+    await crawls.createCrawl({ crawl: config }, options).catch(async (error: LinkscoreError) => {
+      if (error.code !== Code.ALREADY_EXISTS) throw error;
+      const asksNothing = equals(CrawlSchema, config, create(CrawlSchema, { name }));
+      if (!asksNothing) await crawls.updateCrawl({ crawl: config }, options);
+    });
+    return this.crawl(id);
   }
 }
 
@@ -165,8 +166,6 @@ export class Crawl {
   constructor(
     readonly client: Client,
     readonly name: string,
-    /** The crawl as `ensureCrawl` found or made it; absent of a handle that asked the server nothing. */
-    readonly config?: CrawlMessage,
   ) {}
 
   /** The crawl as the server has it, and the version of that. */
@@ -190,24 +189,22 @@ export class Crawl {
 
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
-    return (await this.planBuckets({ buckets }, options)).values;
+    return (await this.rank({ buckets: [...buckets] }, options)).values;
   }
 
   /**
    * The value of each bucket now, and how many links of each to fetch before asking again. These may be fewer than asked
    * for, none even: wait for the next answer then.
    */
-  async planBuckets(places: Places, options?: CallOptions): Promise<{ values: Map<string, number>; urls: Map<string, number> }> {
-    const { waiting = new Map<string, number>(), buckets = [...waiting.keys()], inFlight = [], n = 0, fill = false } = places;
-    const request = {
-      crawl: this.name,
-      buckets: [...buckets],
-      waiting: [...waiting.values()],
-      inFlight: [...inFlight].map(([bucket, count]) => ({ bucket, count })),
-      n,
-      fill,
-    };
-    const { order, values, urls } = orderly(await this.client.stubs.links.rankBuckets(request, options), buckets.length);
+  planBuckets({ waiting, inFlight, n }: Places, options?: CallOptions): Promise<Plan> {
+    const underWay = [...inFlight].map(([bucket, count]) => ({ bucket, count }));
+    return this.rank({ buckets: [...waiting.keys()], waiting: [...waiting.values()], inFlight: underWay, n }, options);
+  }
+
+  private async rank(asked: { buckets: string[]; waiting?: number[]; inFlight?: object[]; n?: number }, options?: CallOptions): Promise<Plan> {
+    const { buckets } = asked;
+    const answer = await this.client.stubs.links.rankBuckets({ crawl: this.name, ...asked }, options);
+    const { order, values, urls } = orderly(answer, buckets.length);
     const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
     return { values: named(values), urls: named(urls) };
   }

@@ -1,3 +1,5 @@
+import type { Plan } from "./client.js";
+import type { Link } from "./messages.js";
 import { Outlook } from "./outlook.js";
 
 /** How many buckets a URL that was found several times may wait in at once. */
@@ -17,23 +19,17 @@ interface Waiting<T> extends Item<T> {
   guessed?: string | undefined;
 }
 
-/** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
+/** What waits in a bucket, in the order it came; the name is empty of URLs the server does not know. */
 class Bucket<T> {
-  readonly scored = new Set<Waiting<T>>();
-  readonly guessed = new Set<Waiting<T>>();
+  readonly items = new Set<Waiting<T>>();
 
-  /** The name is empty of URLs the server does not know. */
   constructor(
     readonly name = "",
     public value = 0,
   ) {}
 
-  get size(): number {
-    return this.scored.size + this.guessed.size;
-  }
-
   get head(): Waiting<T> | undefined {
-    const [first] = this.scored.size ? this.scored : this.guessed;
+    const [first] = this.items;
     return first;
   }
 
@@ -43,19 +39,13 @@ class Bucket<T> {
 }
 
 /** What a frontier keeps of a scored link. */
-export interface Scored {
-  bucket: string;
-  bucketValue: number;
-  ticket: Uint8Array;
-  score?: number;
-  url?: string;
-}
+export type Scored = Pick<Link, "bucket" | "bucketValue" | "ticket"> & Partial<Pick<Link, "score" | "url">>;
 
 /** Asks which buckets come next: links that wait and that are under way; undefined without an answer. */
-export type Plan = (
+export type Ask = (
   waiting: Map<string, number>,
   inFlight: Map<string, number>,
-) => Promise<{ values: Map<string, number>; urls: Map<string, number> } | undefined>;
+) => Promise<Plan | undefined>;
 
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
@@ -82,7 +72,7 @@ export class Frontier<T> {
   /** What buckets are worth while the server is away. @internal */
   readonly outlook = new Outlook();
 
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly plan: Ask) {}
 
   /** How many URLs wait. */
   get size(): number {
@@ -102,23 +92,22 @@ export class Frontier<T> {
   }
 
   /**
-   * Lets a link wait that was found while the server was away: where new links of its shape were found last, behind all
-   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with
-   * the answer to its page.
+   * Lets a link wait that was found while the server was away: where new links of its shape were found last, or, if there
+   * was none, behind all others; true if it is a guess. It gets its score with the answer to its page.
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
     const item = this.made(key, value);
     item.guessed = url;
     this.withoutScore.set(url, item);
-    const like = this.outlook.guess(url);
-    this.place(item, like ? this.bucket(like.bucket, like.value) : this.unknown);
-    return !!like;
+    const { bucket, value: worth } = this.outlook.shape(url);
+    this.place(item, bucket ? this.bucket(bucket, worth) : this.unknown);
+    return !!bucket;
   }
 
   /** Lets a link wait in each bucket that one page gave it; one that waits already, found again elsewhere, waits there too. */
-  add(key: string, found: Scored | readonly Scored[], value: T): void {
-    this.score(this.waiting.get(key) ?? this.made(key, value), [found].flat());
+  add(key: string, found: readonly Scored[], value: T): void {
+    this.score(this.waiting.get(key) ?? this.made(key, value), found);
   }
 
   /** Gives a link that waits without a score its own; false if it does not. */
@@ -157,7 +146,7 @@ export class Frontier<T> {
 
   /** Whether a start page waits. */
   get hasSeeds(): boolean {
-    return this.seeds.size > 0;
+    return this.seeds.items.size > 0;
   }
 
   /** Whether something waits that should not be fetched before the next answer. */
@@ -170,7 +159,7 @@ export class Frontier<T> {
     const byAge = [...this.buckets.values()].sort((a, b) => a.age - b.age);
     const inFlight = new Map<string, number>();
     for (const bucket of this.underWay.values()) if (bucket) inFlight.set(bucket, (inFlight.get(bucket) ?? 0) + 1);
-    const plan = await this.plan(new Map(byAge.map(({ name, size }) => [name, size])), inFlight);
+    const plan = await this.plan(new Map(byAge.map(({ name, items }) => [name, items.size])), inFlight);
     for (const bucket of this.buckets.values()) bucket.value = plan?.values.get(bucket.name) ?? bucket.value;
     this.granted = [...(plan?.urls ?? [])].find(([, urls]) => urls > 0)?.[0];
     this.short = !!plan && this.granted === undefined && this.underWay.size > 0;
@@ -195,9 +184,8 @@ export class Frontier<T> {
     if (item.guessed !== undefined) this.withoutScore.delete(item.guessed);
     item.guessed = undefined;
     for (const bucket of item.places.keys()) {
-      bucket.scored.delete(item);
-      bucket.guessed.delete(item);
-      if (!bucket.size) this.buckets.delete(bucket.name);
+      bucket.items.delete(item);
+      if (!bucket.items.size) this.buckets.delete(bucket.name);
     }
     item.places.clear();
   }
@@ -206,7 +194,7 @@ export class Frontier<T> {
     if (item.guessed !== undefined) this.leave(item);
     if (!item.places.size) { // one found again is not taken from where it was found now, and teaches nothing
       const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
-      if (best.url) this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
+      if (best.url) this.outlook.placed(best.url, best.bucket, best.bucketValue);
     }
     for (const { bucket: name, bucketValue, ticket } of found) {
       const there = this.buckets.get(name);
@@ -222,7 +210,7 @@ export class Frontier<T> {
 
   private place(item: Waiting<T>, bucket: Bucket<T>, ticket: Uint8Array = new Uint8Array()): void {
     item.places.set(bucket, { number: ++this.numbers, ticket });
-    (item.guessed === undefined ? bucket.scored : bucket.guessed).add(item);
+    bucket.items.add(item);
   }
 
   private made(key: string, value: T): Waiting<T> {

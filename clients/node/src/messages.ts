@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 
 import { create, fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 
 import {
   ItemCode,
@@ -25,29 +24,23 @@ export interface Page {
   statusCode?: number;
   fetchError?: string;
   contentType?: string;
-  /** Encoding of `body` as given here: gzip, br, zstd or deflate. */
-  contentEncoding?: string;
   body?: Uint8Array | string;
   /** Links the crawler found itself; absent lets the server find all of them in the body. */
-  outlinks?: { url: string; anchor?: string; tagPath?: string; rel?: string }[];
+  outlinks?: { url: string; anchor?: string }[];
   /** What came with the link that led here. */
   ticket?: Uint8Array;
   /** Makes a repeated call harmless; a random one is made if it is absent. */
   eventId?: string;
-  fetchTime?: Date;
 }
 
 /** Which links to fetch next while others are under way: what `planBuckets` is asked. */
 export interface Places {
-  /** How many links of each bucket wait; the bucket whose link waits longest comes first. Names alone will do. */
-  waiting?: ReadonlyMap<string, number>;
-  buckets?: readonly string[];
+  /** How many links of each bucket wait; the bucket whose link waits longest comes first. */
+  waiting: ReadonlyMap<string, number>;
   /** How many links were taken and not answered yet, by the bucket they were taken from. */
-  inFlight?: ReadonlyMap<string, number>;
+  inFlight: ReadonlyMap<string, number>;
   /** How many links to hand out. */
-  n?: number;
-  /** Asks for `n` even where little is known. */
-  fill?: boolean;
+  n: number;
 }
 
 /** One scored link. */
@@ -111,16 +104,6 @@ export function isDropped({ skipReason }: Link): boolean {
   return ![SkipReason.UNSPECIFIED, SkipReason.CRAWL_BUDGET, SkipReason.SITE_STOPPED].includes(skipReason);
 }
 
-/** Writes a ticket as text, for queues that keep strings: base64url without padding. */
-export function encodeTicket(ticket: Uint8Array): string {
-  return Buffer.from(ticket).toString("base64url");
-}
-
-/** Reads what `encodeTicket` wrote; a damaged text is a missing ticket. */
-export function decodeTicket(text: string): Uint8Array {
-  return /^[\w-]*$/.test(text) ? new Uint8Array(Buffer.from(text, "base64url")) : new Uint8Array();
-}
-
 /** @throws TypeError if a parameter is unknown or of the wrong type. */
 export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   if (policy === undefined || (typeof policy === "object" && "$typeName" in policy)) return policy;
@@ -148,16 +131,9 @@ export function pageMessage(page: Page): PageMessage {
     statusCode: page.statusCode ?? (body && !page.fetchError ? 200 : 0),
     fetchError: page.fetchError ?? "",
     contentType: page.contentType ?? "",
-    contentEncoding: page.contentEncoding ?? "",
     content: body ? { case: "body", value: body } : { case: undefined },
-    outlinks: (page.outlinks ?? []).map(({ url, anchor = "", tagPath = "", rel = "" }) => ({
-      url,
-      anchorText: anchor,
-      tagPath,
-      rel,
-    })),
+    outlinks: (page.outlinks ?? []).map(({ url, anchor = "" }) => ({ url, anchorText: anchor })),
     ticket: page.ticket ?? new Uint8Array(),
-    ...(page.fetchTime ? { fetchTime: timestampFromDate(page.fetchTime) } : {}),
   });
 }
 

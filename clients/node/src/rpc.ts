@@ -1,7 +1,7 @@
 /** The contract's services on @grpc/grpc-js, with the messages of protobuf-es. */
 import {
   create,
-  type DescMethod,
+  type DescMessage,
   type DescMethodUnary,
   type DescService,
   fromBinary,
@@ -47,17 +47,16 @@ async function callUnary(calls: Calls, method: DescMethodUnary, request: object,
   const metadata = await calls.metadata();
   const { signal, timeoutMs = calls.timeoutMs } = options;
   return new Promise<object>((resolve, reject) => {
-    const [encode, decode] = codec(method);
     const done = (error: ServiceError | null, answer?: object) => {
       signal?.removeEventListener("abort", abort);
       if (error) reject(LinkscoreError.from(error));
       else resolve(answer as object);
     };
     const call = calls.channel.makeUnaryRequest(
-      pathOf(method),
-      encode,
-      decode,
-      create(method.input, request as Record<string, unknown>) as object,
+      `/${method.parent.typeName}/${method.name}`,
+      (message: MessageShape<DescMessage>) => Buffer.from(toBinary(method.input, message)),
+      (bytes) => fromBinary(method.output, bytes) as object,
+      create(method.input, request as Record<string, unknown>),
       metadata,
       { deadline: Date.now() + timeoutMs },
       done,
@@ -66,15 +65,4 @@ async function callUnary(calls: Calls, method: DescMethodUnary, request: object,
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
   });
-}
-
-function codec(method: DescMethod): [(message: object) => Buffer, (bytes: Buffer) => object] {
-  return [
-    (message) => Buffer.from(toBinary(method.input, message as MessageShape<typeof method.input>)),
-    (bytes) => fromBinary(method.output, bytes),
-  ];
-}
-
-function pathOf(method: DescMethod): string {
-  return `/${method.parent.typeName}/${method.name}`;
 }

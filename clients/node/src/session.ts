@@ -7,10 +7,9 @@ import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
 import { isOutage, Outage, type Owed } from "./outage.js";
 
-// Chosen: how long the end may take, how often the log says how it goes, and distinct refusals in it.
+// Chosen: how long the end may take, and how often the log says how it goes.
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
-const MAX_SAID = 20;
 const SESSION_TIMEOUT_MS = 5_000; // a fetch waits for a call
 const PROBE_TIMEOUT_MS = 1_000; // a server that is slower is of no use to a crawl
 const OVERHEAD_BYTES = 512; // of a page without its body, and of a reward
@@ -72,7 +71,7 @@ export class Session<T> {
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
-  private readonly said = new Set<string>();
+  private refusedOnce = false;
 
   constructor(
     private readonly client: Client,
@@ -212,13 +211,13 @@ export class Session<T> {
 
   private async ensure(): Promise<void> {
     const { policy, wanted, budget, examples } = this.options;
-    const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget, examples });
+    await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget, examples });
     const there = await this.crawl.get(this.call).catch(() => undefined); // for the log alone
     this.log.info("linkscore orders this crawl", {
       server: this.client.target,
       version: there?.serverVersion,
-      crawl: name,
-      policy: policyName(config?.policy),
+      crawl: this.crawl.name,
+      policy: policyName(there?.crawl?.policy),
       pagesOfEarlierRuns: Number(there?.crawl?.pageCount ?? 0),
     });
   }
@@ -236,11 +235,10 @@ export class Session<T> {
     });
   }
 
-  /** Says, once for each message, that a call was refused or answered oddly: the crawl goes on without. */
+  /** Says, once, that a call was refused or answered oddly: the crawl goes on without. */
   private refused({ message }: LinkscoreError): void {
-    if (this.said.has(message) || this.said.size >= MAX_SAID) return;
-    this.said.add(message);
-    this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
+    if (!this.refusedOnce) this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
+    this.refusedOnce = true;
   }
 
   private report(): void {

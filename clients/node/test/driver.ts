@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { type CallOptions, Client, decodeTicket, encodeTicket, type Link, LinkscoreError, type Page } from "../src/index.js";
+import { type CallOptions, Client, type Link, LinkscoreError, type Page } from "../src/index.js";
 
 interface SaidPage {
   url: string;
@@ -52,7 +52,7 @@ async function carryOut(command: Command): Promise<object> {
     ...(cancelAfterMs ? { signal: AbortSignal.timeout(cancelAfterMs) } : {}),
   };
   const crawl = client.crawl(command.crawl);
-  const link = { url: command.url, ticket: decodeTicket(command.ticket ?? "") };
+  const link = { url: command.url, ticket: Buffer.from(command.ticket ?? "", "base64url") };
   switch (command.call) {
     case "ensure":
       await client.ensureCrawl(command.crawl, { ...options, policy: command.policy });
@@ -89,12 +89,12 @@ function pageOf({ url, final_url: finalUrl, status, body, body_bytes: bytes, tic
     ...(finalUrl ? { finalUrl } : {}),
     ...(status ? { statusCode: status } : {}),
     ...(bytes ? { body: new Uint8Array(bytes) } : body === undefined ? {} : { body }),
-    ...(ticket ? { ticket: decodeTicket(ticket) } : {}),
+    ...(ticket ? { ticket: Buffer.from(ticket, "base64url") } : {}),
   };
 }
 
 function told({ url, score, bucket, bucketValue: value, ticket, usable, inScope }: Link): object {
-  return { url, score, bucket, value, ticket: encodeTicket(ticket), usable, in_scope: inScope };
+  return { url, score, bucket, value, ticket: Buffer.from(ticket).toString("base64url"), usable, in_scope: inScope };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
