@@ -12,26 +12,18 @@ import (
 	pb "linkscore.example/go/linkscorev1"
 )
 
-// maxPlaces is how many buckets a URL that was found several times may wait in at once.
-const maxPlaces = 4
-
 // Item is a URL that waits to be fetched.
 type Item struct {
 	URL string
-	// Ticket is that of the bucket the URL was taken from.
+	// Ticket came with the link in the bucket the URL waits in.
 	Ticket []byte
 	// Value is what the caller keeps with the URL.
 	Value any
 
-	places map[*bucket]place // of each bucket it waits in
-	from   string            // bucket it was taken from, empty if from none
-	guess  bool              // it was found while the server was away: where it waits is a guess
-}
-
-// place is that of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by.
-type place struct {
-	number int64
-	ticket []byte
+	in     *bucket // nil once it was taken
+	from   string  // name of the bucket it was taken from
+	number int64   // among all that came into buckets
+	guess  bool    // it was found while the server was away: where it waits is a guess
 }
 
 // bucket has URLs in the order they came; some may have left by now.
@@ -44,16 +36,11 @@ type bucket struct {
 
 // head is the URL to take first; the bucket is not empty.
 func (b *bucket) head() *Item {
-	for {
-		if _, waits := b.queue[0].places[b]; waits {
-			return b.queue[0]
-		}
+	for b.queue[0].in != b {
 		b.queue = b.queue[1:]
 	}
+	return b.queue[0]
 }
-
-// number is that of its head: of buckets worth the same the older one goes first.
-func (b *bucket) number() int64 { return b.head().places[b].number }
 
 // Frontier is an in-memory queue of URLs that gives the best first: seeds, then one first-in-first-out queue a bucket, then
 // URLs the server does not know. A URL is taken once. Call Done when a URL that was taken is answered: what is under way
@@ -91,7 +78,9 @@ func (f *Frontier) AddUnknown(url string, value any) { f.addTo(f.unknown, url, v
 func (f *Frontier) addTo(into *bucket, url string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.place(f.made(url, value), into, nil)
+	if f.waiting[url] == nil {
+		f.place(f.made(url, value), into)
+	}
 }
 
 // AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last, or,
@@ -107,47 +96,47 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	if like.bucket != "" {
 		into = f.bucket(like.bucket, like.value)
 	}
-	f.place(item, into, nil)
+	f.place(item, into)
 	return into != f.unknown
 }
 
-// AddFound lets a link wait in each bucket that one page gave it.
+// AddFound lets a link wait in the best of the buckets that one page gave it. One that waits, found again, moves to a bucket
+// that is worth more.
 func (f *Frontier) AddFound(links []Link, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.waiting[links[0].URL] == nil {
-		f.made(links[0].URL, value)
-	}
-	f.score(links)
+	f.add(links, value)
 }
 
 // rescore gives a link that waits without a score its own; false if it does not wait without one.
 func (f *Frontier) rescore(links []Link) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item := f.waiting[links[0].URL]
-	if item == nil || !item.guess {
+	if item := f.waiting[links[0].URL]; item == nil || !item.guess {
 		return false
 	}
-	f.score(links)
+	f.add(links, nil)
 	return true
 }
 
-func (f *Frontier) score(links []Link) {
-	item := f.waiting[links[0].URL]
-	if item.guess { // what was guessed counts no longer
-		item.guess = false
-		f.leave(item)
+func (f *Frontier) add(links []Link, value any) {
+	best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
+	worth, item := best.BucketValue, f.waiting[best.URL]
+	if known := f.buckets[best.Bucket]; known != nil {
+		worth = known.value
 	}
-	if len(item.places) == 0 { // one found again is not taken from where it was found now, and teaches nothing
-		best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
-		f.outlook.placed(item.URL, best.Bucket, best.BucketValue)
+	switch {
+	case item == nil:
+		item = f.made(best.URL, value)
+	case !item.guess && worth <= item.in.value:
+		return
 	}
-	for _, link := range links {
-		if _, waits := item.places[f.buckets[link.Bucket]]; !waits && len(item.places) < maxPlaces {
-			f.place(item, f.bucket(link.Bucket, link.BucketValue), link.Ticket)
-		}
+	if item.in == nil || item.guess { // from where one found again was found now nothing is taken: it teaches nothing
+		f.outlook.placed(best.URL, best.Bucket, best.BucketValue)
 	}
+	f.leave(item)
+	item.guess, item.Ticket = false, best.Ticket
+	f.place(item, f.bucket(best.Bucket, worth))
 }
 
 func (f *Frontier) bucket(name string, value float64) *bucket {
@@ -157,9 +146,9 @@ func (f *Frontier) bucket(name string, value float64) *bucket {
 	return f.buckets[name]
 }
 
-func (f *Frontier) place(item *Item, into *bucket, ticket []byte) {
+func (f *Frontier) place(item *Item, into *bucket) {
 	f.numbers++
-	item.places[into] = place{f.numbers, ticket}
+	item.number, item.in = f.numbers, into
 	into.waiting++
 	into.queue = append(into.queue, item)
 }
@@ -209,16 +198,14 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 		return nil
 	}
 	item := from.head()
-	item.from, item.Ticket = from.name, item.places[from].ticket
-	if item.from != "" {
-		f.inFlight[item.from]++
-		f.outlook.took(item.from)
+	if from.name != "" {
+		f.inFlight[from.name]++
+		f.outlook.took(from.name)
 	}
 	f.taken++
 	f.leave(item)
-	if f.waiting[item.URL] == item {
-		delete(f.waiting, item.URL)
-	}
+	item.from = from.name
+	delete(f.waiting, item.URL)
 	return item
 }
 
@@ -251,7 +238,7 @@ func (f *Frontier) question() *pb.RankBucketsRequest {
 		return nil
 	}
 	asked := &pb.RankBucketsRequest{N: 1}
-	byAge := func(a, b *bucket) int { return cmp.Compare(a.number(), b.number()) }
+	byAge := func(a, b *bucket) int { return cmp.Compare(a.head().number, b.head().number) }
 	for _, waits := range slices.SortedFunc(maps.Values(f.buckets), byAge) {
 		asked.Buckets = append(asked.Buckets, waits.name)
 		asked.Waiting = append(asked.Waiting, uint32(waits.waiting))
@@ -279,26 +266,25 @@ func (f *Frontier) best() *bucket {
 	var most float64
 	for _, waits := range f.buckets {
 		value := f.outlook.worth(waits.name, waits.value)
-		if best == nil || value > most || (value == most && waits.number() < best.number()) {
+		if best == nil || value > most || (value == most && waits.head().number < best.head().number) {
 			best, most = waits, value
 		}
 	}
 	return best
 }
 
-// leave takes an item out of the buckets it waits in.
+// leave takes an item out of its bucket.
 func (f *Frontier) leave(item *Item) {
-	for from := range item.places {
+	if from := item.in; from != nil {
+		item.in = nil
 		if from.waiting--; from.waiting == 0 {
 			from.queue = nil
 			delete(f.buckets, from.name)
 		}
 	}
-	clear(item.places)
 }
 
 func (f *Frontier) made(url string, value any) *Item {
-	item := &Item{URL: url, Value: value, places: map[*bucket]place{}}
-	f.waiting[url] = item
-	return item
+	f.waiting[url] = &Item{URL: url, Value: value}
+	return f.waiting[url]
 }

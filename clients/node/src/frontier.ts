@@ -2,19 +2,18 @@ import type { Plan } from "./client.js";
 import type { Link } from "./messages.js";
 import { Outlook } from "./outlook.js";
 
-/** How many buckets a URL that was found several times may wait in at once. */
-const MAX_PLACES = 4;
-
 /** A URL that waits to be fetched, with what the caller keeps beside it. */
 export interface Item<T> {
   key: string;
+  /** Came with the link in the bucket the URL waits in. */
   ticket: Uint8Array;
   value: T;
 }
 
 interface Waiting<T> extends Item<T> {
-  /** Its place in each bucket it waits in, numbered in the order they came; the ticket there is given when it is taken. */
-  places: Map<Bucket<T>, { number: number; ticket: Uint8Array }>;
+  bucket: Bucket<T>;
+  /** Among all that came into buckets. */
+  number: number;
   /** The URL of one that was found while the server was away: where it waits is a guess. */
   guessed?: string | undefined;
 }
@@ -34,7 +33,7 @@ class Bucket<T> {
   }
 
   get age(): number {
-    return this.head?.places.get(this)?.number ?? 0;
+    return this.head?.number ?? 0;
   }
 }
 
@@ -84,11 +83,15 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.place(this.made(key, value), this.seeds);
+    this.addTo(this.seeds, key, value);
   }
 
   addUnknown(key: string, value: T): void {
-    this.place(this.made(key, value), this.unknown);
+    this.addTo(this.unknown, key, value);
+  }
+
+  private addTo(bucket: Bucket<T>, key: string, value: T): Waiting<T> {
+    return this.waiting.get(key) ?? this.place({ key, value, ticket: new Uint8Array(), bucket, number: 0 });
   }
 
   /**
@@ -97,23 +100,34 @@ export class Frontier<T> {
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
-    const item = this.made(key, value);
+    const like = this.outlook.shape(url);
+    const item = this.addTo(like.bucket ? this.bucket(like.bucket, like.value) : this.unknown, key, value);
     item.guessed = url;
     this.withoutScore.set(url, item);
-    const { bucket, value: worth } = this.outlook.shape(url);
-    this.place(item, bucket ? this.bucket(bucket, worth) : this.unknown);
-    return !!bucket;
+    return !!like.bucket;
   }
 
-  /** Lets a link wait in each bucket that one page gave it; one that waits already, found again elsewhere, waits there too. */
+  /**
+   * Lets a link wait in the best of the buckets that one page gave it. One that waits, found again, moves to a bucket that
+   * is worth more.
+   */
   add(key: string, found: readonly Scored[], value: T): void {
-    this.score(this.waiting.get(key) ?? this.made(key, value), found);
+    const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
+    const worth = this.buckets.get(best.bucket)?.value ?? best.bucketValue;
+    const item = this.waiting.get(key);
+    const isNew = !item || item.guessed !== undefined;
+    if (item && !isNew && worth <= item.bucket.value) return;
+    // From where one found again was found now nothing is taken: it teaches nothing.
+    if (isNew && best.url) this.outlook.placed(best.url, best.bucket, best.bucketValue);
+    if (item) this.leave(item);
+    const { ticket } = best;
+    this.place({ key, value: item ? item.value : value, ticket, bucket: this.bucket(best.bucket, worth), number: 0 });
   }
 
   /** Gives a link that waits without a score its own; false if it does not. */
   rescore(url: string, found: readonly Scored[]): boolean {
     const item = this.withoutScore.get(url);
-    if (item) this.score(item, found);
+    if (item) this.add(item.key, found, item.value);
     return !!item;
   }
 
@@ -171,35 +185,17 @@ export class Frontier<T> {
     const from = this.hasSeeds ? this.seeds : best;
     const item = from.head;
     if (!item) return undefined;
-    item.ticket = item.places.get(from)?.ticket ?? new Uint8Array();
     if (from.name) this.outlook.took(from.name);
     this.underWay.set(item.key, from.name);
     this.leave(item);
-    if (this.waiting.get(item.key) === item) this.waiting.delete(item.key);
     return item;
   }
 
-  /** Takes an item out of all queues. */
   private leave(item: Waiting<T>): void {
     if (item.guessed !== undefined) this.withoutScore.delete(item.guessed);
-    item.guessed = undefined;
-    for (const bucket of item.places.keys()) {
-      bucket.items.delete(item);
-      if (!bucket.items.size) this.buckets.delete(bucket.name);
-    }
-    item.places.clear();
-  }
-
-  private score(item: Waiting<T>, found: readonly Scored[]): void {
-    if (item.guessed !== undefined) this.leave(item);
-    if (!item.places.size) { // one found again is not taken from where it was found now, and teaches nothing
-      const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
-      if (best.url) this.outlook.placed(best.url, best.bucket, best.bucketValue);
-    }
-    for (const { bucket: name, bucketValue, ticket } of found) {
-      const there = this.buckets.get(name);
-      if (item.places.size < MAX_PLACES && !(there && item.places.has(there))) this.place(item, this.bucket(name, bucketValue), ticket);
-    }
+    item.bucket.items.delete(item);
+    if (!item.bucket.items.size) this.buckets.delete(item.bucket.name);
+    this.waiting.delete(item.key);
   }
 
   private bucket(name: string, value: number): Bucket<T> {
@@ -208,14 +204,10 @@ export class Frontier<T> {
     return bucket;
   }
 
-  private place(item: Waiting<T>, bucket: Bucket<T>, ticket: Uint8Array = new Uint8Array()): void {
-    item.places.set(bucket, { number: ++this.numbers, ticket });
-    bucket.items.add(item);
-  }
-
-  private made(key: string, value: T): Waiting<T> {
-    const item = { key, ticket: new Uint8Array(), value, places: new Map() };
-    this.waiting.set(key, item);
+  private place(item: Waiting<T>): Waiting<T> {
+    item.number = ++this.numbers;
+    item.bucket.items.add(item);
+    this.waiting.set(item.key, item);
     return item;
   }
 }

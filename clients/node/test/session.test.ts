@@ -225,11 +225,11 @@ test("while away buckets fade with their shapes, and less if they are proven", (
   const outlook = new Outlook();
   outlook.placed(`${ROOT}/tag/red`, "tags", 0.9);
   assert.equal(outlook.shape(`${ROOT}/tag/blue`).bucket, "tags");
-  outlook.fetched(`${ROOT}/tag/red`, true);
+  outlook.fetched(`${ROOT}/tag/red`, false);
   outlook.setAway(true);
   outlook.took("tags");
   assert.equal(outlook.worth("tags", 1), 32 / 33);
-  outlook.fetched(`${ROOT}/tag/red`, false);
+  outlook.fetched(`${ROOT}/tag/red`, true);
   outlook.placed(`${ROOT}/tag/blue`, "blue", 1); // another bucket of links of that shape
   assert.equal(outlook.worth("blue", 1), outlook.worth("tags", 1));
   outlook.setAway(false);

@@ -37,11 +37,10 @@ public final class Frontier {
     this.session = session;
   }
 
-  /** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
+  /** What waits in a bucket, in the order it came. */
   private static final class Bucket {
     private final String name; // empty of what the server does not know
-    private final Set<Item> scored = new LinkedHashSet<>();
-    private final Set<Item> guessed = new LinkedHashSet<>();
+    private final Set<Item> items = new LinkedHashSet<>();
     private double value;
 
     private Bucket(String name, double value) {
@@ -50,15 +49,11 @@ public final class Frontier {
     }
 
     private Item head() {
-      return (scored.isEmpty() ? guessed : scored).iterator().next();
+      return items.iterator().next();
     }
 
     private long age() {
       return head().places.get(this).number;
-    }
-
-    private int size() {
-      return scored.size() + guessed.size();
     }
   }
 
@@ -147,15 +142,14 @@ public final class Frontier {
 
   private void place(Item item, Bucket bucket, ByteString ticket) {
     item.places.put(bucket, new Place(++numbers, ticket));
-    (item.isUnscored ? bucket.guessed : bucket.scored).add(item);
+    bucket.items.add(item);
   }
 
   /** Takes an item out of all queues. */
   private void leave(Item item) {
     for (Bucket bucket : item.places.keySet()) {
-      bucket.scored.remove(item);
-      bucket.guessed.remove(item);
-      if (bucket.size() == 0) {
+      bucket.items.remove(item);
+      if (bucket.items.isEmpty()) {
         buckets.remove(bucket.name);
       }
     }
@@ -189,14 +183,14 @@ public final class Frontier {
   }
 
   private synchronized boolean isFull() {
-    return !waiting.isEmpty() && session.isFull(taken, seeds.size() > 0);
+    return !waiting.isEmpty() && session.isFull(taken, !seeds.items.isEmpty());
   }
 
   /** Says what is to be asked, the bucket of the oldest link first. */
   private synchronized boolean isDue(Map<String, Integer> counts, Map<String, Integer> underWay) {
     buckets.values().stream()
         .sorted(Comparator.comparingLong(Bucket::age))
-        .forEach(bucket -> counts.put(bucket.name, bucket.size()));
+        .forEach(bucket -> counts.put(bucket.name, bucket.items.size()));
     underWay.putAll(inFlight);
     return !isShort && !counts.isEmpty();
   }
@@ -209,10 +203,10 @@ public final class Frontier {
 
   private synchronized Optional<Item> take() {
     Bucket from = seeds;
-    if (seeds.size() == 0) {
+    if (seeds.items.isEmpty()) {
       from = buckets.isEmpty() ? unknown : buckets.getOrDefault(granted, best());
     }
-    if (from.size() == 0 || (isShort && from != seeds)) {
+    if (from.items.isEmpty() || (isShort && from != seeds)) {
       return Optional.empty();
     }
     Item item = from.head();
