@@ -17,9 +17,6 @@ import java.util.concurrent.locks.ReentrantLock;
  * server is away links go on by the rule of outages (docs/reference/clients.md). Safe for use by many threads.
  */
 public final class Frontier {
-  // How many buckets a URL that was found several times may wait in at once.
-  private static final int MAX_PLACES = 4;
-
   private final Session session;
   private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
   private final Map<String, Item> waiting = new HashMap<>();
@@ -53,28 +50,17 @@ public final class Frontier {
     }
 
     private long age() {
-      return head().places.get(this).number;
+      return head().number;
     }
   }
 
-  /** That of a URL in a bucket: its number among all there were, and the ticket it was given there. */
-  private static final class Place {
-    private final long number;
-    private final ByteString ticket;
-
-    private Place(long number, ByteString ticket) {
-      this.number = number;
-      this.ticket = ticket;
-    }
-  }
-
-  /** A URL that waited to be fetched. */
+  /** A URL that waits to be fetched, or that was taken. */
   public static final class Item {
     private final String url;
-    private final Map<Bucket, Place> places = new HashMap<>(2); // of each bucket it waits in
-    private ByteString ticket;
+    private ByteString ticket = ByteString.EMPTY;
+    private Bucket bucket; // that it waits in, or was taken from
+    private long number; // among all that came into buckets
     private boolean isUnscored; // where it waits was guessed
-    private String from; // bucket it was taken from
 
     private Item(String url) {
       this.url = url;
@@ -85,7 +71,7 @@ public final class Frontier {
       return url;
     }
 
-    /** What goes back with the page: the ticket of the bucket it was taken from. */
+    /** What goes back with the page: it came with the link in the bucket the URL was taken from. */
     public ByteString ticket() {
       return ticket;
     }
@@ -93,67 +79,57 @@ public final class Frontier {
 
   /** Lets a URL wait ahead of every scored one. */
   public synchronized void addSeed(String url) {
-    addTo(seeds, url);
+    addTo(seeds, url, false);
   }
 
   /** Lets a URL that the server said nothing about wait behind every scored one. */
   public synchronized void addUnknown(String url) {
-    addTo(unknown, url);
-  }
-
-  private void addTo(Bucket bucket, String url) {
-    if (!waiting.containsKey(url)) {
-      place(made(url), bucket, ByteString.EMPTY);
-    }
+    addTo(unknown, url, false);
   }
 
   /** Lets a URL wait that was found while the server is away, where links of its shape went last, or behind all others. */
   public synchronized void addUnscored(String url) {
-    if (waiting.containsKey(url)) {
-      return;
-    }
-    Item item = made(url);
-    item.isUnscored = true;
-    place(item, session.guess(url).map(like -> bucket(like.bucket, like.value)).orElse(unknown), ByteString.EMPTY);
+    addTo(session.guess(url).map(like -> bucket(like.bucket, like.value)).orElse(unknown), url, true);
   }
 
-  /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
+  private void addTo(Bucket bucket, String url, boolean isUnscored) {
+    if (!waiting.containsKey(url)) {
+      Item item = new Item(url);
+      item.isUnscored = isUnscored;
+      place(item, bucket);
+    }
+  }
+
+  /** Lets a scored link wait in its bucket. One that waits already, found again, moves to a bucket that is worth more. */
   public synchronized void add(Link link) {
-    Item item = waiting.containsKey(link.url) ? waiting.get(link.url) : made(link.url);
-    if (item.isUnscored) { // what was guessed counts no longer
+    Item item = waiting.getOrDefault(link.url, new Item(link.url));
+    Bucket there = buckets.get(link.bucket);
+    double worth = there == null ? link.bucketValue : there.value;
+    if (item.bucket == null || item.isUnscored || worth > item.bucket.value) {
       leave(item);
       item.isUnscored = false;
+      item.ticket = link.ticket;
+      place(item, bucket(link.bucket, worth));
     }
-    Bucket there = buckets.get(link.bucket);
-    if (item.places.size() < MAX_PLACES && (there == null || !item.places.containsKey(there))) {
-      place(item, bucket(link.bucket, link.bucketValue), link.ticket);
-    }
-  }
-
-  private Item made(String url) {
-    Item item = new Item(url);
-    waiting.put(url, item);
-    return item;
   }
 
   private Bucket bucket(String name, double value) {
     return buckets.computeIfAbsent(name, made -> new Bucket(made, value));
   }
 
-  private void place(Item item, Bucket bucket, ByteString ticket) {
-    item.places.put(bucket, new Place(++numbers, ticket));
+  private void place(Item item, Bucket bucket) {
+    waiting.put(item.url, item);
+    item.bucket = bucket;
+    item.number = ++numbers;
     bucket.items.add(item);
   }
 
-  /** Takes an item out of all queues. */
+  /** Takes an item out of its queue. */
   private void leave(Item item) {
-    for (Bucket bucket : item.places.keySet()) {
-      bucket.items.remove(item);
-      if (bucket.items.isEmpty()) {
-        buckets.remove(bucket.name);
-      }
+    waiting.remove(item.url);
+    if (item.bucket != null && item.bucket.items.remove(item) && item.bucket.items.isEmpty()) {
+      buckets.remove(item.bucket.name);
     }
-    item.places.clear();
   }
 
   /** Counts the URLs that wait. */
@@ -210,14 +186,11 @@ public final class Frontier {
       return Optional.empty();
     }
     Item item = from.head();
-    item.from = from.name;
-    item.ticket = item.places.get(from).ticket;
     if (!from.name.isEmpty()) {
       inFlight.merge(from.name, 1, Integer::sum);
       session.outlook.taken(from.name);
     }
     leave(item);
-    waiting.remove(item.url);
     taken++;
     return Optional.of(item);
   }
@@ -235,6 +208,6 @@ public final class Frontier {
   public synchronized void done(Item item) {
     isShort = false;
     taken--;
-    inFlight.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
+    inFlight.computeIfPresent(item.bucket.name, (bucket, n) -> n > 1 ? n - 1 : null);
   }
 }

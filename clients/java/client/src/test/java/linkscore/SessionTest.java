@@ -117,7 +117,7 @@ class SessionTest {
       assertEquals(List.of("s", "2", "3", "1", "u"), taken(frontier));
       assertEquals(0, frontier.size());
       found("bad", .1, "4", "5").forEach(frontier::add);
-      found("good", .1, "5").forEach(frontier::add);
+      found("good", .9, "5").forEach(frontier::add);
       var first = frontier.next().orElseThrow();
       assertEquals("5 tgood", first.url() + " " + first.ticket().toStringUtf8(), "of the bucket it is taken from");
       frontier.done(first);
