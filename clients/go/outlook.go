@@ -84,11 +84,12 @@ func (o *outlook) worth(bucket string, value float64) float64 {
 
 var (
 	digits    = regexp.MustCompile(`[0-9]+`)
+	word      = regexp.MustCompile(`^[A-Za-z]+[-_]?[0-9]`)
 	extension = regexp.MustCompile(`\.[a-z]{2,5}$`)
 )
 
-// shapeOf writes a URL without what names one page: the last part of the path, and every part with a digit, is any, and of
-// the query there are the keys.
+// shapeOf writes a URL without what names one page: the last part of the path is any but for a word before digits, every part
+// with a digit is, and of the query there are the keys.
 func shapeOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -99,7 +100,7 @@ func shapeOf(address string) string {
 		switch {
 		case part != "" && last:
 			last = false
-			parts[i] = "*" + extension.FindString(part)
+			parts[i] = strings.TrimRight(word.FindString(part), "0123456789") + "*" + extension.FindString(part)
 		case digits.MatchString(part):
 			parts[i] = "#"
 		}

@@ -62,15 +62,16 @@ export class Outlook {
 }
 
 /**
- * A URL without what names one page: the last part of the path, and every part with a digit, is any, and of the query there
- * are the keys.
+ * A URL without what names one page: the last part of the path is any but for a word before digits, every part with a digit
+ * is, and of the query there are the keys.
  */
 export function shapeOf(url: string): string {
   if (!URL.canParse(url)) return url;
   const { host, pathname, searchParams } = new URL(url);
   const parts = pathname.split("/");
   const last = parts.findLastIndex(Boolean);
-  const any = parts.map((part, i) => (i === last ? `*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}` : /\d/.test(part) ? "#" : part));
+  const lastOf = (part: string) => `${/^[a-z]+[-_]?(?=\d)/i.exec(part)?.[0] ?? ""}*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}`;
+  const any = parts.map((part, i) => (i === last ? lastOf(part) : /\d/.test(part) ? "#" : part));
   const keys = [...searchParams.keys()].map((key) => key.replace(/\d+/g, "#"));
   return `${host}${any.join("/")}?${[...new Set(keys)].sort().join("&")}`;
 }

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** What a crawl knows of URL shapes, for when the server says nothing: the rule of outages in docs/reference/clients.md. */
@@ -23,7 +22,7 @@ public final class Outlook {
   private static final int MOST_MET = 65_536;
 
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
-  private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
+  private static final Pattern LAST = Pattern.compile("^([A-Za-z]+[-_]?(?=[0-9]))?.*?(\\.[a-z]{2,5})?$");
 
   private final Map<String, Shape> shapes = bounded(MOST_SHAPES);
   private final Map<String, Shape> of = new HashMap<>(); // that of the link found last, by bucket
@@ -131,7 +130,7 @@ public final class Outlook {
     };
   }
 
-  /** A URL without what names one page: the last part of the path, and each with a digit, is any; of the query there are keys. */
+  /** A URL without what names one page: digits, the last part of the path but for a word before them, and values of the query. */
   static String shapeOf(String url) {
     String[] parts = url.substring(url.indexOf("//") + 2).split("#", 2)[0].split("\\?", 2);
     String[] segments = parts[0].split("/", -1); // the host is the first
@@ -143,8 +142,7 @@ public final class Outlook {
       segments[i] = DIGITS.matcher(segments[i]).find() ? "#" : segments[i];
     }
     if (last > 0) {
-      Matcher extension = EXTENSION.matcher(segments[last]);
-      segments[last] = "*" + (extension.find() ? extension.group() : "");
+      segments[last] = LAST.matcher(segments[last]).replaceFirst("$1*$2");
     }
     var keys = new TreeSet<String>();
     String query = parts.length < 2 ? "" : parts[1];
