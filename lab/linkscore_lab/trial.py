@@ -50,7 +50,7 @@ _SHOWN = ("valid_ratio", "text_share", "duplicates")
 
 
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
-_NO_ANSWER = 599  # no status of HTTP: chosen, counts as a fault of the server
+_SILENT = 599  # no status of HTTP: chosen, counts as a fault of the server
 _FORBIDDEN = "User-agent: *\nDisallow: /"
 
 
@@ -77,7 +77,7 @@ def ask(url: str) -> Reply:
                 body += part
             return Reply(answer.status, {name.title(): value for name, value in answer.headers.items()}, body)
     except (OSError, HTTPException, ValueError) as exc:
-        return Reply(_NO_ANSWER, {}, str(exc).encode(errors="replace"))
+        return Reply(_SILENT, {}, str(exc).encode(errors="replace"))
 
 
 class Web:
@@ -92,13 +92,13 @@ class Web:
             self.entry, self.host = to, host_of(to)
             if not self.allows(to):
                 robots = self.get(urljoin(to, "/robots.txt"))
-                away = f"does not answer: {robots.body.decode()}" if robots.status == _NO_ANSWER else ""
+                away = f"does not answer: {robots.body.decode()}" if robots.status == _SILENT else ""
                 why = away or "its robots.txt forbids it, or cannot be read"
                 raise InvalidInput(f"{to}: {why}", field="site")
             to = self._redirect(to)
         first = self.answers[self.entry]
         if not 200 <= first.status < 300:
-            why = f"no answer: {first.body.decode()}" if first.status == 599 else f"status {first.status}"
+            why = f"no answer: {first.body.decode()}" if first.status == _SILENT else f"status {first.status}"
             raise InvalidInput(f"{self.entry} must be a page, got {why}", field="site")
 
     def allows(self, url: str) -> bool:
