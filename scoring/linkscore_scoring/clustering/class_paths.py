@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
+from itertools import accumulate
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -34,14 +35,15 @@ _REMEMBERED = 20_000
 """Nodes remembered between pages, a bound of memory; it never changes an answer."""
 
 Value = TypeVar("Value")
-_UNSETTLED = object()
+_UNSETTLED, _NOWHERE = object(), "\t"
 
 
 class PathNodes(Generic[Value]):
     """Reads tag paths and remembers what the pages of a site have in common; that never changes an answer.
 
     `element_of`: (tag, class tokens) -> name of an element, which is asked once for each that is different.
-    `settle`: what a path stands for, None for nothing. `max_nodes`: nodes remembered from page to page.
+    `settle`: what a path stands for, None for nothing. `shorten`: as what path the nodes below one see it.
+    `max_nodes`: nodes remembered from page to page.
     """
 
     def __init__(
@@ -49,16 +51,18 @@ class PathNodes(Generic[Value]):
         element_of: Callable[[str, str], str],
         settle: Callable[[str], Value | None],
         *,
+        shorten: Callable[[str], str] = str,
         separator: str = _ELEMENT,
         max_nodes: float = _REMEMBERED,
     ) -> None:
         self._element_of = lru_cache(maxsize=_REMEMBERED)(element_of)
-        self._settle, self._separator, self._max_nodes = settle, separator, max_nodes
+        self._settle, self._shorten, self._separator = settle, shorten, separator
+        self._max_nodes = max_nodes
         self._forget()
 
     def _forget(self) -> None:
         self._known: dict[tuple[int, str, str], int] = {}
-        self._below: dict[tuple[int, str], int] = {}
+        self._places: dict[str, int] = {}
         self._paths = [""]  # the first is the place above the first element
         self._settled: list[Any] = [None]
 
@@ -86,9 +90,10 @@ class PathNodes(Generic[Value]):
     def _place(self, above: int, tag: str, classes: str) -> int:
         """Return the number of the path of a node below another, whose classes may say nothing new."""
         element = self._element_of(tag, classes)
-        at = self._below.setdefault((above, element), len(self._paths))
+        path = self._shorten(f"{self._paths[above]}{self._separator}{element}" if above else element)
+        at = self._places.setdefault(path, len(self._paths))
         if at == len(self._paths):
-            self._paths.append(f"{self._paths[above]}{self._separator}{element}" if above else element)
+            self._paths.append(path)
             self._settled.append(_UNSETTLED)
         return at
 
@@ -110,13 +115,30 @@ class ClassPathFilter:
         """Return an element of a path: its tag, and those of its class tokens that count."""
         return _element_of(tag, classes, numbered=self.numbered, tokens=self.token_pages)
 
+    @cached_property
+    def _beginnings(self) -> set[str]:
+        known = (list(accumulate(path.split(_ELEMENT), f"{{}}{_ELEMENT}{{}}".format)) for path in self.paths)
+        return set().union(*known)
+
     def settle(self, path: str) -> str:
         """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
-        if path in self.paths or _TOKEN not in path:
+        return self._without_rarest(path, self.paths)
+
+    def shorten(self, path: str) -> str:
+        """Return the path of a node without its rarest tokens, as many as it takes to begin a known path;
+        `_NOWHERE` if even the bare one begins none.
+
+        Classes in unheard-of company on one element so leave the nodes below it as they are known.
+        """
+        shorter = self._without_rarest(path, self._beginnings)
+        return shorter if shorter in self._beginnings else _NOWHERE
+
+    def _without_rarest(self, path: str, known: Collection[str]) -> str:
+        if path in known or _TOKEN not in path:
             return path
         for token in sorted(_held(path), key=self._rarity.__getitem__):
             path = _without(path, token)
-            if path in self.paths:
+            if path in known:
                 break
         return path
 

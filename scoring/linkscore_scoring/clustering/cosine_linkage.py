@@ -50,7 +50,10 @@ class CosineLinkageModel(ClusterModel):
     def _columns(self) -> PathNodes[int]:
         """Columns of the paths of pages."""
         column_of = {path: column for column, path in enumerate(self.vectorizer.vocabulary)}
-        return PathNodes(self.paths.element, lambda path: column_of.get(self.paths.settle(path)))
+        paths = self.paths
+        return PathNodes(
+            paths.element, lambda path: column_of.get(paths.settle(path)), shorten=paths.shorten
+        )
 
     @cached_property
     def _means_by_path(self) -> NDArray[np.float64]:
