@@ -164,9 +164,14 @@ class CrawlConfig:
         return self.wanted.reads
 
     @cached_property
+    def reads_templates(self) -> bool:
+        """Whether a policy of the crawl, served or extra, reads the templates of sites."""
+        return any(choice.has("reads_templates") for choice in self._choices)
+
+    @property
     def learns_on_demand(self) -> bool:
         """Whether sites are not learned until somebody asks: no policy of the crawl reads templates."""
-        return self.learning.on_demand and not any(choice.has("reads_templates") for choice in self._choices)
+        return self.learning.on_demand and not self.reads_templates
 
     @property
     def _choices(self) -> tuple[PolicyChoice, ...]:

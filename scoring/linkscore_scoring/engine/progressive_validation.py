@@ -25,9 +25,11 @@ Floats = NDArray[np.float64]
 NO_ANSWER = -1.0
 """Score of a policy that could not answer yet; scores are never negative."""
 
-_OFTEN, _REFRESH = 16, 64
-"""Links between two sets of figures, up to the second number and from then on, a bound: they cost O(links
-kept^2) and only reports read them."""
+_REFRESH = 16
+"""Links between two sets of figures, a bound: they cost O(links kept^2) and only reports read them."""
+_ALL, _SAMPLE = 64, 4
+"""Links of which each counts, and from then on every how many; chosen, not measured: an answer of every policy
+for each page would cost a tenth of it."""
 _CHANCE = 0.5
 """Quality of a policy nothing is known of: that of a coin."""
 
@@ -73,10 +75,10 @@ def pairwise_auc(scores: Floats, rewards: Floats, weights: Floats, kinds: NDArra
 class PolicyValidation(Stateful):
     """Scores of the served policy and of those beside it, before each fetch, against what came of it.
 
-    The latest 128 fetched links count. The reward of a link is the text of its page's own (`site.texts`),
+    The latest 128 links count, of the fetched ones every fourth after the first 64. The reward of a link is the text of its page's own (`site.texts`),
     less what later pages take over, until feedback replaces it. Weights fall by `_DISCOUNT` a link, because
     sites and policies change; once feedback comes, rewards without a label weigh 8 / (8 + number labelled).
-    The figures are made anew every 16 links, and every 64 from 64 links on.
+    The figures are made anew every 16 links.
     """
 
     recorded: Stored[int]
@@ -102,7 +104,9 @@ class PolicyValidation(Stateful):
         self._keys = list(keys)
 
     def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
-        """Ask every policy for the score of the link that was fetched."""
+        """Ask every policy for the score of the link that was fetched, if it is one of the sample."""
+        if self.recorded >= _ALL and site.pages % _SAMPLE:
+            return
         has_feedback = any(known.is_labelled for known in self._links.values())
         self._expected = [
             float(policy.score(link, site).scores[0])
@@ -128,7 +132,7 @@ class PolicyValidation(Stateful):
             link.own_chars -= page.lost[loser]
             if not link.is_labelled:
                 link.reward = text_reward(link.own_chars)
-        if is_judged and self.recorded % (_OFTEN if self.recorded < _REFRESH else _REFRESH) == 0:
+        if is_judged and self.recorded % _REFRESH == 0:
             self._refresh()
 
     def label(self, event: FeedbackObservation) -> None:

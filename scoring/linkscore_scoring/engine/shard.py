@@ -132,7 +132,7 @@ class SiteShard:
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
-        self.model.on_demand = config.learns_on_demand
+        self.model.on_demand, self.model.navigates = config.learns_on_demand, config.reads_templates
         choices = (config.policy, *config.extra_policies)
         kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}
         self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences

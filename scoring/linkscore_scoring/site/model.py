@@ -109,8 +109,9 @@ class SiteModel(Stateful):
     `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
     worth fetching to learn the site; kept until it is learned. `titles`:
     titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
-    what the browse logs of the site gave; None without logs. `on_demand`: the first learning waits until
-    somebody asks, see `waits_for_question`; the crawl's to set.
+    what the browse logs of the site gave; None without logs. The crawl's to set: `on_demand`: the first
+    learning waits until somebody asks, see `waits_for_question`; `navigates`: a policy reads the navigation
+    table, so that it learns from each page; else it is as of the latest learning.
     """
 
     revision: Stored[int]
@@ -139,7 +140,7 @@ class SiteModel(Stateful):
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name
         self.learning = learning
-        self.on_demand = False
+        self.on_demand, self.navigates = False, True
         self.bounds = bounds
         self.revision = 0
         self.pages = self.failed = self.duplicates = 0
@@ -203,7 +204,8 @@ class SiteModel(Stateful):
                     self.plan.add_page(page.links, [fetch.seed, fetch.seq])
             else:
                 self.crawled[page.cluster] += 1
-                self._navigate(links, page.cluster, page.contexts)
+                if self.navigates:
+                    self._navigate(links, page.cluster, page.contexts)
         return page
 
     def feedback(self, event: FeedbackObservation) -> None:
