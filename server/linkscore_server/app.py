@@ -119,7 +119,6 @@ class Application:
         self.address = settings.listen
         self._port = 0
         self.metrics_port = 0
-        self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         is_on_disk = store is None and settings.data_dir != "memory" and not settings.is_in_database
         self._folder = folder or DataFolder(Path(settings.data_dir) if is_on_disk else None)
@@ -167,7 +166,7 @@ class Application:
         await self.front.start()
         if not self.front.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
-        self._ready = True
+        self.door.is_ready = True
         if self.settings.json_listen:
             self._listen_for_json()
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
@@ -230,7 +229,7 @@ class Application:
         await self.door.turn_away()
         json_stops = [self._json.stop()] if self._json is not None else []
         await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)
-        self._ready = False
+        self.door.is_ready = False
 
     async def _idle(self, within_s: float) -> None:
         """Wait until no call is in flight, at most so long, and until the answers have gone out."""
@@ -299,7 +298,7 @@ class Application:
             in_work,
             arrivals=Arrivals(resident_bytes, _FULL * (s.memory_mb << 20), _BURST * s.max_inflight_bytes),
             caller_of=self._callers(),
-            is_ready=lambda: self._ready,
+            is_ready=False,
             trace_id=self._tracing.trace_id,
         )
 

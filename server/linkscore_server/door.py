@@ -14,8 +14,8 @@ import logging
 import math
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -114,15 +114,6 @@ class BytesInWork:
         self._of[crawl] -= size
         if not self._of[crawl]:
             del self._of[crawl]
-
-    @contextmanager
-    def held(self, crawl: str, size: int) -> Iterator[None]:
-        """Count bytes of a crawl for as long as the context lasts."""
-        self.take(crawl, size)
-        try:
-            yield
-        finally:
-            self.give_back(crawl, size)
 
 
 @dataclass(slots=True, eq=False)
@@ -261,14 +252,13 @@ class Arrivals:
 class _Call:
     """One call on its way: who makes it, what it is about, how it ended."""
 
-    handler: Any
     method: str
     who: Caller | None
-    authorization: str
     context: Any
     peer: str
     request_id: str
     started: float = field(default_factory=time.perf_counter)
+    is_in: bool = False
     about: str = ""
     crawl: str = ""
     code: grpc.StatusCode = grpc.StatusCode.CANCELLED
@@ -279,7 +269,10 @@ class _Call:
 
 
 class Door(grpc.aio.ServerInterceptor):
-    """Lets the calls of a server in, and says how they ended; health and reflection are for everybody."""
+    """Lets the calls of a server in, and says how they ended; health and reflection are for everybody.
+
+    `is_ready`: whether calls can be answered now; whoever starts and stops the server says so.
+    """
 
     def __init__(
         self,
@@ -288,19 +281,18 @@ class Door(grpc.aio.ServerInterceptor):
         *,
         arrivals: Arrivals | None = None,
         caller_of: CallerOf | None = None,
-        is_ready: Callable[[], bool] = lambda: True,
+        is_ready: bool = True,
         trace_id: Callable[[], str] = str,
     ) -> None:
         self._metrics = metrics
         self._in_work = in_work
         self._arrivals = arrivals or Arrivals()
         self._caller_of = caller_of or (lambda _: ANYBODY)
-        self._is_ready = is_ready
+        self.is_ready = is_ready
         self._trace_id = trace_id
         self._is_leaving = False
         self._calls = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._handlers: dict[str, Any] = {}
 
     async def turn_away(self) -> None:
         """Tell new calls to come again once the connection is closed.
@@ -313,31 +305,44 @@ class Door(grpc.aio.ServerInterceptor):
 
     async def idle(self) -> None:
         """Wait until no call of linkscore's own services that was let in is in flight."""
-        await self._idle.wait()
+        while self._calls:
+            await asyncio.sleep(_LOOK_S)
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """Wrap the handler of one call."""
+        """Return the handler of a call, which is wrapped when its method is called first."""
+        known = self._handlers.get(details.method)
+        if known is not None:
+            return known
         handler = await continuation(details)
         if handler is None:
             return None
-        if not details.method.startswith(_OURS):
-            return self._open(handler)
-        method = details.method.removeprefix(_OURS)
-        begin = partial(self._begin, handler, method, dict(details.invocation_metadata))
-        return grpc.stream_unary_rpc_method_handler(partial(self._unary, begin))
+        if details.method.startswith(_OURS):
+            answer = partial(self._unary, handler, details.method.removeprefix(_OURS))
+            known = grpc.stream_unary_rpc_method_handler(answer)
+        else:
+            known = self._open(handler)
+        self._handlers[details.method] = known
+        return known
 
-    async def _unary(self, begin: Callable[[Any], _Call], _: Any, context: Any) -> Any:
-        call = begin(context)
+    async def _unary(self, handler: Any, method: str, _: Any, context: Any) -> Any:
+        call = self._begin(method, context)
         try:
             self._check(call)
-            with self._in_flight():
-                response = await self._answered(call)
-            raw = call.handler.response_serializer(response)
+            raw = await self._arrivals.next(context, call.peer)
+            request, size = _parsed(handler, call, raw), len(raw or b"")
+            del raw
+            self._in_work.take(call.crawl, size)
+            try:
+                response = await handler.unary_unary(request, context)
+            finally:
+                self._in_work.give_back(call.crawl, size)
+                del request
+            raw = handler.response_serializer(response)
             # Counted until its task ends: when gRPC has sent it. One of a call that changed something is sent
             # whatever its crawl has.
             task = asyncio.current_task()
             assert task is not None
-            self._in_work.take(call.crawl, len(raw), is_owed=RPCS[call.method].role > Role.READ)
+            self._in_work.take(call.crawl, len(raw), is_owed=RPCS[method].role > Role.READ)
             task.add_done_callback(partial(self._in_work.give_back, call.crawl, len(raw)))
             call.code = grpc.StatusCode.OK
             return raw
@@ -345,15 +350,6 @@ class Door(grpc.aio.ServerInterceptor):
             await self._fail(call, exc)
         finally:
             self._end(call)
-
-    async def _answered(self, call: _Call) -> Any:
-        raw = await self._arrivals.next(call.context, call.peer)
-        if raw is None:
-            raise MalformedMessage("there is no request")
-        request, size = _parsed(call, raw), len(raw)
-        del raw
-        with self._in_work.held(call.crawl, size):
-            return await call.handler.unary_unary(request, call.context)
 
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""
@@ -384,21 +380,21 @@ class Door(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(unary, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
 
-    def _begin(self, handler: Any, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
+    def _begin(self, method: str, context: Any) -> _Call:
+        metadata = dict(context.invocation_metadata() or ())
         name = begin_request(str(metadata.get(KEY, "")))
-        authorization = str(metadata.get("authorization", ""))
         context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
-        peer, who = context.peer(), self._caller_of(authorization)
-        return _Call(handler, method, who, authorization, context, peer, name)
+        peer, who = context.peer(), self._caller_of(str(metadata.get("authorization", "")))
+        return _Call(method, who, context, peer, name)
 
     def _check(self, call: _Call) -> None:
-        """Refuse a call for who makes it, or for the state of the server."""
+        """Let a call in, or refuse it for who makes it, or for the state of the server."""
         if call.who is None:
             raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
         if self._is_leaving:
             raise Leaving
-        if not self._is_ready():
+        if not self.is_ready:
             raise NotServing("state is loading or the server drains, try again")
         rpc = RPCS.get(call.method)
         if rpc is None:
@@ -407,18 +403,8 @@ class Door(grpc.aio.ServerInterceptor):
             need, has = rpc.role.name.lower(), call.who.role.name.lower()
             raise NotAllowed(f"{call.method} needs role {need}, {call.who.name} has {has}")
         CALLER.set(call.who)
-
-    @contextmanager
-    def _in_flight(self) -> Iterator[None]:
-        # Calls that are turned away do not count: callers may begin the next before the last has ended.
+        call.is_in = True
         self._calls += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self._calls -= 1
-            if not self._calls:
-                self._idle.set()
 
     async def _fail(self, call: _Call, error: Exception) -> None:
         """Set the status of a failed call; the handler then ends without a response, or aborts."""
@@ -443,6 +429,7 @@ class Door(grpc.aio.ServerInterceptor):
 
     def _end(self, call: _Call) -> None:
         seconds = time.perf_counter() - call.started
+        self._calls -= call.is_in
         self._metrics.count_call(
             call.method, call.code.name, seconds, request_id=call.request_id, trace_id=self._trace_id()
         )
@@ -454,10 +441,12 @@ class Door(grpc.aio.ServerInterceptor):
             _log.log(level, "request %s: %s %s of %s at %s took %.1f s, %s", *said)
 
 
-def _parsed(call: _Call, raw: bytes) -> Any:
+def _parsed(handler: Any, call: _Call, raw: bytes | None) -> Any:
     """Return a request that its caller may make: of a crawl of its own, with numbers within their bounds."""
+    if raw is None:
+        raise MalformedMessage("there is no request")
     try:
-        request = call.handler.request_deserializer(raw)
+        request = handler.request_deserializer(raw)
     except Exception:  # what protobuf raises depends on its implementation
         raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
     assert call.who is not None

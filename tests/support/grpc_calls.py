@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import grpc
 
@@ -11,10 +11,8 @@ from linkscore_server.door import BytesInWork, Door
 from linkscore_server.observability.metrics import Metrics
 
 
-class Details:
-    def __init__(self, method: str, **metadata: str) -> None:
-        self.method = method
-        self.invocation_metadata = tuple(metadata.items())
+class Details(NamedTuple):
+    method: str
 
 
 class Context:
@@ -22,6 +20,7 @@ class Context:
 
     code = details = None
     sent: Any = None
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, remaining_s: float | None = None) -> None:
         self.remaining_s = remaining_s
@@ -39,6 +38,9 @@ class Context:
     async def abort(self, code: grpc.StatusCode, details: str, metadata: Any) -> NoReturn:
         self.code, self.details, self.trailers = code, details, metadata
         raise grpc.aio.AbortError
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        return self.metadata
 
     def time_remaining(self) -> float | None:
         return self.remaining_s
@@ -73,11 +75,11 @@ class Sent:
 class Wrapped:
     """A handler as gRPC calls it: requests are read from the context."""
 
-    def __init__(self, handler: Any) -> None:
-        self._handler = handler
+    def __init__(self, handler: Any, metadata: dict[str, str]) -> None:
+        self._handler, self._metadata = handler, tuple(metadata.items())
 
     def stream_unary(self, sent: Sent, context: Context) -> Any:
-        context.sent = sent
+        context.sent, context.metadata = sent, self._metadata
         return self._handler.stream_unary(sent, context)
 
 
@@ -94,4 +96,4 @@ async def intercepted(
     async def found(_: Any) -> Any:
         return handler
 
-    return Wrapped(await guard.intercept_service(found, Details(f"/linkscore.v1.{method}", **metadata)))
+    return Wrapped(await guard.intercept_service(found, Details(f"/linkscore.v1.{method}")), metadata)

@@ -88,7 +88,7 @@ async def test_a_slow_call_leaves_a_line_with_its_name_and_a_mining_does_not(
 
 async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> None:
     context, sent = Context(), Sent(RAW)
-    handler = await intercepted(door(is_ready=lambda: False), unary(never))
+    handler = await intercepted(door(is_ready=False), unary(never))
     with pytest.raises(grpc.aio.AbortError):
         await handler.stream_unary(sent, context)
     assert (context.code, sent.read) == (grpc.StatusCode.UNAVAILABLE, 0)
