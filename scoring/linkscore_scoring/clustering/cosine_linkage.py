@@ -51,9 +51,7 @@ class CosineLinkageModel(ClusterModel):
         """Columns of the paths of pages."""
         column_of = {path: column for column, path in enumerate(self.vectorizer.vocabulary)}
         paths = self.paths
-        return PathNodes(
-            paths.element, lambda path: column_of.get(paths.settle(path)), shorten=paths.shorten
-        )
+        return PathNodes(paths.element, lambda path: column_of.get(paths.settle(path)), shorten=paths.shorten)
 
     @cached_property
     def _means_by_path(self) -> NDArray[np.float64]:
