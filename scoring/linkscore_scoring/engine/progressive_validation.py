@@ -28,8 +28,8 @@ NO_ANSWER = -1.0
 _REFRESH = 16
 """Links between two sets of figures, a bound: they cost O(links kept^2) and only reports read them."""
 _ALL, _SAMPLE = 64, 4
-"""Links of which each counts, and from then on every how many; chosen, not measured: an answer of every policy
-for each page would cost a tenth of it."""
+"""Links of which each counts, and from then on every how many; chosen, not measured: an answer
+of every policy for each page would cost a tenth of it."""
 _CHANCE = 0.5
 """Quality of a policy nothing is known of: that of a coin."""
 
@@ -75,7 +75,8 @@ def pairwise_auc(scores: Floats, rewards: Floats, weights: Floats, kinds: NDArra
 class PolicyValidation(Stateful):
     """Scores of the served policy and of those beside it, before each fetch, against what came of it.
 
-    The latest 128 links count, of the fetched ones every fourth after the first 64. The reward of a link is the text of its page's own (`site.texts`),
+    The latest 128 links count, of the fetched ones every fourth after the first 64.
+    The reward of a link is the text of its page's own (`site.texts`),
     less what later pages take over, until feedback replaces it. Weights fall by `_DISCOUNT` a link, because
     sites and policies change; once feedback comes, rewards without a label weigh 8 / (8 + number labelled).
     The figures are made anew every 16 links.
