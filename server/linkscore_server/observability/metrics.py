@@ -205,3 +205,10 @@ class Metrics:
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+        self.site_notices = Counter(
+            "linkscore_site_notices",
+            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
+            "examples_not_met, menus, behind_labels",
+            ["kind"],
+            registry=r,
+        )

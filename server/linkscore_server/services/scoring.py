@@ -21,6 +21,7 @@ from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
 from linkscore_server.services.errors import logged, without_frames
@@ -85,6 +86,7 @@ class LinkScoringService:
         self._metrics, self._clock, self._watch = metrics, clock, watch
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
+        self._sites = SiteWatch(metrics)
         self.revisits = Revisits(registry, metrics, clock)
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
@@ -343,6 +345,8 @@ class LinkScoringService:
             links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
             results.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation
+        if seen is not None:
+            self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if outcome.duplicate else "failed" if seen and seen.failed else "ok"
         self._metrics.count_page(
             kind,
