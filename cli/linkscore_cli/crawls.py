@@ -62,6 +62,8 @@ _SETTINGS: tuple[_Option, ...] = (
     _many("--budget", "budget", "NAME=NUMBER",
           "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"),
     _many("--respect", "respect", "USE", "Use that sites may reserve: ai-train, ai-input, search, tdm"),
+    click.option("--observe-only/--no-observe-only", default=None,
+                 help="Learn, and leave the order to the crawler.  [default: off]"),
 )  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def _given(
         "budget": budget_of(budget, "--budget"),
         **others,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in found.items() if value or value is False}
 
 
 @crawls.command("list")
@@ -181,7 +183,8 @@ def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connect
         changes |= {name: empty} if is_lifted else {}
     if not changes:
         raise click.UsageError(
-            "Nothing to change: give --policy, --extra-policy, --example, --wanted, --budget or --respect."
+            "Nothing to change: give --policy, --extra-policy, --example, --wanted, --budget, --respect "
+            "or --observe-only."
         )
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         changed = client.update_crawl(crawl=connection.crawl, **changes)

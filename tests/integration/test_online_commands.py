@@ -73,6 +73,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",
         ("crawls", "create", "ends", "--budget", "max_fetches=9", "--respect", "tdm"): "max_fetches=9",
         ("crawls", "update", "ends", "--no-budget", "--respect", "ai-train"): "ai-train",
+        ("crawls", "update", "ends", "--observe-only"): "observe only",
         ("crawls", "create", "parts", "--policy", "harvest", "--groups", "2"): "groups",
         ("crawls", "list"): "life",
         ("crawls", "shards"): "0/1",
@@ -87,6 +88,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
     for arguments, got in zip(asked, run_bare([list(line) for line in asked], **there), strict=True):
         assert got.code == 0, (arguments, got.output)
         assert asked[arguments] in got.output, (arguments, got.output)
+    assert "observe only" not in run("crawls", "update", "ends", "--no-observe-only", **there).output
 
 
 def test_without_the_token_the_server_says_so(there: dict[str, str]) -> None:
