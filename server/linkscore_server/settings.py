@@ -40,9 +40,11 @@ _LEAST_MB, _MOST_MB = 128, 1 << 24
 """Of `memory_mb`: the process itself takes some 100; 16 TB. Bounds."""
 
 _LEAST_BROWSE_MB = 64
-_LEAST_KEPT = 100  # of what is read of a page or kept of a site: with less nothing is learned
-_LEAST_MESSAGE = 16_384  # of a page with its headers, or of an error that names all that is wrong
-"""Bounds, chosen."""
+"""Of `browse_memory_mb`: DuckDB imports and mines within it. A bound, chosen."""
+_LEAST_KEPT = 100
+"""Of what is read of a page or kept of a site: with less nothing is learned. A bound, chosen."""
+_LEAST_MESSAGE = 16_384
+"""Bytes of a page with its headers, or of an error that names all that is wrong. A bound, chosen."""
 
 _DAYS = 3_650  # ten years, as a call of MineSite may ask for: a bound
 _KINDS = {int: "a whole number", float: "a number", str: "a text"}

@@ -77,7 +77,10 @@ class SqliteEngine(Engine):
     def space(self) -> tuple[int, int] | None:
         if self._path is None:
             return None
-        usage = shutil.disk_usage(self._path.parent)
+        try:
+            usage = shutil.disk_usage(self._path.parent)
+        except OSError:  # its folder is gone: who writes hears it
+            return None
         return usage.free, usage.total
 
     def problems(self) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from linkscore_server.crawls.space import DiskFull, Space
+from linkscore_server.store.sqlite import SqliteEngine
 
 MIB = 1 << 20
 
@@ -24,3 +27,8 @@ def test_what_callers_bring_is_refused_below_the_bound() -> None:
 @pytest.mark.parametrize(("free_mib", "refused"), [(4, False), (3, True)])
 def test_a_small_disk_keeps_a_twentieth_free_and_no_more(free_mib: int, refused: bool) -> None:
     assert is_refused(free_mib, 64 * MIB) is refused
+
+
+def test_of_a_folder_that_is_gone_nothing_is_said(tmp_path: Path) -> None:
+    engine = SqliteEngine(tmp_path / "gone" / "linkscore.db")
+    assert Space(256 * MIB, engine.space).left() == (float("inf"), False)
