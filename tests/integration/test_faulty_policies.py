@@ -30,7 +30,7 @@ SOUND, FAULTY = "crawls/sound", "crawls/faulty"
 PATIENCE_S = 60.0
 FAULTS = (
     *("__init__", "score", "value", "explain", "observe", "feedback", "to_state", "load_state"),
-    *("expect", "site_value", "suggest_fetches", "page_type_of", "set_examples"),
+    *("site_value", "suggest_fetches", "page_type_of", "set_examples"),
     *("a state that cannot be stored", "a score that is none"),
 )
 FEW = ("__init__", "score", "observe", "load_state")
@@ -38,7 +38,7 @@ FEW = ("__init__", "score", "observe", "load_state")
 
 
 # Of these a policy of a site does not come back; of the others, only the one answer is another's.
-TAKES_OUT = {"observe", "feedback", "expect"}
+TAKES_OUT = {"observe", "feedback"}
 
 
 class Faulty(BreadthFirst):
@@ -84,7 +84,6 @@ def _score(self: Faulty, links: Any, site: Any) -> Any:
 
 Faulty.score = _score  # type: ignore[method-assign]
 _NEUTRAL: dict[str, Any] = {
-    "expect": None,
     "site_value": 0.5,
     "suggest_fetches": [],
     "page_type_of": 0,
