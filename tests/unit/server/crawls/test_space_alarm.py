@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,4 +32,5 @@ def test_a_small_disk_keeps_a_twentieth_free_and_no_more(free_mib: int, refused:
 
 def test_of_a_folder_that_is_gone_nothing_is_said(tmp_path: Path) -> None:
     engine = SqliteEngine(tmp_path / "gone" / "linkscore.db")
+    shutil.rmtree(tmp_path / "gone")
     assert Space(256 * MIB, engine.space).left() == (float("inf"), False)
