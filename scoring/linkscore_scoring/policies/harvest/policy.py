@@ -17,8 +17,8 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.harvest.advice import suggest_examples, warnings
 from linkscore_scoring.policies.harvest.likeness import Likeness
-from linkscore_scoring.policies.harvest.questions import suggest_examples
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of
 from linkscore_scoring.policies.harvest.tables import (
     ANY,
@@ -36,7 +36,6 @@ from linkscore_scoring.policies.harvest.tables import (
     shrunk,
 )
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.policies.harvest.warnings import warnings
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import HALF_CHARS
 from linkscore_scoring.state import Stateful, Stored
