@@ -6,9 +6,12 @@ columns that are known here, and `PURE` elsewhere. Both give the same.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_log = logging.getLogger(__name__)
 
 _COLUMNS = 20
 """The set of columns that is known here: a distribution with another one is passed over."""
@@ -38,7 +41,10 @@ def choose() -> Kernels:
         import linkscore_native as native
     except ImportError:
         return PURE
-    if not native.ENABLED or getattr(native, "COLUMNS", 0) != _COLUMNS:
+    if not native.ENABLED:
+        return PURE
+    if getattr(native, "COLUMNS", 0) != _COLUMNS:
+        _log.warning("linkscore-native is of another linkscore, pages are read without it: run make native")
         return PURE
     return Kernels(f"native {native.__version__}", lambda bounds: native.Reader(dict(bounds)).read)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits, PageFeatures, plain_bag
+from linkscore_scoring.kernels import PURE, choose
 
 URL = "http://example.org/dir/page.html"
 
@@ -313,3 +316,11 @@ def test_the_doctype_of_a_page_changes_nothing() -> None:
     doctype = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN">'
     assert page(doctype + markup) == page(markup)
     assert page(markup).links.anchors == ["cart ( )"]
+
+
+def test_a_compiled_reader_of_another_version_is_passed_over_in_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "linkscore_native", SimpleNamespace(ENABLED=True, COLUMNS=0))
+    assert choose() is PURE
+    assert "run make native" in caplog.text
