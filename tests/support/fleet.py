@@ -94,7 +94,7 @@ class Load:
         self.acknowledged: list[tuple[str, int]] = []
         self.times: dict[str, list[float]] = {site: [time.monotonic()] for site in SITES}
         self.failures: list[BaseException] = []
-        self._threads = [threading.Thread(target=self._send, args=(site,)) for site in SITES]
+        self._threads = [threading.Thread(target=self._send, args=(site,), daemon=True) for site in SITES]
         for thread in self._threads:
             thread.start()
 

@@ -91,12 +91,16 @@ class Postgres:
             self.process.wait(30)
 
     def kill(self) -> None:
-        """Kill all its processes."""
+        """Kill all its processes; returns when they are gone: one that is left holds the memory of all."""
         assert self.process is not None
-        for pid in [*self.backends(), self.process.pid]:
+        self.process.send_signal(signal.SIGSTOP)  # it starts no other one meanwhile
+        others = self.backends()
+        for pid in [*others, self.process.pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(30)
+        while any(map(_lives, others)):
+            time.sleep(0.01)
 
     def backends(self) -> list[int]:
         """Return its other processes."""
@@ -132,6 +136,14 @@ class Postgres:
             check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process is there; one that nobody has asked about since its end is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 @contextlib.contextmanager
