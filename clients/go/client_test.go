@@ -297,10 +297,10 @@ func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
 	}
 }
 
-func TestAURLFoundTwiceWaitsInTheBetterBucketAndIsGivenOnce(t *testing.T) {
+func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .5}}
 	frontier := frontierOf(t, f)
-	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "c", .5), link("1", "b", .9), link("1", "c", .5)} {
+	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "c", .1), link("1", "b", .1)} {
 		found.Ticket = []byte("t" + found.Bucket)
 		frontier.AddFound([]linkscore.Link{found}, nil)
 	}

@@ -12,35 +12,53 @@ import (
 	pb "linkscore.example/go/linkscorev1"
 )
 
+// maxPlaces is how many buckets a URL that was found several times may wait in at once.
+const maxPlaces = 4
+
 // Item is a URL that waits to be fetched.
 type Item struct {
 	URL string
-	// Ticket came with the link in the bucket the URL waits in.
+	// Ticket is that of the bucket the URL was taken from.
 	Ticket []byte
 	// Value is what the caller keeps with the URL.
 	Value any
 
-	in     *bucket // nil once it was taken
-	from   string  // name of the bucket it was taken from
-	number int64   // among all that came into buckets
-	guess  bool    // it was found while the server was away: where it waits is a guess
+	places map[*bucket]place // of each bucket it waits in
+	from   string            // bucket it was taken from, empty if from none
+	guess  bool              // it was found while the server was away: where it waits is a guess
 }
 
-// bucket has URLs in the order they came; some may have left by now.
+// place is that of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by.
+type place struct {
+	number int64
+	ticket []byte
+}
+
+// bucket has URLs that are scored, and behind them those that are guessed to belong there; some may have left by now.
 type bucket struct {
-	name    string // empty of URLs the server does not know
-	value   float64
-	waiting int
-	queue   []*Item
+	name            string // empty of URLs the server does not know
+	value           float64
+	waiting         int
+	scored, guessed []*Item
 }
 
 // head is the URL to take first; the bucket is not empty.
 func (b *bucket) head() *Item {
-	for b.queue[0].in != b {
-		b.queue = b.queue[1:]
+	left := func(item *Item) bool { _, waits := item.places[b]; return !waits }
+	for len(b.scored) > 0 && (b.scored[0].guess || left(b.scored[0])) {
+		b.scored = b.scored[1:]
 	}
-	return b.queue[0]
+	if len(b.scored) > 0 {
+		return b.scored[0]
+	}
+	for !b.guessed[0].guess || left(b.guessed[0]) {
+		b.guessed = b.guessed[1:]
+	}
+	return b.guessed[0]
 }
+
+// number is that of its head: of buckets worth the same the older one goes first.
+func (b *bucket) number() int64 { return b.head().places[b].number }
 
 // Frontier is an in-memory queue of URLs that gives the best first: seeds, then one first-in-first-out queue a bucket, then
 // URLs the server does not know. A URL is taken once. Call Done when a URL that was taken is answered: what is under way
@@ -78,9 +96,7 @@ func (f *Frontier) AddUnknown(url string, value any) { f.addTo(f.unknown, url, v
 func (f *Frontier) addTo(into *bucket, url string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.waiting[url] == nil {
-		f.place(f.made(url, value), into)
-	}
+	f.place(f.made(url, value), into, nil)
 }
 
 // AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last, or,
@@ -91,66 +107,72 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	if f.waiting[url] != nil {
 		return false
 	}
-	item, like, into := f.made(url, value), f.outlook.shape(url), f.unknown
+	item, like, into := f.made(url, value), f.outlook.guess(url), f.unknown
 	item.guess = true
 	if like.bucket != "" {
-		into = f.bucket(like.bucket, like.value)
+		into = f.bucket(like)
 	}
-	f.place(item, into)
+	f.place(item, into, nil)
 	return into != f.unknown
 }
 
-// AddFound lets a link wait in the best of the buckets that one page gave it. One that waits, found again, moves to a bucket
-// that is worth more.
+// AddFound lets a link wait in each bucket that one page gave it: all of one URL.
 func (f *Frontier) AddFound(links []Link, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.add(links, value)
+	item := f.waiting[links[0].URL]
+	if item == nil {
+		item = f.made(links[0].URL, value)
+	}
+	f.score(item, links)
 }
 
 // rescore gives a link that waits without a score its own; false if it does not wait without one.
 func (f *Frontier) rescore(links []Link) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if item := f.waiting[links[0].URL]; item == nil || !item.guess {
+	item := f.waiting[links[0].URL]
+	if item == nil || !item.guess {
 		return false
 	}
-	f.add(links, nil)
+	f.score(item, links)
 	return true
 }
 
-func (f *Frontier) add(links []Link, value any) {
-	best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
-	worth, item := best.BucketValue, f.waiting[best.URL]
-	if known := f.buckets[best.Bucket]; known != nil {
-		worth = known.value
+func (f *Frontier) score(item *Item, links []Link) {
+	if item.guess { // what was guessed counts no longer
+		item.guess = false
+		f.leave(item)
 	}
-	switch {
-	case item == nil:
-		item = f.made(best.URL, value)
-	case !item.guess && worth <= item.in.value:
-		return
+	if len(item.places) == 0 { // one found again is not taken from where it was found now, and teaches nothing
+		best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
+		f.outlook.placed(item.URL, placing{best.Bucket, best.BucketValue})
 	}
-	if item.in == nil || item.guess { // from where one found again was found now nothing is taken: it teaches nothing
-		f.outlook.placed(best.URL, best.Bucket, best.BucketValue)
+	for _, link := range links {
+		if _, waits := item.places[f.buckets[link.Bucket]]; !waits && len(item.places) < maxPlaces {
+			f.place(item, f.bucket(placing{link.Bucket, link.BucketValue}), link.Ticket)
+		}
 	}
-	f.leave(item)
-	item.guess, item.Ticket = false, best.Ticket
-	f.place(item, f.bucket(best.Bucket, worth))
 }
 
-func (f *Frontier) bucket(name string, value float64) *bucket {
-	if f.buckets[name] == nil {
-		f.buckets[name] = &bucket{name: name, value: value}
+func (f *Frontier) bucket(at placing) *bucket {
+	into := f.buckets[at.bucket]
+	if into == nil {
+		into = &bucket{name: at.bucket, value: at.value}
+		f.buckets[at.bucket] = into
 	}
-	return f.buckets[name]
+	return into
 }
 
-func (f *Frontier) place(item *Item, into *bucket) {
+func (f *Frontier) place(item *Item, into *bucket, ticket []byte) {
 	f.numbers++
-	item.number, item.in = f.numbers, into
+	item.places[into] = place{f.numbers, ticket}
 	into.waiting++
-	into.queue = append(into.queue, item)
+	if item.guess {
+		into.guessed = append(into.guessed, item)
+	} else {
+		into.scored = append(into.scored, item)
+	}
 }
 
 // noted tells the outlook something.
@@ -198,14 +220,16 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 		return nil
 	}
 	item := from.head()
-	if from.name != "" {
-		f.inFlight[from.name]++
-		f.outlook.took(from.name)
+	item.from, item.Ticket = from.name, item.places[from].ticket
+	if item.from != "" {
+		f.inFlight[item.from]++
+		f.outlook.took(item.from)
 	}
 	f.taken++
 	f.leave(item)
-	item.from = from.name
-	delete(f.waiting, item.URL)
+	if f.waiting[item.URL] == item {
+		delete(f.waiting, item.URL)
+	}
 	return item
 }
 
@@ -238,7 +262,7 @@ func (f *Frontier) question() *pb.RankBucketsRequest {
 		return nil
 	}
 	asked := &pb.RankBucketsRequest{N: 1}
-	byAge := func(a, b *bucket) int { return cmp.Compare(a.head().number, b.head().number) }
+	byAge := func(a, b *bucket) int { return cmp.Compare(a.number(), b.number()) }
 	for _, waits := range slices.SortedFunc(maps.Values(f.buckets), byAge) {
 		asked.Buckets = append(asked.Buckets, waits.name)
 		asked.Waiting = append(asked.Waiting, uint32(waits.waiting))
@@ -266,25 +290,26 @@ func (f *Frontier) best() *bucket {
 	var most float64
 	for _, waits := range f.buckets {
 		value := f.outlook.worth(waits.name, waits.value)
-		if best == nil || value > most || (value == most && waits.head().number < best.head().number) {
+		if best == nil || value > most || (value == most && waits.number() < best.number()) {
 			best, most = waits, value
 		}
 	}
 	return best
 }
 
-// leave takes an item out of its bucket.
+// leave takes an item out of the buckets it waits in.
 func (f *Frontier) leave(item *Item) {
-	if from := item.in; from != nil {
-		item.in = nil
+	for from := range item.places {
 		if from.waiting--; from.waiting == 0 {
-			from.queue = nil
+			from.scored, from.guessed = nil, nil
 			delete(f.buckets, from.name)
 		}
 	}
+	clear(item.places)
 }
 
 func (f *Frontier) made(url string, value any) *Item {
-	f.waiting[url] = &Item{URL: url, Value: value}
-	return f.waiting[url]
+	item := &Item{URL: url, Value: value, places: map[*bucket]place{}}
+	f.waiting[url] = item
+	return item
 }

@@ -296,7 +296,7 @@ func order(t *testing.T, frontier *linkscore.Frontier, most int) string {
 	return strings.Join(taken, " ")
 }
 
-func TestALinkFoundMeanwhileWaitsWithThoseOfItsShape(t *testing.T) {
+func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .9, "b": .5}}
 	s, _, _ := session(t, f)
 	for _, found := range []linkscore.Link{link("http://a.test/a/1", "a", .9), link("http://a.test/b/1", "b", .5)} {
@@ -311,7 +311,7 @@ func TestALinkFoundMeanwhileWaitsWithThoseOfItsShape(t *testing.T) {
 		t.Fatal("of known shapes")
 	}
 	s.Frontier.AddFound([]linkscore.Link{link("http://a.test/a/3", "a", .9)}, nil)
-	if got := order(t, s.Frontier, 9); got != "1 2 3 1 2 c" {
+	if got := order(t, s.Frontier, 9); got != "1 3 2 1 2 c" {
 		t.Fatal(got)
 	}
 }

@@ -1,50 +1,61 @@
-import type { Plan } from "./client.js";
-import type { Link } from "./messages.js";
 import { Outlook } from "./outlook.js";
+
+/** How many buckets a URL that was found several times may wait in at once. */
+const MAX_PLACES = 4;
 
 /** A URL that waits to be fetched, with what the caller keeps beside it. */
 export interface Item<T> {
   key: string;
-  /** Came with the link in the bucket the URL waits in. */
   ticket: Uint8Array;
   value: T;
 }
 
 interface Waiting<T> extends Item<T> {
-  bucket: Bucket<T>;
-  /** Among all that came into buckets. */
-  number: number;
+  /** Its place in each bucket it waits in, numbered in the order they came; the ticket there is given when it is taken. */
+  places: Map<Bucket<T>, { number: number; ticket: Uint8Array }>;
   /** The URL of one that was found while the server was away: where it waits is a guess. */
   guessed?: string | undefined;
 }
 
-/** What waits in a bucket, in the order it came; the name is empty of URLs the server does not know. */
+/** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
 class Bucket<T> {
-  readonly items = new Set<Waiting<T>>();
+  readonly scored = new Set<Waiting<T>>();
+  readonly guessed = new Set<Waiting<T>>();
 
+  /** The name is empty of URLs the server does not know. */
   constructor(
     readonly name = "",
     public value = 0,
   ) {}
 
+  get size(): number {
+    return this.scored.size + this.guessed.size;
+  }
+
   get head(): Waiting<T> | undefined {
-    const [first] = this.items;
+    const [first] = this.scored.size ? this.scored : this.guessed;
     return first;
   }
 
   get age(): number {
-    return this.head?.number ?? 0;
+    return this.head?.places.get(this)?.number ?? 0;
   }
 }
 
 /** What a frontier keeps of a scored link. */
-export type Scored = Pick<Link, "bucket" | "bucketValue" | "ticket"> & Partial<Pick<Link, "score" | "url">>;
+export interface Scored {
+  bucket: string;
+  bucketValue: number;
+  ticket: Uint8Array;
+  score?: number;
+  url?: string;
+}
 
 /** Asks which buckets come next: links that wait and that are under way; undefined without an answer. */
-export type Ask = (
+export type Plan = (
   waiting: Map<string, number>,
   inFlight: Map<string, number>,
-) => Promise<Plan | undefined>;
+) => Promise<{ values: Map<string, number>; urls: Map<string, number> } | undefined>;
 
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
@@ -71,7 +82,7 @@ export class Frontier<T> {
   /** What buckets are worth while the server is away. @internal */
   readonly outlook = new Outlook();
 
-  constructor(private readonly plan: Ask) {}
+  constructor(private readonly plan: Plan) {}
 
   /** How many URLs wait. */
   get size(): number {
@@ -83,51 +94,37 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.addTo(this.seeds, key, value);
+    this.place(this.made(key, value), this.seeds);
   }
 
   addUnknown(key: string, value: T): void {
-    this.addTo(this.unknown, key, value);
-  }
-
-  private addTo(bucket: Bucket<T>, key: string, value: T): Waiting<T> {
-    return this.waiting.get(key) ?? this.place({ key, value, ticket: new Uint8Array(), bucket, number: 0 });
+    this.place(this.made(key, value), this.unknown);
   }
 
   /**
-   * Lets a link wait that was found while the server was away: where new links of its shape were found last, or, if there
-   * was none, behind all others; true if it is a guess. It gets its score with the answer to its page.
+   * Lets a link wait that was found while the server was away: where new links of its shape were found last, behind all
+   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with
+   * the answer to its page.
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
-    const like = this.outlook.shape(url);
-    const item = this.addTo(like.bucket ? this.bucket(like.bucket, like.value) : this.unknown, key, value);
+    const item = this.made(key, value);
     item.guessed = url;
     this.withoutScore.set(url, item);
-    return !!like.bucket;
+    const like = this.outlook.guess(url);
+    this.place(item, like ? this.bucket(like.bucket, like.value) : this.unknown);
+    return !!like;
   }
 
-  /**
-   * Lets a link wait in the best of the buckets that one page gave it. One that waits, found again, moves to a bucket that
-   * is worth more.
-   */
-  add(key: string, found: readonly Scored[], value: T): void {
-    const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
-    const worth = this.buckets.get(best.bucket)?.value ?? best.bucketValue;
-    const item = this.waiting.get(key);
-    const isNew = !item || item.guessed !== undefined;
-    if (item && !isNew && worth <= item.bucket.value) return;
-    // From where one found again was found now nothing is taken: it teaches nothing.
-    if (isNew && best.url) this.outlook.placed(best.url, best.bucket, best.bucketValue);
-    if (item) this.leave(item);
-    const { ticket } = best;
-    this.place({ key, value: item ? item.value : value, ticket, bucket: this.bucket(best.bucket, worth), number: 0 });
+  /** Lets a link wait in each bucket that one page gave it; one that waits already, found again elsewhere, waits there too. */
+  add(key: string, found: Scored | readonly Scored[], value: T): void {
+    this.score(this.waiting.get(key) ?? this.made(key, value), [found].flat());
   }
 
   /** Gives a link that waits without a score its own; false if it does not. */
   rescore(url: string, found: readonly Scored[]): boolean {
     const item = this.withoutScore.get(url);
-    if (item) this.add(item.key, found, item.value);
+    if (item) this.score(item, found);
     return !!item;
   }
 
@@ -160,7 +157,7 @@ export class Frontier<T> {
 
   /** Whether a start page waits. */
   get hasSeeds(): boolean {
-    return this.seeds.items.size > 0;
+    return this.seeds.size > 0;
   }
 
   /** Whether something waits that should not be fetched before the next answer. */
@@ -173,7 +170,7 @@ export class Frontier<T> {
     const byAge = [...this.buckets.values()].sort((a, b) => a.age - b.age);
     const inFlight = new Map<string, number>();
     for (const bucket of this.underWay.values()) if (bucket) inFlight.set(bucket, (inFlight.get(bucket) ?? 0) + 1);
-    const plan = await this.plan(new Map(byAge.map(({ name, items }) => [name, items.size])), inFlight);
+    const plan = await this.plan(new Map(byAge.map(({ name, size }) => [name, size])), inFlight);
     for (const bucket of this.buckets.values()) bucket.value = plan?.values.get(bucket.name) ?? bucket.value;
     this.granted = [...(plan?.urls ?? [])].find(([, urls]) => urls > 0)?.[0];
     this.short = !!plan && this.granted === undefined && this.underWay.size > 0;
@@ -185,17 +182,36 @@ export class Frontier<T> {
     const from = this.hasSeeds ? this.seeds : best;
     const item = from.head;
     if (!item) return undefined;
+    item.ticket = item.places.get(from)?.ticket ?? new Uint8Array();
     if (from.name) this.outlook.took(from.name);
     this.underWay.set(item.key, from.name);
     this.leave(item);
+    if (this.waiting.get(item.key) === item) this.waiting.delete(item.key);
     return item;
   }
 
+  /** Takes an item out of all queues. */
   private leave(item: Waiting<T>): void {
     if (item.guessed !== undefined) this.withoutScore.delete(item.guessed);
-    item.bucket.items.delete(item);
-    if (!item.bucket.items.size) this.buckets.delete(item.bucket.name);
-    this.waiting.delete(item.key);
+    item.guessed = undefined;
+    for (const bucket of item.places.keys()) {
+      bucket.scored.delete(item);
+      bucket.guessed.delete(item);
+      if (!bucket.size) this.buckets.delete(bucket.name);
+    }
+    item.places.clear();
+  }
+
+  private score(item: Waiting<T>, found: readonly Scored[]): void {
+    if (item.guessed !== undefined) this.leave(item);
+    if (!item.places.size) { // one found again is not taken from where it was found now, and teaches nothing
+      const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
+      if (best.url) this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
+    }
+    for (const { bucket: name, bucketValue, ticket } of found) {
+      const there = this.buckets.get(name);
+      if (item.places.size < MAX_PLACES && !(there && item.places.has(there))) this.place(item, this.bucket(name, bucketValue), ticket);
+    }
   }
 
   private bucket(name: string, value: number): Bucket<T> {
@@ -204,10 +220,14 @@ export class Frontier<T> {
     return bucket;
   }
 
-  private place(item: Waiting<T>): Waiting<T> {
-    item.number = ++this.numbers;
-    item.bucket.items.add(item);
-    this.waiting.set(item.key, item);
+  private place(item: Waiting<T>, bucket: Bucket<T>, ticket: Uint8Array = new Uint8Array()): void {
+    item.places.set(bucket, { number: ++this.numbers, ticket });
+    (item.guessed === undefined ? bucket.scored : bucket.guessed).add(item);
+  }
+
+  private made(key: string, value: T): Waiting<T> {
+    const item = { key, ticket: new Uint8Array(), value, places: new Map() };
+    this.waiting.set(key, item);
     return item;
   }
 }

@@ -1,77 +1,110 @@
-// The rule of outages (docs/reference/clients.md): links taken of a shape nobody had tried that halve what they are worth,
+// The rule of outages (docs/reference/clients.md): links taken from a bucket nobody had tried that halve what it is worth,
 // and shapes of URLs that are remembered.
 const TRUST = 16;
 const MAX_SHAPES = 4_096;
 
-/** Where links of one shape were found last, and what became of them. */
-interface Shape {
-  bucket: string;
-  value: number;
-  /** Fetches that brought a page, and all; pages before the outage, and links taken since it began. */
+/** Links taken from a bucket; or of a shape, fetches that brought a page, and all: before the outage, and links taken since. */
+interface Tries {
   pages: number;
   all: number;
   before: number;
   since: number;
 }
 
-/** What a crawl knows of URL shapes, for when the server says nothing. */
+const NONE: Readonly<Tries> = { pages: 0, all: 0, before: 0, since: 0 };
+
+/** Where a link was found last, and what its bucket was worth then. */
+export interface Guess {
+  bucket: string;
+  value: number;
+}
+
+/** What was taken from each bucket, and where new links of each shape were found last. */
 export class Outlook {
   private away = false;
-  private readonly shapes = new Map<string, Shape>();
-  /** That of the link found last, by bucket. */
-  private readonly of = new Map<string, Shape>();
+  private readonly found = new Map<string, Guess>();
+  /** The coarse shape of the link found last, by bucket; and what became of fetches of such shapes. */
+  private readonly shapeOf = new Map<string, string>();
+  private readonly tried = new Map<string, Tries>();
+  private readonly takenOf = new Map<string, Tries>();
 
   setAway(away: boolean): void {
     this.away = away;
-    for (const shape of this.shapes.values()) [shape.before, shape.since] = [shape.pages, 0];
-  }
-
-  /** That of a URL; its bucket is empty if no link of it was found. */
-  shape(url: string): Shape {
-    const name = shapeOf(url);
-    const shape = this.shapes.get(name) ?? { bucket: "", value: 0, pages: 0, all: 0, before: 0, since: 0 };
-    this.shapes.delete(name);
-    this.shapes.set(name, shape); // the one used last at the end
-    if (this.shapes.size > MAX_SHAPES) this.shapes.delete(this.shapes.keys().next().value ?? "");
-    return shape;
+    for (const tries of [...this.tried.values(), ...this.takenOf.values()]) [tries.before, tries.since] = [tries.pages, 0];
   }
 
   /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
-  placed(url: string, bucket: string, value: number): void {
-    this.of.set(bucket, Object.assign(this.shape(url), { bucket, value }));
+  placed(url: string, guess: Guess): void {
+    const both = shapes(url);
+    for (const shape of both) remember(this.found, shape, guess);
+    this.shapeOf.set(guess.bucket, both[1]);
   }
 
   fetched(url: string, failed: boolean): void {
-    const shape = this.shape(url);
-    shape.pages += Number(!failed);
-    shape.all++;
+    const tries = this.tries(shapes(url)[1]);
+    tries.pages += Number(!failed);
+    tries.all++;
+  }
+
+  /** Where links like this one were found last. */
+  guess(url: string): Guess | undefined {
+    const [fine, coarse] = shapes(url);
+    return this.found.get(fine) ?? this.found.get(coarse);
   }
 
   took(bucket: string): void {
-    const shape = this.of.get(bucket);
-    if (this.away && shape) shape.since++;
+    const own = this.takenOf.get(bucket) ?? { ...NONE };
+    this.takenOf.set(bucket, own);
+    own.pages++;
+    if (!this.away) return;
+    own.since++;
+    this.tries(this.shapeOf.get(bucket) ?? "").since++;
   }
 
   /** What is left of the last known value of a bucket. */
   worth(bucket: string, value: number): number {
-    const shape = this.of.get(bucket);
-    if (!this.away || !shape) return value;
-    const half = TRUST * (1 + shape.before);
-    return (((value * (1 + shape.pages)) / (1 + shape.all)) * half) / (half + shape.since);
+    if (!this.away) return value;
+    const own = this.takenOf.get(bucket) ?? NONE;
+    const like = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
+    const half = TRUST * (1 + Math.max(own.before, like.before));
+    return (((value * (1 + like.pages)) / (1 + like.all)) * half) / (half + Math.max(own.since, like.since));
+  }
+
+  private tries(coarse: string): Tries {
+    const tries = this.tried.get(coarse) ?? { ...NONE };
+    remember(this.tried, coarse, tries);
+    return tries;
   }
 }
 
+/** Keeps something for each of the shapes that were set last. */
+function remember<T>(values: Map<string, T>, shape: string, value: T): void {
+  values.delete(shape);
+  values.set(shape, value); // the one set last at the end
+  if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
+}
+
 /**
- * A URL without what names one page: the last part of the path is any but for a word before digits, every part with a digit
- * is, and of the query there are the keys.
+ * A URL without what names one page: first fine, with runs of digits alike and only the keys of its query, then coarse,
+ * where the last part of the path, and every part with a digit, is any.
  */
-export function shapeOf(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const { host, pathname, searchParams } = new URL(url);
+export function shapes(url: string): [string, string] {
+  if (!URL.canParse(url)) return [url, url];
+  const { host, pathname, search } = new URL(url);
   const parts = pathname.split("/");
   const last = parts.findLastIndex(Boolean);
-  const lastOf = (part: string) => `${/^[a-z]+[-_]?(?=\d)/i.exec(part)?.[0] ?? ""}*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}`;
-  const any = parts.map((part, i) => (i === last ? lastOf(part) : /\d/.test(part) ? "#" : part));
-  const keys = [...searchParams.keys()].map((key) => key.replace(/\d+/g, "#"));
-  return `${host}${any.join("/")}?${[...new Set(keys)].sort().join("&")}`;
+  const any = parts.map((part, i) => (i === last ? `*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}` : /\d/.test(part) ? "#" : part));
+  const query = keysOf(search.slice(1));
+  return [`${host}${numbered(pathname)}${query}`, `*${host}${any.join("/")}${query}`];
+}
+
+function numbered(text: string): string {
+  return text.replace(/\d+/g, "#");
+}
+
+/** What is left of a query: its keys in order, each once. */
+function keysOf(query: string): string {
+  if (!query) return "";
+  const keys = query.split("&").map((pair) => numbered(pair.split("=")[0] ?? ""));
+  return `?${[...new Set(keys)].sort().join("&")}`;
 }

@@ -77,10 +77,10 @@ test("the frontier gives seeds, then the best bucket, then the unknown, each URL
   assert.equal(frontier.size, 0);
 });
 
-test("a URL found again waits in the best bucket, with its ticket", async () => {
+test("a URL found twice has the ticket of the bucket it is taken from", async () => {
   const frontier = frontierOf();
-  for (const [bucket, bucketValue] of [["bad", 0.5], ["good", 0.9], ["other", 0.6]] as const) {
-    frontier.add("1", [{ bucket, bucketValue, ticket: new TextEncoder().encode(bucket) }], "1");
+  for (const bucket of ["bad", "good"]) {
+    frontier.add("1", [{ bucket, bucketValue: 0.5, ticket: new TextEncoder().encode(bucket) }], "1");
   }
   const item = await frontier.next();
   assert.equal(new TextDecoder().decode(item?.ticket), "good");

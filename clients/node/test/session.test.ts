@@ -13,7 +13,7 @@ import { Decision, LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/
 import { Client, Code, Session, type SessionOptions } from "../src/index.js";
 import { PageResultSchema } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 import { rows } from "../src/messages.js";
-import { Outlook, shapeOf } from "../src/outlook.js";
+import { Outlook, shapes } from "../src/outlook.js";
 import { Fake, type Failure } from "./fake.js";
 
 const ROOT = "http://a.test";
@@ -187,9 +187,9 @@ test("a page that always takes too long is given up", async () => {
   assert.equal(fake.calls.filter((name) => name === "IngestPages").length, 4); // a probe may be late too
 });
 
-test("a link found meanwhile waits with those of its shape", async () => {
+test("a link found meanwhile waits behind those of its shape", async () => {
   const { session } = await started();
-  const link = (path: string, bucket: string) => session.frontier.add(path, [{ bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, ticket: new Uint8Array(), url: `${ROOT}/${path}` }], path);
+  const link = (path: string, bucket: string) => session.frontier.add(path, { bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
   link("a/1", "good");
   link("b/1", "bad");
   refuse(AWAY, ...EVERYTHING);
@@ -197,7 +197,7 @@ test("a link found meanwhile waits with those of its shape", async () => {
   for (const path of ["c", "b/2", "a/2"]) session.found(path, `${ROOT}/${path}`, [], false, path);
   link("a/3", "good");
   assert.deepEqual([session.stats.fallback, session.stats.guessed], [3, 2]);
-  assert.equal(await order(session), "a/1 a/2 a/3 b/1 b/2 c");
+  assert.equal(await order(session), "a/1 a/3 a/2 b/1 b/2 c");
 });
 
 test("a server that is away at the start is an error only if it is required", async () => {
@@ -223,15 +223,16 @@ test("a call beyond a limit is no outage, and the server may say when to come ba
 
 test("while away buckets fade with their shapes, and less if they are proven", () => {
   const outlook = new Outlook();
-  outlook.placed(`${ROOT}/tag/red`, "tags", 0.9);
-  assert.equal(outlook.shape(`${ROOT}/tag/blue`).bucket, "tags");
-  outlook.fetched(`${ROOT}/tag/red`, false);
+  outlook.placed(`${ROOT}/tag/red`, { bucket: "tags", value: 0.9 });
+  assert.deepEqual(outlook.guess(`${ROOT}/tag/blue`), { bucket: "tags", value: 0.9 });
+  outlook.took("tags");
   outlook.setAway(true);
   outlook.took("tags");
   assert.equal(outlook.worth("tags", 1), 32 / 33);
   outlook.fetched(`${ROOT}/tag/red`, true);
-  outlook.placed(`${ROOT}/tag/blue`, "blue", 1); // another bucket of links of that shape
-  assert.equal(outlook.worth("blue", 1), outlook.worth("tags", 1));
+  assert.equal(outlook.worth("tags", 1), 16 / 33);
+  outlook.placed(`${ROOT}/tag/blue`, { bucket: "blue", value: 1 }); // another bucket of links of that shape
+  assert.equal(outlook.worth("blue", 1), 8 / 17);
   outlook.setAway(false);
   assert.equal(outlook.worth("tags", 1), 1);
 });
@@ -246,15 +247,15 @@ test("an answer that another overtook leaves no more", () => {
   }
 });
 
-test("URLs are remembered by their shape", () => {
-  for (const [url, shape] of [
-    ["http://a.org/2026/11/hello-world/", "a.org/#/#/*/?"],
-    ["http://a.org/viewtopic.php?t=5&start=10#p", "a.org/*.php?start&t"],
-    ["http://a.org/123/some-title", "a.org/#/*?"],
-    ["http://a.org/", "a.org/?"],
-    ["http://a.org/x/f12.html?b1=2&b2=3", "a.org/x/f*.html?b#"],
+test("URLs are remembered by two shapes", () => {
+  for (const [url, fine, coarse] of [
+    ["http://a.org/2026/11/hello-world/", "a.org/#/#/hello-world/", "*a.org/#/#/*/"],
+    ["http://a.org/viewtopic.php?t=5&start=10#p", "a.org/viewtopic.php?start&t", "*a.org/*.php?start&t"],
+    ["http://a.org/123/some-title", "a.org/#/some-title", "*a.org/#/*"],
+    ["http://a.org/", "a.org/", "*a.org/"],
+    ["http://a.org/x/f12.html?b1=2&b2=3", "a.org/x/f#.html?b#", "*a.org/x/*.html?b#"],
   ]) {
-    assert.equal(shapeOf(url ?? ""), shape);
+    assert.deepEqual(shapes(url ?? ""), [fine, coarse]);
   }
 });
 

@@ -17,6 +17,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * server is away links go on by the rule of outages (docs/reference/clients.md). Safe for use by many threads.
  */
 public final class Frontier {
+  // How many buckets a URL that was found several times may wait in at once.
+  private static final int MAX_PLACES = 4;
+
   private final Session session;
   private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
   private final Map<String, Item> waiting = new HashMap<>();
@@ -34,10 +37,11 @@ public final class Frontier {
     this.session = session;
   }
 
-  /** What waits in a bucket, in the order it came. */
+  /** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
   private static final class Bucket {
     private final String name; // empty of what the server does not know
-    private final Set<Item> items = new LinkedHashSet<>();
+    private final Set<Item> scored = new LinkedHashSet<>();
+    private final Set<Item> guessed = new LinkedHashSet<>();
     private double value;
 
     private Bucket(String name, double value) {
@@ -46,21 +50,36 @@ public final class Frontier {
     }
 
     private Item head() {
-      return items.iterator().next();
+      return (scored.isEmpty() ? guessed : scored).iterator().next();
     }
 
     private long age() {
-      return head().number;
+      return head().places.get(this).number;
+    }
+
+    private int size() {
+      return scored.size() + guessed.size();
     }
   }
 
-  /** A URL that waits to be fetched, or that was taken. */
+  /** That of a URL in a bucket: its number among all there were, and the ticket it was given there. */
+  private static final class Place {
+    private final long number;
+    private final ByteString ticket;
+
+    private Place(long number, ByteString ticket) {
+      this.number = number;
+      this.ticket = ticket;
+    }
+  }
+
+  /** A URL that waited to be fetched. */
   public static final class Item {
     private final String url;
-    private ByteString ticket = ByteString.EMPTY;
-    private Bucket bucket; // that it waits in, or was taken from
-    private long number; // among all that came into buckets
+    private final Map<Bucket, Place> places = new HashMap<>(2); // of each bucket it waits in
+    private ByteString ticket;
     private boolean isUnscored; // where it waits was guessed
+    private String from; // bucket it was taken from
 
     private Item(String url) {
       this.url = url;
@@ -71,7 +90,7 @@ public final class Frontier {
       return url;
     }
 
-    /** What goes back with the page: it came with the link in the bucket the URL was taken from. */
+    /** What goes back with the page: the ticket of the bucket it was taken from. */
     public ByteString ticket() {
       return ticket;
     }
@@ -79,57 +98,68 @@ public final class Frontier {
 
   /** Lets a URL wait ahead of every scored one. */
   public synchronized void addSeed(String url) {
-    addTo(seeds, url, false);
+    addTo(seeds, url);
   }
 
   /** Lets a URL that the server said nothing about wait behind every scored one. */
   public synchronized void addUnknown(String url) {
-    addTo(unknown, url, false);
+    addTo(unknown, url);
+  }
+
+  private void addTo(Bucket bucket, String url) {
+    if (!waiting.containsKey(url)) {
+      place(made(url), bucket, ByteString.EMPTY);
+    }
   }
 
   /** Lets a URL wait that was found while the server is away, where links of its shape went last, or behind all others. */
   public synchronized void addUnscored(String url) {
-    addTo(session.guess(url).map(like -> bucket(like.bucket, like.value)).orElse(unknown), url, true);
-  }
-
-  private void addTo(Bucket bucket, String url, boolean isUnscored) {
-    if (!waiting.containsKey(url)) {
-      Item item = new Item(url);
-      item.isUnscored = isUnscored;
-      place(item, bucket);
+    if (waiting.containsKey(url)) {
+      return;
     }
+    Item item = made(url);
+    item.isUnscored = true;
+    place(item, session.guess(url).map(like -> bucket(like.bucket, like.value)).orElse(unknown), ByteString.EMPTY);
   }
 
-  /** Lets a scored link wait in its bucket. One that waits already, found again, moves to a bucket that is worth more. */
+  /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
   public synchronized void add(Link link) {
-    Item item = waiting.getOrDefault(link.url, new Item(link.url));
-    Bucket there = buckets.get(link.bucket);
-    double worth = there == null ? link.bucketValue : there.value;
-    if (item.bucket == null || item.isUnscored || worth > item.bucket.value) {
+    Item item = waiting.containsKey(link.url) ? waiting.get(link.url) : made(link.url);
+    if (item.isUnscored) { // what was guessed counts no longer
       leave(item);
       item.isUnscored = false;
-      item.ticket = link.ticket;
-      place(item, bucket(link.bucket, worth));
     }
+    Bucket there = buckets.get(link.bucket);
+    if (item.places.size() < MAX_PLACES && (there == null || !item.places.containsKey(there))) {
+      place(item, bucket(link.bucket, link.bucketValue), link.ticket);
+    }
+  }
+
+  private Item made(String url) {
+    Item item = new Item(url);
+    waiting.put(url, item);
+    return item;
   }
 
   private Bucket bucket(String name, double value) {
     return buckets.computeIfAbsent(name, made -> new Bucket(made, value));
   }
 
-  private void place(Item item, Bucket bucket) {
-    waiting.put(item.url, item);
-    item.bucket = bucket;
-    item.number = ++numbers;
-    bucket.items.add(item);
+  private void place(Item item, Bucket bucket, ByteString ticket) {
+    item.places.put(bucket, new Place(++numbers, ticket));
+    (item.isUnscored ? bucket.guessed : bucket.scored).add(item);
   }
 
-  /** Takes an item out of its queue. */
+  /** Takes an item out of all queues. */
   private void leave(Item item) {
-    waiting.remove(item.url);
-    if (item.bucket != null && item.bucket.items.remove(item) && item.bucket.items.isEmpty()) {
-      buckets.remove(item.bucket.name);
+    for (Bucket bucket : item.places.keySet()) {
+      bucket.scored.remove(item);
+      bucket.guessed.remove(item);
+      if (bucket.size() == 0) {
+        buckets.remove(bucket.name);
+      }
     }
+    item.places.clear();
   }
 
   /** Counts the URLs that wait. */
@@ -159,14 +189,14 @@ public final class Frontier {
   }
 
   private synchronized boolean isFull() {
-    return !waiting.isEmpty() && session.isFull(taken, !seeds.items.isEmpty());
+    return !waiting.isEmpty() && session.isFull(taken, seeds.size() > 0);
   }
 
   /** Says what is to be asked, the bucket of the oldest link first. */
   private synchronized boolean isDue(Map<String, Integer> counts, Map<String, Integer> underWay) {
     buckets.values().stream()
         .sorted(Comparator.comparingLong(Bucket::age))
-        .forEach(bucket -> counts.put(bucket.name, bucket.items.size()));
+        .forEach(bucket -> counts.put(bucket.name, bucket.size()));
     underWay.putAll(inFlight);
     return !isShort && !counts.isEmpty();
   }
@@ -179,18 +209,21 @@ public final class Frontier {
 
   private synchronized Optional<Item> take() {
     Bucket from = seeds;
-    if (seeds.items.isEmpty()) {
+    if (seeds.size() == 0) {
       from = buckets.isEmpty() ? unknown : buckets.getOrDefault(granted, best());
     }
-    if (from.items.isEmpty() || (isShort && from != seeds)) {
+    if (from.size() == 0 || (isShort && from != seeds)) {
       return Optional.empty();
     }
     Item item = from.head();
+    item.from = from.name;
+    item.ticket = item.places.get(from).ticket;
     if (!from.name.isEmpty()) {
       inFlight.merge(from.name, 1, Integer::sum);
       session.outlook.taken(from.name);
     }
     leave(item);
+    waiting.remove(item.url);
     taken++;
     return Optional.of(item);
   }
@@ -208,6 +241,6 @@ public final class Frontier {
   public synchronized void done(Item item) {
     isShort = false;
     taken--;
-    inFlight.computeIfPresent(item.bucket.name, (bucket, n) -> n > 1 ? n - 1 : null);
+    inFlight.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
   }
 }

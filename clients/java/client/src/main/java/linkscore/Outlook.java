@@ -1,18 +1,18 @@
 package linkscore;
 
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What a crawl knows of URL shapes, for when the server says nothing: the rule of outages in docs/reference/clients.md. */
+/** What buckets are worth and where new links belong while the server is away: the rule of outages in docs/reference/clients.md. */
 public final class Outlook {
-  // Links taken of a shape nobody had tried that halve what they are thought to be worth.
+  // Links taken from a bucket nobody had tried that halve what it is thought to be worth.
   private static final double TRUST = 16;
 
   // Of shapes those used longest ago are forgotten. Chosen, not measured: a site has some hundred.
@@ -22,11 +22,14 @@ public final class Outlook {
   private static final int MOST_MET = 65_536;
 
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
-  private static final Pattern LAST = Pattern.compile("^([A-Za-z]+[-_]?(?=[0-9]))?.*?(\\.[a-z]{2,5})?$");
+  private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
+  private static final Tries NONE = new Tries();
 
-  private final Map<String, Shape> shapes = bounded(MOST_SHAPES);
-  private final Map<String, Shape> of = new HashMap<>(); // that of the link found last, by bucket
+  private final Map<String, Guess> last = bounded(MOST_SHAPES);
   private final Map<Integer, Boolean> met = bounded(MOST_MET); // hash codes of URLs that were found or fetched
+  private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
+  private final Map<String, Tries> fetched = bounded(MOST_SHAPES); // by coarse shape
+  private final Map<String, Tries> taken = new HashMap<>(); // by bucket
   private boolean away;
 
   Outlook() {}
@@ -42,13 +45,16 @@ public final class Outlook {
     }
   }
 
-  /** Where links of one shape were found last, and what became of them: pages and all fetches, and links taken while away. */
-  private static final class Shape {
-    private Guess last;
+  /** Links taken from a bucket; or of a shape, pages and all fetches: before the outage too, and links taken since. */
+  private static final class Tries {
     private int pages;
     private int all;
     private int before;
     private int since;
+
+    private double odds() {
+      return (1.0 + pages) / (1 + all);
+    }
   }
 
   /** What is left of a value by the odds that a fetch brings a page, and by links taken before the outage and since. */
@@ -59,64 +65,68 @@ public final class Outlook {
 
   synchronized void setAway(boolean isAway) {
     away = isAway;
-    for (Shape each : shapes.values()) {
-      each.before = each.pages;
-      each.since = 0;
+    for (var counts : List.of(fetched.values(), taken.values())) {
+      for (Tries each : counts) {
+        each.before = each.pages;
+        each.since = 0;
+      }
     }
   }
 
   /** Learns where links are found, of each by its best place on the page; links that are not new teach nothing. */
   synchronized void learn(List<Link> links) {
+    Map<String, Link> best = new LinkedHashMap<>();
     links.stream()
         .filter(Link::usable)
-        .sorted(Comparator.comparingDouble(link -> -link.score))
-        .filter(link -> meet(link.url))
-        .forEach(this::place);
-  }
-
-  private void place(Link link) {
-    Shape like = shape(link.url);
-    like.last = new Guess(link.bucket, link.bucketValue);
-    of.put(link.bucket, like);
+        .forEach(link -> best.merge(link.url, link, (a, b) -> b.score > a.score ? b : a));
+    for (Link link : best.values()) {
+      String[] both = shapes(link.url);
+      if (meet(link.url)) {
+        last.put(both[0], new Guess(link.bucket, link.bucketValue));
+        last.put(both[1], new Guess(link.bucket, link.bucketValue));
+      }
+      shapes.put(link.bucket, both[1]);
+    }
   }
 
   private boolean meet(String url) {
     return met.put(url.hashCode(), true) == null;
   }
 
-  private Shape shape(String url) {
-    return shapes.computeIfAbsent(shapeOf(url), made -> new Shape());
-  }
-
   /** Where a link belongs by its shape; none if no such link was found of late. */
   synchronized Optional<Guess> guess(String url) {
-    Shape like = shape(url);
-    return Optional.ofNullable(like.last).map(last -> new Guess(last.bucket, faded(last.value, odds(like), 0, 0)));
-  }
-
-  private static double odds(Shape like) {
-    return (1.0 + like.pages) / (1 + like.all);
+    String[] both = shapes(url);
+    double odds = fetched.getOrDefault(both[1], NONE).odds();
+    Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
+    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds));
   }
 
   /** Notes whether a fetch brought a page; a link to it is none that is new. */
   synchronized void fetched(String url, boolean isPage) {
     meet(url);
-    Shape like = shape(url);
+    Tries like = fetched.computeIfAbsent(shapes(url)[1], made -> new Tries());
     like.pages += isPage ? 1 : 0;
     like.all++;
   }
 
   /** Notes a link that is taken from a bucket. */
   synchronized void taken(String bucket) {
-    if (away && of.containsKey(bucket)) {
-      of.get(bucket).since++;
+    Tries own = taken.computeIfAbsent(bucket, made -> new Tries());
+    own.pages++;
+    if (away) {
+      own.since++;
+      fetched.computeIfAbsent(shapes.getOrDefault(bucket, ""), made -> new Tries()).since++;
     }
   }
 
   /** What a bucket is worth that had a value when the server said so last. */
   synchronized double worth(String bucket, double value) {
-    Shape like = of.get(bucket);
-    return away && like != null ? faded(value, odds(like), like.before, like.since) : value;
+    if (!away) {
+      return value;
+    }
+    Tries own = taken.getOrDefault(bucket, NONE);
+    Tries like = fetched.getOrDefault(shapes.getOrDefault(bucket, ""), NONE);
+    return faded(value, like.odds(), Math.max(own.before, like.before), Math.max(own.since, like.since));
   }
 
   private static <K, V> Map<K, V> bounded(int most) {
@@ -130,23 +140,39 @@ public final class Outlook {
     };
   }
 
-  /** A URL without what names one page: digits, the last part of the path but for a word before them, and values of the query. */
-  static String shapeOf(String url) {
+  /** The fine shape of a URL, without numbers and values of its query, and the coarse one, without the name of the page too. */
+  static String[] shapes(String url) {
     String[] parts = url.substring(url.indexOf("//") + 2).split("#", 2)[0].split("\\?", 2);
-    String[] segments = parts[0].split("/", -1); // the host is the first
+    int at = parts[0].indexOf('/');
+    String host = at < 0 ? parts[0] : parts[0].substring(0, at);
+    String path = plain(at < 0 ? "/" : parts[0].substring(at));
+    String keys = parts.length < 2 || parts[1].isEmpty() ? "" : "?" + keys(parts[1]);
+    return new String[] {host + path + keys, "*" + host + coarse(path) + keys};
+  }
+
+  private static String keys(String query) {
+    var keys = new TreeSet<String>();
+    Arrays.stream(query.split("&")).filter(part -> !part.isEmpty()).forEach(part -> keys.add(plain(part.split("=", 2)[0])));
+    return String.join("&", keys);
+  }
+
+  private static String plain(String text) {
+    return DIGITS.matcher(text).replaceAll("#");
+  }
+
+  private static String coarse(String path) {
+    String[] segments = path.split("/", -1);
     int last = segments.length - 1;
     while (last > 0 && segments[last].isEmpty()) {
       last--;
     }
-    for (int i = 1; i < last; i++) {
-      segments[i] = DIGITS.matcher(segments[i]).find() ? "#" : segments[i];
+    for (int i = 0; i < last; i++) {
+      segments[i] = segments[i].contains("#") ? "#" : segments[i];
     }
-    if (last > 0) {
-      segments[last] = LAST.matcher(segments[last]).replaceFirst("$1*$2");
+    if (!segments[last].isEmpty()) {
+      Matcher extension = EXTENSION.matcher(segments[last]);
+      segments[last] = "*" + (extension.find() ? extension.group() : "");
     }
-    var keys = new TreeSet<String>();
-    String query = parts.length < 2 ? "" : parts[1];
-    Arrays.stream(query.split("&")).forEach(pair -> keys.add(DIGITS.matcher(pair.split("=", 2)[0]).replaceAll("#")));
-    return String.join("/", segments) + (segments.length == 1 ? "/?" : "?") + String.join("&", keys);
+    return String.join("/", segments);
   }
 }

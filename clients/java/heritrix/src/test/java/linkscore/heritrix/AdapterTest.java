@@ -69,15 +69,15 @@ class AdapterTest {
     uri.setContentType("text/html");
     Recorder recorder = new Recorder(folder.toFile(), "page");
     String head = "HTTP/1.1 200 OK\r\n\r\n";
-    byte[] message = (head + "<a href=/bad1><a href=/good1>").getBytes(StandardCharsets.UTF_8);
+    byte[] message = (head + "<a href=/bad><a href=/good>").getBytes(StandardCharsets.UTF_8);
     RecordingInputStream in = (RecordingInputStream) recorder.inputWrap(new ByteArrayInputStream(message));
     in.readNBytes(head.length());
     recorder.markContentBegin();
     in.readFully();
     recorder.close();
     uri.setRecorder(recorder);
-    uri.getOutLinks().add(uri.createCrawlURI(url + "bad1", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
-    uri.getOutLinks().add(uri.createCrawlURI(url + "good1", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "bad", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "good", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
     uri.getOutLinks().add(uri.createCrawlURI(url + "guess", LinkContext.JS_MISC, Hop.SPECULATIVE));
     uri.getOutLinks().add(uri.createCrawlURI(url + "feed", HTMLLinkContext.get("link/@href"), Hop.NAVLINK));
     return uri;
@@ -94,10 +94,10 @@ class AdapterTest {
   void goodLinksComeBeforeBadOnesAndGuessesLast() throws Exception {
     CrawlURI page = page();
     processor.process(page);
-    assertEquals("<a href=/bad1><a href=/good1>", server.pages.get(0).getBody().toStringUtf8());
+    assertEquals("<a href=/bad><a href=/good>", server.pages.get(0).getBody().toStringUtf8());
     assertEquals(2, server.pages.get(0).getOutlinksCount());
-    assertEquals(14, precedence(page, "good1"));
-    assertTrue(precedence(page, "good1") < precedence(page, "bad1"));
+    assertEquals(14, precedence(page, "good"));
+    assertTrue(precedence(page, "good") < precedence(page, "bad"));
     assertEquals(120, precedence(page, "guess"));
     assertEquals(120, precedence(page, "feed"));
   }
@@ -156,7 +156,7 @@ class AdapterTest {
     CrawlURI page = page();
     page.getOutLinks().add(page.createCrawlURI(PAGE + "unlike/any", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
     processor.process(page);
-    assertEquals(14, precedence(page, "good1"));
+    assertEquals(14, precedence(page, "good"));
     assertEquals(119, precedence(page, "unlike/any"));
     assertEquals(120, precedence(page, "guess"));
   }
@@ -170,7 +170,7 @@ class AdapterTest {
     server.close();
     CrawlURI page = page();
     processor.process(page);
-    assertEquals(119, precedence(page, "good1"));
+    assertEquals(119, precedence(page, "good"));
     assertFalse(page.getOutLinks().isEmpty());
   }
 

@@ -46,7 +46,7 @@ public final class Generate extends Configured implements Tool {
     Configuration conf = new Configuration(getConf());
     try (Session session = LinkscoreScoringFilter.configured(conf)) {
       Waiting waiting = new Waiting(conf, session, new Path(args[0]), topN, now);
-      Round round = waiting.isOver() ? new Round(0) : waiting.round();
+      Round round = waiting.isOver() ? new Round(false, 0) : waiting.round();
       if (round.urls().isEmpty()) {
         LOG.info("linkscore: nothing waits, or the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
         return NO_ROUND;

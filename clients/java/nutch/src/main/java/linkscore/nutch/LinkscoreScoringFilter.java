@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Generates the URLs of a round in the order a linkscore server advises.
  *
- * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the bucket and the ticket it was
+ * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the buckets and the tickets it was
  * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
  * buckets were worth when they were found. Start pages go first, links the server does not know last. Failed fetches are
  * reported when the crawl database is updated. While the server is away the crawl goes on, and new links wait where links
@@ -129,11 +129,11 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       return SEEDS;
     }
     float unscored = isMissed(datum) ? LAST : FALLBACK;
-    return Place.of(datum).map(place -> SCORED + (float) place.value).orElse(unscored);
+    return Place.of(datum).stream().findFirst().map(best -> SCORED + (float) best.value).orElse(unscored);
   }
 
   private static String ticketOf(CrawlDatum datum) {
-    return Place.of(datum).map(place -> place.ticket).orElse("");
+    return Place.of(datum).stream().findFirst().map(place -> place.ticket).orElse("");
   }
 
   /** Hands the ticket on to the page. */
@@ -187,19 +187,20 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     String said = parseData.getParseMeta().get(ANSWER);
     parseData.getParseMeta().remove(ANSWER);
     long now = now(allCount);
-    Map<String, Place> found = said == null ? Map.of() : Place.found(said, now);
+    Map<String, List<Place>> found = said == null ? Map.of() : Place.found(said, now);
     for (Entry<Text, CrawlDatum> target : targets) {
       String url = target.getKey().toString();
-      Place place = found.get(Place.form(url));
+      List<Place> places = found.get(Place.form(url));
       if (said == null) { // an outage: it waits where links of its shape went last
         session.fallback.increment();
-        session.guess(url).ifPresent(like -> new Place(like.bucket, like.value, "", now).keep(target.getValue()));
-      } else if (place == null) {
+        session.guess(url).ifPresent(
+            like -> Place.keep(target.getValue(), List.of(new Place(like.bucket, like.value, "", now))));
+      } else if (places == null) {
         session.missed.increment();
         target.getValue().getMetaData().put(MISSED, new Text("1"));
       } else {
         session.scored.increment();
-        place.keep(target.getValue());
+        Place.keep(target.getValue(), places);
       }
     }
     return adjust;
@@ -211,7 +212,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return FOUND.accumulateAndGet(links, (last, n) -> Math.max(last, now) + n) - links;
   }
 
-  /** Reports what brought no page, dates what did, and lets a link that was found again wait in the better bucket. */
+  /** Reports what brought no page, dates what did, and lets a link that was found again wait where that was, too. */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
     if (old != null && failedNow(old, datum)) {
@@ -227,13 +228,12 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
           .ifPresent(next -> datum.getMetaData().put(new Text(NEXT), new Text(next)));
     }
     setFetchTime(datum);
-    if (datum.getStatus() == CrawlDatum.STATUS_DB_UNFETCHED) {
-      for (CrawlDatum link : inlinked) {
-        Place.of(link).ifPresent(place -> place.keep(datum));
-      }
-      if (Place.of(datum).isPresent()) {
-        datum.getMetaData().remove(MISSED);
-      }
+    List<Place> places = Place.of(datum);
+    int before = places.size();
+    inlinked.forEach(link -> places.addAll(Place.of(link)));
+    if (datum.getStatus() == CrawlDatum.STATUS_DB_UNFETCHED && places.size() > before) {
+      Place.keep(datum, places);
+      datum.getMetaData().remove(MISSED);
     }
   }
 

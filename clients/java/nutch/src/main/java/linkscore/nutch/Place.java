@@ -4,26 +4,34 @@ import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URL;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.StringJoiner;
 import linkscore.Link;
 import linkscore.Settings;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
 import org.apache.nutch.crawl.CrawlDatum;
 import org.apache.nutch.parse.Outlink;
 
-/** The bucket a link waits in: its value when the link was found there, the ticket the link was given, and when that was. */
+/**
+ * A bucket a link waits in, with the value that bucket had when the link was found there, the ticket it was given, and when
+ * that was: links of a bucket are taken in this order. A CrawlDatum holds up to four of them, a line each, best first.
+ */
 final class Place {
-  private static final Text PLACE = new Text("linkscore.place");
+  private static final int MOST = 4; // as the queues of the other clients
+  private static final Text PLACES = new Text("linkscore.places");
+  private static final Text UNADVISED = new Text("linkscore.unadvised");
 
   final String bucket;
   final double value;
   final String ticket;
-  final long found; // links of a bucket are taken in this order
+  final long found;
 
   Place(String bucket, double value, String ticket, long found) {
     this.bucket = bucket;
@@ -42,18 +50,46 @@ final class Place {
     return value + "\t" + found + "\t" + ticket + "\t" + bucket;
   }
 
-  /** Where a link waits; none if the server did not score it. */
-  static Optional<Place> of(CrawlDatum datum) {
-    return Optional.ofNullable(datum.getMetaData().get(PLACE)).map(line -> read(line.toString(), 0));
+  /** Where a link waits, best first; empty if the server did not score it. */
+  static List<Place> of(CrawlDatum datum) {
+    List<Place> places = new ArrayList<>();
+    Writable lines = datum.getMetaData().get(PLACES);
+    if (lines != null) {
+      lines.toString().lines().forEach(line -> places.add(read(line, 0)));
+    }
+    return places;
   }
 
-  /** Lets a link wait here, unless the bucket it waits in is worth as much. */
-  void keep(CrawlDatum datum) {
-    Optional<Place> known = of(datum);
-    if (known.isEmpty() || (value > known.get().value && !bucket.equals(known.get().bucket))) {
-      datum.getMetaData().put(PLACE, new Text(toString()));
-      datum.setScore((float) value);
+  private static void write(CrawlDatum datum, List<Place> places) {
+    StringJoiner lines = new StringJoiner("\n");
+    places.forEach(place -> lines.add(place.toString()));
+    datum.getMetaData().put(PLACES, new Text(lines.toString()));
+  }
+
+  /** Lets a link wait in the best of these buckets, in each since it was found there first. */
+  static void keep(CrawlDatum datum, List<Place> places) {
+    Map<String, Place> first = new LinkedHashMap<>();
+    places.forEach(place -> first.merge(place.bucket, place, (a, b) -> a.found <= b.found ? a : b));
+    List<Place> best = new ArrayList<>(first.values());
+    best.sort(Comparator.comparingDouble(place -> -place.value));
+    write(datum, best.subList(0, Math.min(MOST, best.size())));
+    datum.setScore((float) best.get(0).value);
+  }
+
+  /** Remembers from which bucket a link was taken, and whether the server said so: its ticket goes back with the page. */
+  void takenOf(CrawlDatum datum, boolean isAdvised) {
+    if (!isAdvised) {
+      datum.getMetaData().put(UNADVISED, new Text("1"));
     }
+    List<Place> places = of(datum);
+    places.removeIf(place -> place.bucket.equals(bucket));
+    places.add(0, this);
+    write(datum, places);
+  }
+
+  /** Whether a link was taken while the server was away. */
+  static boolean isUnadvised(CrawlDatum datum) {
+    return datum.getMetaData().containsKey(UNADVISED);
   }
 
   /**
@@ -72,12 +108,11 @@ final class Place {
     return lines.toString();
   }
 
-  /** Reads it back, the best by {@link #form} of the URL; the first outlink was found at a time, each other a step later. */
-  static Map<String, Place> found(String text, long since) {
-    Map<String, Place> places = new HashMap<>();
-    text.lines()
-        .map(line -> line.split("\t", 2))
-        .forEach(line -> places.merge(line[0], read(line[1], since), (a, b) -> b.value > a.value ? b : a));
+  /** Reads it back, by {@link #form} of the URL; the first outlink was found at a time, each other one a step later. */
+  static Map<String, List<Place>> found(String text, long since) {
+    Map<String, List<Place>> places = new HashMap<>();
+    text.lines().map(line -> line.split("\t", 2)).forEach(
+        line -> places.computeIfAbsent(line[0], url -> new ArrayList<>()).add(read(line[1], since)));
     return places;
   }
 

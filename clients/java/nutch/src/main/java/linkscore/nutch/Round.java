@@ -4,59 +4,63 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.nutch.crawl.CrawlDatum;
 
 /**
- * The URLs of a round, in their order. The tasks that generate it have it in the configuration of their job, so that all of
- * them, and one that is run again, take the same.
+ * The URLs that a round takes, best first. They go to the tasks that generate in the configuration of their job, so that
+ * all of them, and one that is run again, take the same.
  */
 final class Round {
   private static final String KEY = "linkscore.round";
-  private static final String AGAIN = "\t"; // begins the line of a known page
+  private static final String AGAIN = "\t"; // no bucket has this name
   private static final Text SPENT = new Text("linkscore.spent");
 
   // Of a URL that a later round takes; Nutch's generator leaves out what is below 0.
   private static final float NOT_NOW = -1;
 
+  private final boolean isAdvised; // whether the server said what to take
   private final long spent; // until when the fetches of known pages a day are spent: each that is taken keeps it
   private final List<String> urls = new ArrayList<>();
+  private final Map<String, String> buckets = new HashMap<>(); // of each URL, that it is taken from
   private final Map<String, Integer> places = new HashMap<>();
-  private final Set<String> again = new HashSet<>();
 
-  Round(long spent) {
+  Round(boolean isAdvised, long spent) {
+    this.isAdvised = isAdvised;
     this.spent = spent;
   }
 
-  /** Takes a URL, unless it is taken already. */
-  void take(String url) {
+  /** Takes a URL from a bucket, unless it is taken already; from none if its name is empty. */
+  void take(String url, String bucket) {
     if (places.putIfAbsent(url, urls.size()) == null) {
       urls.add(url);
+      buckets.put(url, bucket);
     }
   }
 
   void takeAgain(String url) {
-    take(url);
-    again.add(url);
+    take(url, AGAIN);
   }
 
   List<String> urls() {
     return urls;
   }
 
-  /** Says how early a URL goes. */
+  /** Says how early a URL goes, and lets it remember where it was taken from. */
   float sortValue(String url, CrawlDatum datum) {
-    if (again.contains(url)) {
+    String bucket = buckets.get(url);
+    if (bucket == null) {
+      return NOT_NOW;
+    }
+    if (bucket.equals(AGAIN)) {
       datum.getMetaData().put(SPENT, new Text(Long.toString(spent)));
     }
-    Integer place = places.get(url);
-    return place == null ? NOT_NOW : urls.size() - place;
+    Place.of(datum).stream().filter(place -> place.bucket.equals(bucket)).forEach(place -> place.takenOf(datum, isAdvised));
+    return urls.size() - places.get(url);
   }
 
   /** Until when the fetches a day are spent, as a page has it. */
@@ -67,10 +71,11 @@ final class Round {
 
   /** Writes the round into the configuration of a job: a head, then a line a URL. */
   void write(Configuration to) {
-    List<String> lines = new ArrayList<>(List.of("" + spent));
-    urls.forEach(url -> lines.add((again.contains(url) ? AGAIN : "") + url));
+    List<String> lines = new ArrayList<>(List.of(isAdvised + "\t" + spent));
+    urls.forEach(url -> lines.add(url + "\t" + buckets.get(url)));
     // In base64, because Hadoop replaces variables in values and keeps them as XML.
-    to.set(KEY, Base64.getEncoder().encodeToString(String.join("\n", lines).getBytes(StandardCharsets.UTF_8)));
+    byte[] text = String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
+    to.set(KEY, Base64.getEncoder().encodeToString(text));
   }
 
   /** Reads it back; null if the job was started without one. */
@@ -80,13 +85,11 @@ final class Round {
       return null;
     }
     List<String> lines = List.of(new String(Base64.getDecoder().decode(written), StandardCharsets.UTF_8).split("\n"));
-    Round round = new Round(Long.parseLong(lines.get(0)));
+    String[] head = lines.get(0).split("\t");
+    Round round = new Round(Boolean.parseBoolean(head[0]), Long.parseLong(head[1]));
     for (String line : lines.subList(1, lines.size())) {
-      if (line.startsWith(AGAIN)) {
-        round.takeAgain(line.substring(AGAIN.length()));
-      } else {
-        round.take(line);
-      }
+      String[] parts = line.split("\t", 2);
+      round.take(parts[0], parts[1]);
     }
     return round;
   }

@@ -11,7 +11,6 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.function.BiConsumer;
-import java.util.stream.Collectors;
 import linkscore.Outlook;
 import linkscore.Session;
 import linkscore.Settings;
@@ -111,7 +110,7 @@ final class Waiting {
     if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
       answered++;
       fetches++;
-      Place.of(datum).ifPresent(from -> bucket(from).took(datum));
+      Place.of(datum).stream().limit(1).forEach(from -> bucket(from).took(datum));
     }
     fetches += datum.getRetriesSinceFetch();
     if (isKnown(datum)) {
@@ -120,11 +119,9 @@ final class Waiting {
         known.computeIfPresent(Place.form(url), (form, was) -> url);
       }
     } else if (isDue(url, datum)) {
-      if (LinkscoreScoringFilter.isSeed(datum)) {
-        seeds++;
-      } else {
-        Place.of(datum).ifPresent(place -> bucket(place).add(place));
-      }
+      boolean isSeed = LinkscoreScoringFilter.isSeed(datum);
+      seeds += isSeed ? 1 : 0;
+      (isSeed ? List.<Place>of() : Place.of(datum)).forEach(place -> bucket(place).add(place));
     }
   }
 
@@ -175,15 +172,17 @@ final class Waiting {
     List<Bucket> waiting = new ArrayList<>(buckets.values());
     waiting.removeIf(bucket -> bucket.links == 0);
     waiting.sort(Comparator.comparingLong(bucket -> bucket.oldest));
+    boolean isAdvised = true;
     if (places > 0 && !waiting.isEmpty()) {
       Map<String, Integer> counts = new LinkedHashMap<>();
       waiting.stream().limit(MAX_BUCKETS).forEach(bucket -> counts.put(bucket.name, bucket.links));
       Optional<linkscore.Crawl.Plan> plan = session.planBuckets(counts, Map.of(), places, true);
+      isAdvised = plan.isPresent();
       plan.ifPresentOrElse(
           advice -> advice.urls.forEach((name, n) -> buckets.get(name).give(n, advice.values.get(name))),
           () -> share(waiting, places));
     }
-    Round round = new Round(spent);
+    Round round = new Round(isAdvised, spent);
     fill(round);
     return round;
   }
@@ -211,25 +210,25 @@ final class Waiting {
       if (isKnown(datum) || !isDue(url, datum)) {
         return;
       }
-      Optional<Place> place = Place.of(datum);
+      List<Place> places = Place.of(datum);
       if (LinkscoreScoringFilter.isSeed(datum)) {
         start.add(url);
-      } else if (place.isPresent()) {
-        bucket(place.get()).found(url, place.get().found);
-      } else {
+      } else if (places.isEmpty()) {
         List<String> last = LinkscoreScoringFilter.isMissed(datum) ? missed : fallback;
         if (last.size() < size) {
           last.add(url);
         }
+      } else {
+        places.forEach(place -> bucket(place).found(url, place.found));
       }
     });
-    start.stream().limit(size).forEach(round::take);
+    start.stream().limit(size).forEach(url -> round.take(url, ""));
     again.forEach(round::takeAgain);
     buckets.values().stream()
         .sorted(Comparator.comparingDouble(bucket -> -bucket.value))
-        .forEach(bucket -> bucket.taken().forEach(round::take));
+        .forEach(bucket -> bucket.taken().forEach(url -> round.take(url, bucket.name)));
     for (List<String> last : List.of(fallback, missed)) {
-      last.stream().limit(Math.max(0, size - round.urls().size())).forEach(round::take);
+      last.stream().limit(Math.max(0, size - round.urls().size())).forEach(url -> round.take(url, ""));
     }
   }
 
@@ -242,7 +241,11 @@ final class Waiting {
     private int given; // places of the round
     private final Queue<Map.Entry<Long, String>> first = new PriorityQueue<>(Map.Entry.<Long, String>comparingByKey().reversed());
 
-    private int pages; // that its links brought, and fetches that failed
+    /** Links that were taken: on advice and while the server was away; and those of both that brought a page, or not. */
+    private int proven;
+
+    private int unadvised;
+    private int pages;
     private int failures;
 
     private Bucket(String name) {
@@ -250,13 +253,16 @@ final class Waiting {
     }
 
     private void took(CrawlDatum datum) {
+      boolean isUnadvised = Place.isUnadvised(datum);
       boolean isGone = datum.getStatus() == CrawlDatum.STATUS_DB_GONE;
+      unadvised += isUnadvised ? 1 : 0;
+      proven += isUnadvised ? 0 : 1;
       failures += isGone ? 1 : 0;
       pages += isGone ? 0 : 1;
     }
 
     private double worth() {
-      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), pages, given);
+      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), proven, unadvised + given);
     }
 
     private void add(Place place) {
@@ -282,7 +288,11 @@ final class Waiting {
     }
 
     private List<String> taken() {
-      return first.stream().sorted(Map.Entry.comparingByKey()).map(Map.Entry::getValue).collect(Collectors.toList());
+      List<Map.Entry<Long, String>> sorted = new ArrayList<>(first);
+      sorted.sort(Map.Entry.comparingByKey());
+      List<String> urls = new ArrayList<>();
+      sorted.forEach(link -> urls.add(link.getValue()));
+      return urls;
     }
   }
 }

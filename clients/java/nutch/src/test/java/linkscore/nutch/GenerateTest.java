@@ -64,7 +64,7 @@ class GenerateTest {
   /** A link that waits, found at a time. */
   private CrawlDatum link(String bucket, long found) {
     CrawlDatum datum = add(bucket + found, CrawlDatum.STATUS_DB_UNFETCHED);
-    new Place(bucket, .5, "t" + bucket, found).keep(datum);
+    Place.keep(datum, List.of(new Place(bucket, .5, "t" + bucket, found)));
     return datum;
   }
 
@@ -78,10 +78,11 @@ class GenerateTest {
     }
   }
 
-  private void taken(String bucket, long found, int status) {
+  private void taken(String bucket, long found, int status, boolean isAdvised) {
     CrawlDatum datum = link(bucket, found);
     datum.setStatus(status);
     datum.setFetchTime(NOW + 1);
+    Place.of(datum).get(0).takenOf(datum, isAdvised);
   }
 
   /** What waits, after the database was written as `updatedb` does. */
@@ -181,6 +182,16 @@ class GenerateTest {
   }
 
   @Test
+  void aLinkOfSeveralBucketsCarriesTheTicketOfTheOneItWasTakenFrom() throws IOException {
+    CrawlDatum link = link("bad", 1);
+    Place odd = new Place("a.test/${x}\t1", .1, "o", 2);
+    Place.keep(link, List.of(new Place("bad", .9, "b", 1), odd, new Place("good", .5, "g", 3)));
+    round(50);
+    assertEquals(List.of("g", "b", "o"), Place.of(link).stream().map(place -> place.ticket).collect(toList()));
+    assertEquals(odd.bucket, Place.of(link).get(2).bucket);
+  }
+
+  @Test
   void withoutAServerARoundTakesOfProvenBucketsAndLittleOfOthers() throws IOException {
     for (int i = 0; i < 40; i++) {
       link("proven", 100 + i);
@@ -188,8 +199,8 @@ class GenerateTest {
       link("gone", 300 + i);
     }
     for (int i = 0; i < 9; i++) {
-      taken("proven", i, CrawlDatum.STATUS_DB_FETCHED);
-      taken("gone", i, CrawlDatum.STATUS_DB_GONE);
+      taken("proven", i, CrawlDatum.STATUS_DB_FETCHED, true);
+      taken("gone", i, CrawlDatum.STATUS_DB_GONE, true);
     }
     fetched(42); // 60 answered: a round of 16
     server.close();
@@ -197,6 +208,21 @@ class GenerateTest {
     List<String> urls = round(50);
     assertTrue(urls.containsAll(List.of("proven113", "untried200")), "most and some");
     assertTrue(Collections.disjoint(urls, List.of("proven115", "untried202", "gone300")));
+    assertTrue(Place.isUnadvised(database.get(SITE + "proven113")));
+  }
+
+  @Test
+  void linksTakenWithoutAServerCostTheirBucketTrust() throws IOException {
+    for (int i = 0; i < 40; i++) {
+      link("used", 100 + i);
+      link("fresh", 200 + i);
+    }
+    for (int i = 0; i < 8; i++) {
+      taken("used", i, CrawlDatum.STATUS_DB_FETCHED, false);
+    }
+    fetched(20);
+    server.close();
+    assertEquals(IntStream.range(200, 208).mapToObj(i -> "fresh" + i).collect(toList()), round(50));
   }
 
   @Test

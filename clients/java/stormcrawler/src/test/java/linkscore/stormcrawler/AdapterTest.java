@@ -47,8 +47,8 @@ class AdapterTest {
   private List<Outlink> filtered(String ticket) {
     LinkscoreFilter filter = new LinkscoreFilter();
     filter.configure(conf(), MissingNode.getInstance(), "linkscore");
-    String html = "<a href=/bad1><a href=/good1>";
-    ParseResult parse = new ParseResult(List.of(new Outlink(PAGE + "bad1"), new Outlink(PAGE + "good1")));
+    String html = "<a href=/bad><a href=/good>";
+    ParseResult parse = new ParseResult(List.of(new Outlink(PAGE + "bad"), new Outlink(PAGE + "good")));
     if (ticket != null) {
       parse.get(PAGE).getMetadata().setValue(LinkscoreFilter.TICKET, ticket);
     }
