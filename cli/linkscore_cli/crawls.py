@@ -207,9 +207,10 @@ def delete(yes: bool, connection: Connection) -> None:
 @crawls.command()
 @click.option("--busiest", type=click.IntRange(1, 1_000_000),
               help="Only so many, those with most events a second first.")  # fmt: skip
+@click.option("--settings", is_flag=True, help="Print the settings in force, as JSON, instead.")
 @json_option
 @online
-def shards(busiest: int | None, as_json: bool, connection: Connection) -> None:
+def shards(busiest: int | None, settings: bool, as_json: bool, connection: Connection) -> None:
     """Show the shards of a crawl (--crawl), or of all: owner, events, what a restart replays, memory, disk.
 
     What comes a second, and how long a call waits until it is durable, are means over about a minute.
@@ -217,6 +218,9 @@ def shards(busiest: int | None, as_json: bool, connection: Connection) -> None:
     Exit code 1: one is damaged, or a process of the server does not answer.
     """
     with connection.client(timeout_s=_TIMEOUT_S) as client:
+        if settings:
+            print_json(client.get_server_info())
+            return
         found = list(client.list_shards(crawl=connection.crawl_option))
     if busiest is not None:
         silent = [row for row in found if row.state == pb.SHARD_STATE_SILENT]
