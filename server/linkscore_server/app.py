@@ -41,7 +41,6 @@ from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
 from linkscore_server.front.front import Front, Share
 from linkscore_server.observability.metrics import Metrics, serve_metrics
-from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.inspection import InspectionService
@@ -109,12 +108,10 @@ class Application:
         store: Store | None = None,
         folder: DataFolder | None = None,
         clock: Callable[[], float] = time.time,
-        tracing: Tracing | None = None,
         share: Share | None = None,
     ) -> None:
         self.settings = settings
         self._share = share or Share()
-        self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
         self._port = 0
@@ -133,7 +130,6 @@ class Application:
             self.metrics,
             folder=self._folder,
             domain_of=registrable_domain,
-            tracing=self._tracing,
             owns=self._owns,
             embeddings=Embeddings(installed_embeddings()),
         )
@@ -259,7 +255,6 @@ class Application:
             shutil.rmtree(self._own, ignore_errors=True)
         self._store.close()
         self._folder.close()
-        await self._tracing.close()
 
     @property
     def what_is_saved(self) -> str:
@@ -276,7 +271,7 @@ class Application:
         services = self._services(clock)
         self.front = Front(self.registry, services, s, self.metrics, clock, self._share)
         server = grpc.aio.server(
-            interceptors=[*self._tracing.interceptors(), self.door],
+            interceptors=[self.door],
             options=_options(s, shares_port=self.front.shares_port),
             maximum_concurrent_rpcs=_CALLS,
         )
@@ -299,16 +294,15 @@ class Application:
             arrivals=Arrivals(resident_bytes, _FULL * (s.memory_mb << 20), _BURST * s.max_inflight_bytes),
             caller_of=self._callers(),
             is_ready=False,
-            trace_id=self._tracing.trace_id,
         )
 
     def _services(self, clock: Callable[[], float]) -> dict[str, Any]:
-        s, watch = self.settings, self._tracing.watch
+        s = self.settings
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        self._parser = PageParser(limits, clock, self.metrics.count_left_page, watch)
-        self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock, watch)
+        self._parser = PageParser(limits, clock, self.metrics.count_left_page)
+        self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock)
         logs = self.browse_logs
         return {
             "LinkScoringService": self.scoring,

@@ -26,9 +26,9 @@ from grpc_status import rpc_status
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_server.observability.logs import REQUEST_ID as KEY
+from linkscore_server.observability.logs import begin_request
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import REQUEST_ID as KEY
-from linkscore_server.observability.tracing import begin_request
 from linkscore_server.services.contract import CALLER, RPCS, crawl_of, name_in
 from linkscore_server.services.errors import (
     BadToken,
@@ -282,14 +282,12 @@ class Door(grpc.aio.ServerInterceptor):
         arrivals: Arrivals | None = None,
         caller_of: CallerOf | None = None,
         is_ready: bool = True,
-        trace_id: Callable[[], str] = str,
     ) -> None:
         self._metrics = metrics
         self._in_work = in_work
         self._arrivals = arrivals or Arrivals()
         self._caller_of = caller_of or (lambda _: ANYBODY)
         self.is_ready = is_ready
-        self._trace_id = trace_id
         self._is_leaving = False
         self._calls = 0
         self._handlers: dict[str, Any] = {}
@@ -430,9 +428,7 @@ class Door(grpc.aio.ServerInterceptor):
     def _end(self, call: _Call) -> None:
         seconds = time.perf_counter() - call.started
         self._calls -= call.is_in
-        self._metrics.count_call(
-            call.method, call.code.name, seconds, request_id=call.request_id, trace_id=self._trace_id()
-        )
+        self._metrics.count_call(call.method, call.code.name, seconds, call.request_id)
         is_slow = seconds > _SLOW_S and call.method.rpartition("/")[2] not in _UNTIMED
         is_told = call.method in RPCS and RPCS[call.method].is_told
         if is_slow or is_told:

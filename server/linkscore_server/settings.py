@@ -26,12 +26,10 @@ _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every proces
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 _SITE_SHARE = 0.75
 """Share of `memory_mb` that sites get if nothing is said. Chosen: the rest is the process and calls."""
-_ENDPOINT = re.compile(r"https?://[^/:]+(:[0-9]+)?/?")
 _DATABASE = re.compile(r"postgres(ql)?://[^/]*/[^/?]+(\?.*)?")
 _PASSWORD = re.compile(r"(://[^:/@]*):.*@")  # of USER:PASSWORD@HOST
 _EXTRAS = {
     "http": ("uvicorn", "starlette"),
-    "tracing": ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"),
     "postgres": ("psycopg",),
 }
 """Modules that come with an extra."""
@@ -56,7 +54,7 @@ _LOAD = "Load"
 _DISK = "Durability"
 _PAGE = "Limits of a page"
 _CALL = "Limits of a call"
-_LOGS = "Logs and traces"
+_LOGS = "Logs"
 _BROWSE = "Browse logs"
 """Headings that settings are listed under."""
 
@@ -216,11 +214,6 @@ class Settings:
         "least level of log lines: debug, info, warning or error",
         among=("debug", "info", "warning", "error"),
     )
-    otlp_endpoint: str = setting(
-        _LOGS,
-        "",
-        "gRPC address of the OpenTelemetry collector that gets traces, `http://host:port`; empty: no traces",
-    )
     max_records_per_batch: int = setting(_BROWSE, 100_000, "records in one batch of ImportBrowseRecords")
     browse_retention_days: int = setting(
         _BROWSE, 90, "days that an imported day of a browse log is kept", most=_DAYS
@@ -279,7 +272,6 @@ class Settings:
         machine_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
         several = self.workers > 1
         needs = {extra: f"needs the {extra} extra: {install_command(extra)}" for extra in _EXTRAS}
-        traces_to = self.otlp_endpoint
         return [
             (
                 "memory_mb",
@@ -299,11 +291,6 @@ class Settings:
                 f"got {self.max_message_bytes}",
             ),
             (
-                "otlp_endpoint",
-                bool(traces_to) and not _ENDPOINT.fullmatch(traces_to),
-                f"must be http://host:port, got {traces_to!r}",
-            ),
-            (
                 "workers",
                 several and self.data_dir == "memory",
                 "must be 1 with data_dir = memory: nothing is shared there",
@@ -319,7 +306,6 @@ class Settings:
                 "must be 1 over a database: start as many servers, which share it by themselves",
             ),
             ("json_listen", bool(self.json_listen) and _is_missing("http"), needs["http"]),
-            ("otlp_endpoint", bool(traces_to) and _is_missing("tracing"), needs["tracing"]),
             ("data_dir", self.is_in_database and _is_missing("postgres"), needs["postgres"]),
         ]
 

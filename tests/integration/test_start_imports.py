@@ -13,7 +13,6 @@ LATER = {
     "google.protobuf.descriptor_pb2",
     "linkscore.client",
     "linkscore_cli.connection",
-    "opentelemetry",
     "pandas",
     "py3langid",
     "rich",

@@ -17,7 +17,6 @@ CLIENT = ROOT / "clients/python/linkscore"
 # Adapters of crawlers that are in an environment of their own: `make test-clients`.
 CRAWLERS = ("crawl4ai", "crawlee")
 ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
-TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = [ROOT / "cli/linkscore_cli/agents.py"]
 JSON_PORT = [ROOT / "server/linkscore_server/json.py"]
@@ -36,14 +35,13 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *BROWSE_LOGS, *JSON_PORT, *POSTGRES, *TABLES)
+        if path not in (*BROWSE_LOGS, *JSON_PORT, *POSTGRES, *TABLES)
     ],
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
     "postgres": POSTGRES,
     "mcp": AGENTS,
     "tables": TABLES,
-    "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
 }
@@ -60,13 +58,6 @@ OWN = {
 # Packages that several distributions share, by the first part of a name below them.
 SHARED = {
     "google": {"protobuf": "protobuf", "rpc": "googleapis-common-protos"},
-    "opentelemetry": {
-        "context": "opentelemetry-api",
-        "trace": "opentelemetry-api",
-        "sdk": "opentelemetry-sdk",
-        "exporter": "opentelemetry-exporter-otlp-proto-grpc",
-        "instrumentation": "opentelemetry-instrumentation-grpc",
-    },
 }
 
 
@@ -118,7 +109,6 @@ def declared() -> dict[str, set[str]]:
         ("postgres", ["base", "cli", "server", "postgres"]),
         ("mcp", ["base", "cli", "mcp"]),
         ("tables", ["base", "cli", "server", "tables"]),
-        ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "logs", "lab"]),
     ],
@@ -135,7 +125,6 @@ def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str
         (["server", "server-console"], ["base", "cli", "server", "console"]),
         (["server", "server-http"], ["base", "cli", "server", "http"]),
         (["server", "server-logs"], ["base", "cli", "server", "logs"]),
-        (["server", "server-tracing"], ["base", "cli", "server", "tracing"]),
         (["server", "server-lab", "server-logs"], ["base", "cli", "server", "logs", "scrapy", "lab"]),
         (["dev"], ["base", *PARTS, "dev"]),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -59,11 +58,6 @@ _ROOT_CHARS = 300
 """Scheme and host that are remembered have no more characters: names have 253 at most (RFC 1035)."""
 _host_of_root = lru_cache(maxsize=4_096)(host_of)  # a bound, some 3 MB together
 
-Watch = Callable[[str], AbstractContextManager[object]]
-"""Is told the name of a stage of the work; what it returns is open until the stage ends. For traces."""
-unwatched: Watch = nullcontext
-"""Nobody watches."""
-
 
 class BrowseLedger(Stateful):
     """What the log of a crawl knows of its browse logs: batches by id, oldest first, and records by outcome.
@@ -106,7 +100,7 @@ class CrawlModel:
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
     `crawl_wide`: what policies know across sites. `limits`: what its settings forbid, over all sites.
     `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
-    `take_jobs`. `watch`: told of the stages of a page, `observe` and `score`.
+    `take_jobs`.
     """
 
     def __init__(
@@ -126,7 +120,6 @@ class CrawlModel:
         self.book = TicketBook(ticket_key, config.ticket_scope)
         self._ticket_key = ticket_key
         self.jobs: list[LearningJob] = []
-        self.watch: Watch = unwatched
         self._event_ids: OrderedDict[str, None] = OrderedDict()
         self._domain_of = domain_of or (lambda host: host)
 
@@ -273,8 +266,7 @@ class CrawlModel:
         self.pages += counts
         if shard.revisitor is not None and fetch.not_modified:
             return self._unchanged(seq, event, shard, fetch)
-        with self.watch("observe"):
-            observation = shard.observe(fetch)
+        observation = shard.observe(fetch)
         if shard.limits.is_set:
             shard.limits.observe(event, observation, model, counts=counts)
             self.limits.observe(event, shard.stop(), counts=counts)
@@ -329,16 +321,15 @@ class CrawlModel:
     def _score(
         self, shard: SiteShard, fetch: Fetch, depth: int, cluster: int, taken: LinkBatch | None = None
     ) -> ScoredLinks:
-        with self.watch("score"):
-            return shard.score_page(
-                fetch,
-                self.book,
-                shard.served,
-                depth=depth,
-                cluster=cluster,
-                limits=self.limits,
-                taken=taken,
-            )
+        return shard.score_page(
+            fetch,
+            self.book,
+            shard.served,
+            depth=depth,
+            cluster=cluster,
+            limits=self.limits,
+            taken=taken,
+        )
 
     def _outcome(
         self,

@@ -35,7 +35,6 @@ from linkscore_server.crawls.sites import SiteAway, StoredCrawl
 from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.crawls.submissions import Outcomes, Pace, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.store import Core, StoreAway, StoredShard
 
 _log = logging.getLogger(__name__)
@@ -79,17 +78,15 @@ class CrawlActor:
         background: Executor,
         reader: Executor,
         metrics: Metrics,
-        tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
-        model.watch = tracing.watch
         self.queries = CrawlQueries(model)
         self.pace = Pace()
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self.last_used_s = time.monotonic()
         self._background, self._reader = background, reader
-        self._metrics, self._tracing = metrics, tracing
+        self._metrics = metrics
         self._make_room = make_room
         self._turn = asyncio.Lock()  # held while events are applied, and by who must not see that
         self._learnings = Learnings(
@@ -208,7 +205,7 @@ class CrawlActor:
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)
-        self._queue.append(Submission(events, made, sites, done, self._tracing.later(), learned))
+        self._queue.append(Submission(events, made, sites, done, learned))
         self._news.set()
         return done
 
@@ -351,12 +348,11 @@ class CrawlActor:
             for at, event in enumerate(item.events):
                 if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
                     await asyncio.sleep(0)
-                with item.watch("apply"):
-                    if at in item.repeats:
-                        outcomes.append(self._answered_again(event))
-                        continue
-                    outcomes.append(self._applied(seq, event, item.raw[at], item.learned))
-                    seq += 1
+                if at in item.repeats:
+                    outcomes.append(self._answered_again(event))
+                    continue
+                outcomes.append(self._applied(seq, event, item.raw[at], item.learned))
+                seq += 1
             if not item.done.done():
                 item.done.set_result(outcomes)
             if len(group) > 1:

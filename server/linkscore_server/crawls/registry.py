@@ -39,7 +39,6 @@ from linkscore_server.crawls.opening import config_of, opened
 from linkscore_server.crawls.space import Space
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard
 
@@ -103,12 +102,11 @@ class CrawlRegistry:
         *,
         folder: DataFolder | None = None,
         domain_of: Callable[[str], str] | None = None,
-        tracing: Tracing = NO_TRACING,
         owns: Callable[[Shard], bool] = lambda _: True,
         embeddings: Embeddings | None = None,
     ) -> None:
         self.store, self.folder = store, folder or DataFolder(None)
-        self._settings, self._metrics, self._tracing = settings, metrics, tracing
+        self._settings, self._metrics = settings, metrics
         self._domain_of, self._owns = domain_of, owns
         self._actors: dict[str, CrawlActor] = {}
         self._names: set[str] = set()
@@ -261,7 +259,6 @@ class CrawlRegistry:
             background=self._sites,
             reader=self._questions,
             metrics=self._metrics,
-            tracing=self._tracing,
             make_room=self.memory.make_room,
         )
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel, Watch, repeat_id
+from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LogsMined, PageFetched
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.site.learning import LearnedSite
@@ -36,7 +36,6 @@ class Submission:
     raw: list[bytes]
     sites: frozenset[str]
     done: asyncio.Future[Outcomes]
-    watch: Watch
     learned: LearnedSite | None = None
     came: float = field(default_factory=time.perf_counter)
     repeats: frozenset[int] = frozenset()

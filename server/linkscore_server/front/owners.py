@@ -20,8 +20,8 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
-from linkscore_server.observability.tracing import REQUEST_ID as KEY
-from linkscore_server.observability.tracing import begin_request, request_id
+from linkscore_server.observability.logs import REQUEST_ID as KEY
+from linkscore_server.observability.logs import begin_request, request_id
 from linkscore_server.services import results
 from linkscore_server.services.contract import SERVICES
 from linkscore_server.services.crawls import shard_row

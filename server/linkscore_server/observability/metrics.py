@@ -32,40 +32,101 @@ class Metrics:
     """Every metric of a server, in a registry of its own."""
 
     def __init__(self) -> None:
-        r = self.registry = CollectorRegistry()
-        self.rpc_seconds = Histogram(
-            "linkscore_rpc_duration_seconds",
-            "Time to answer a call",
-            ["method", "code"],
-            buckets=LATENCY_S,
-            registry=r,
-        )
-        self.reload_failures = Counter(
-            "linkscore_reload_failures",
+        registry = self.registry = CollectorRegistry()
+
+        def counter(name: str, doc: str, *labels: str) -> Counter:
+            return Counter(f"linkscore_{name}", doc, labels, registry=registry)
+
+        def gauge(name: str, doc: str, *labels: str) -> Gauge:
+            return Gauge(f"linkscore_{name}", doc, labels, registry=registry)
+
+        def seconds(name: str, doc: str, buckets: Sequence[float], *labels: str) -> Histogram:
+            return Histogram(
+                f"linkscore_{name}_duration_seconds", doc, labels, buckets=buckets, registry=registry
+            )
+
+        self.rpc_seconds = seconds("rpc", "Time to answer a call", LATENCY_S, "method", "code")
+        self.reload_failures = counter(
+            "reload_failures",
             "Changed files that cannot be used, by file: config, tokens, tls; what was known before goes on",
-            ["file"],
-            registry=r,
+            "file",
         )
-        self._add_load_metrics(r)
-        self._add_page_metrics(r)
-        self._add_reward_metrics(r)
-        self._add_question_metrics(r)
-        self._add_revisit_metrics(r)
-        self._add_log_metrics(r)
-        self._add_state_metrics(r)
-        self._add_learning_metrics(r)
+        self.inflight_bytes = gauge("inflight_bytes", "Bytes of requests and answers in work, of all calls")
+        self.inflight_bytes_limit = gauge("inflight_bytes_limit", "The setting max_inflight_bytes")
+        self.queue_delay = gauge(
+            "queue_delay_seconds",
+            "Time that the call has waited which waits for its turn for longest; compare target_delay_s",
+        )
+        self.calls_shed = counter(
+            "calls_shed",
+            "Calls rejected or dropped for want of time or memory; their callers try again",
+            "method",
+        )
+        self.pages = counter(
+            "pages", "Pages ingested, by outcome: ok, failed, duplicate, invalid, fault", "outcome"
+        )
+        self.links_scored = counter("links_scored", "Links scored", "policy")
+        self.links_skipped = counter(
+            "links_skipped",
+            "Links of ingested pages that are to skip by a setting of the crawl, by reason: crawl_budget, "
+            "site_stopped, trap, respect, copy",
+            "reason",
+        )
+        self.novel_chars = counter(
+            "novel_text_chars",
+            "Characters of new long text; divided by linkscore_pages_total, new text per page",
+        )
+        self.pages_left = counter(
+            "pages_left_to_python",
+            "Pages that the compiled reader left to pure Python, by reason: depth, attributes, rel",
+            "reason",
+        )
+        self.feedback = counter("feedback", "Feedback events, by outcome: ok, duplicate, invalid", "outcome")
+        self.rewarded = counter(
+            "feedback_applied", "Feedback events applied, by the policy of their crawl", "policy"
+        )
+        self.reward = counter("feedback_reward", "Sum of rewards reported, by policy", "policy")
+        self.buckets_ranked = counter("buckets_ranked", "Buckets ranked", "policy")
+        self.refetches = counter(
+            "refetches",
+            "Fetches of known pages, by outcome: changed, unchanged, not_modified, gone, failed",
+            "outcome",
+        )
+        self.commit_seconds = seconds("log_commit", "Time to make a group of events durable", _COMMIT_S)
+        self.commit_events = counter("log_events", "Events made durable")
+        self.commit_failures = counter("log_commit_failures", "Groups that could not be made durable")
+        self.apply_failures = counter("apply_failures", "Durable events that could not be applied")
+        self.state_seconds = seconds(
+            "state",
+            "Time to write the state of a site, or of all where policies know something across them",
+            LATENCY_S,
+        )
+        self.sites_evicted = counter(
+            "sites_put_away",
+            "Sites evicted to keep within site_memory_mb; as many as pages: raise the setting",
+        )
+        self.state_failures = counter(
+            "state_failures", "States that could not be written; their sites are read from more events"
+        )
+        self.learning_seconds = seconds("learning", "Time to learn a site", LEARNING_S)
+        self.learning_failures = counter("learning_failures", "Learnings that failed")
+        self.site_notices = counter(
+            "site_notices",
+            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
+            "examples_not_met, menus, behind_labels",
+            "kind",
+        )
         self._calls: dict[tuple[str, str], Histogram] = {}
         self._pages: dict[tuple[str, str], tuple[Counter, Counter]] = {}
-        build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
+        build = gauge("build_info", "Always 1", "version", "python", "reader")
         build.labels(version("linkscore"), platform.python_version(), KERNELS.name).set(1)
 
-    def count_call(self, method: str, code: str, seconds: float, *, request_id: str, trace_id: str) -> None:
-        """Count a call that ended. Its names are exemplars: OpenMetrics has the latest of each bucket."""
-        exemplar = {"request_id": request_id} | ({"trace_id": trace_id} if trace_id else {})
+    def count_call(self, method: str, code: str, seconds: float, request_id: str) -> None:
+        """Count a call that ended. Its name is an exemplar: OpenMetrics has the latest of each bucket."""
         series = self._calls.get((method, code))
         if series is None:
             series = self._calls[method, code] = self.rpc_seconds.labels(method, code)
-        series.observe(seconds, exemplar)
+        series.observe(seconds, {"request_id": request_id})
 
     def count_page(self, outcome: str, policy: str, *, links: int, novel_chars: int) -> None:
         """Count a page that was applied, and the links on it that `policy` scored."""
@@ -92,123 +153,3 @@ class Metrics:
         if rewards:
             self.rewarded.labels(policy).inc(len(rewards))
             self.reward.labels(policy).inc(sum(rewards))
-
-    def _add_load_metrics(self, r: CollectorRegistry) -> None:
-        self.inflight_bytes = Gauge(
-            "linkscore_inflight_bytes", "Bytes of requests and answers in work, of all calls", registry=r
-        )
-        self.inflight_bytes_limit = Gauge(
-            "linkscore_inflight_bytes_limit", "The setting max_inflight_bytes", registry=r
-        )
-        self.queue_delay = Gauge(
-            "linkscore_queue_delay_seconds",
-            "Time that the call has waited which waits for its turn for longest; compare target_delay_s",
-            registry=r,
-        )
-        self.calls_shed = Counter(
-            "linkscore_calls_shed",
-            "Calls rejected or dropped for want of time or memory; their callers try again",
-            ["method"],
-            registry=r,
-        )
-
-    def _add_page_metrics(self, r: CollectorRegistry) -> None:
-        self.pages = Counter(
-            "linkscore_pages",
-            "Pages ingested, by outcome: ok, failed, duplicate, invalid, fault",
-            ["outcome"],
-            registry=r,
-        )
-        self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
-        self.links_skipped = Counter(
-            "linkscore_links_skipped",
-            "Links of ingested pages that are to skip by a setting of the crawl, by reason: crawl_budget, "
-            "site_stopped, trap, respect, copy",
-            ["reason"],
-            registry=r,
-        )
-        self.novel_chars = Counter(
-            "linkscore_novel_text_chars",
-            "Characters of new long text; divided by linkscore_pages_total, new text per page",
-            registry=r,
-        )
-        self.pages_left = Counter(
-            "linkscore_pages_left_to_python",
-            "Pages that the compiled reader left to pure Python, by reason: depth, attributes, rel",
-            ["reason"],
-            registry=r,
-        )
-
-    def _add_question_metrics(self, r: CollectorRegistry) -> None:
-        self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
-
-    def _add_revisit_metrics(self, r: CollectorRegistry) -> None:
-        self.refetches = Counter(
-            "linkscore_refetches",
-            "Fetches of known pages, by outcome: changed, unchanged, not_modified, gone, failed",
-            ["outcome"],
-            registry=r,
-        )
-
-    def _add_reward_metrics(self, r: CollectorRegistry) -> None:
-        self.feedback = Counter(
-            "linkscore_feedback",
-            "Feedback events, by outcome: ok, duplicate, invalid",
-            ["outcome"],
-            registry=r,
-        )
-        self.rewarded = Counter(
-            "linkscore_feedback_applied",
-            "Feedback events applied, by the policy of their crawl",
-            ["policy"],
-            registry=r,
-        )
-        self.reward = Counter(
-            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
-        )
-
-    def _add_log_metrics(self, r: CollectorRegistry) -> None:
-        self.commit_seconds = Histogram(
-            "linkscore_log_commit_duration_seconds",
-            "Time to make a group of events durable",
-            buckets=_COMMIT_S,
-            registry=r,
-        )
-        self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
-        self.commit_failures = Counter(
-            "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
-        )
-        self.apply_failures = Counter(
-            "linkscore_apply_failures", "Durable events that could not be applied", registry=r
-        )
-
-    def _add_state_metrics(self, r: CollectorRegistry) -> None:
-        self.state_seconds = Histogram(
-            "linkscore_state_duration_seconds",
-            "Time to write the state of a site, or of all where policies know something across them",
-            buckets=LATENCY_S,
-            registry=r,
-        )
-        self.sites_evicted = Counter(
-            "linkscore_sites_put_away",
-            "Sites evicted to keep within site_memory_mb; as many as pages: raise the setting",
-            registry=r,
-        )
-        self.state_failures = Counter(
-            "linkscore_state_failures",
-            "States that could not be written; their sites are read from more events",
-            registry=r,
-        )
-
-    def _add_learning_metrics(self, r: CollectorRegistry) -> None:
-        self.learning_seconds = Histogram(
-            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=LEARNING_S, registry=r
-        )
-        self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
-        self.site_notices = Counter(
-            "linkscore_site_notices",
-            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
-            "examples_not_met, menus, behind_labels",
-            ["kind"],
-            registry=r,
-        )

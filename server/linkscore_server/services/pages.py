@@ -19,7 +19,6 @@ import msgpack
 
 from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import LIMITS, limit_facts
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
@@ -112,11 +111,9 @@ class PageParser:
         limits: Limits,
         clock: Callable[[], float],
         on_left: Callable[[str], None] = lambda reason: None,
-        watch: Watch = unwatched,
     ) -> None:
         self.limits = limits
         self._clock = clock
-        self._watch = watch
         self._extractor = Extractor(limits, on_left=on_left)
         self._large = LargePages(limits)
 
@@ -154,9 +151,8 @@ class PageParser:
         if not is_large(body):
             return None
         self._checked(page)
-        with self._watch("read"):
-            del body  # a copy, while others are read: made again when it is its turn
-            return await self._large.read(partial(options.body_of, page))
+        del body  # a copy, while others are read: made again when it is its turn
+        return await self._large.read(partial(options.body_of, page))
 
     def _listed(self, body: PageBody) -> PageFeatures:
         return listing_page(
@@ -218,8 +214,7 @@ class PageParser:
         elif _kind_of(page):
             features = self._listed(options.body_of(page))
         else:
-            with self._watch("read"):
-                features = self._extractor.extract(**options.body_of(page)._asdict())
+            features = self._extractor.extract(**options.body_of(page)._asdict())
         if page.outlinks:
             sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
             given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]

@@ -13,7 +13,6 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
@@ -80,10 +79,9 @@ class LinkScoringService:
         settings: Settings,
         metrics: Metrics,
         clock: Callable[[], float],
-        watch: Watch = unwatched,
     ) -> None:
         self._registry, self._parser, self._settings = registry, parser, settings
-        self._metrics, self._clock, self._watch = metrics, clock, watch
+        self._metrics, self._clock = metrics, clock
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
         self._sites = SiteWatch(metrics)
@@ -337,13 +335,12 @@ class LinkScoringService:
         if isinstance(outcome, Exception):
             raise outcome
         assert isinstance(outcome, PageOutcome), "of a page"
-        with self._watch("answer"):
-            if choice is not None:
-                actor.queries.answer_by(choice, event, outcome)
-            if encode:
-                actor.queries.encode(outcome, encode)
-            links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
-            results.add_page_result(result, actor.model.config.name, outcome, links, notes)
+        if choice is not None:
+            actor.queries.answer_by(choice, event, outcome)
+        if encode:
+            actor.queries.encode(outcome, encode)
+        links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
+        results.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation
         if seen is not None:
             self._sites.fetched(actor, outcome.site)

@@ -59,8 +59,6 @@ WRONG = {
     "--workers=2 --data-dir=memory": "must be 1 with data_dir = memory",
     "--workers=2 --listen=unix:/tmp/x": "must be 1 at a unix socket",
     "--workers=2 --data-dir=postgresql://h/d": "must be 1 over a database",
-    "--otlp-endpoint=collector:4317": "must be http://host:port, got 'collector:4317'",
-    "--otlp-endpoint=http://": "must be http://host:port, got 'http://'",
     "--tls-cert=tokens": "tls_cert and tls_key must be set together",
     "--tls-cert=tokens --tls-key=tokens": "must be a certificate and its key in PEM, without a password",
     "--tls-client-ca=tokens": "needs tls_cert and tls_key",
@@ -135,8 +133,8 @@ def test_serve_refuses_what_check_config_does_and_all_of_it_at_once(run: Run) ->
 
 
 def test_what_needs_an_extra_names_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    flags = {"tracing": "--otlp-endpoint=http://h:1", "postgres": "--data-dir=postgresql://h/d"}
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    flags = {"http": "--json-listen=127.0.0.1:0", "postgres": "--data-dir=postgresql://h/d"}
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for extra, flag in flags.items():
         assert f"needs the {extra} extra: {install_command(extra)}" in run("check-config", flag).output
