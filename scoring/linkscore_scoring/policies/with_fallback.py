@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight
 from linkscore_scoring.policies.base import Explanation, Params, Part, Policy, Scored, Scores, make_params
-from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import (
-    ExamplePage,
-    ExampleWanted,
-    FeedbackObservation,
-    LinkBatch,
-    PageObservation,
-    SeedWanted,
-    SiteWarning,
-    Suggestion,
-    UrlRule,
-)
-from linkscore_scoring.wanted import Wanted
+from linkscore_scoring.types import LinkBatch
 
 _MARK = "~"
 """Ends the own part of a bucket of `WithFallback`; own buckets are free of it."""
@@ -169,78 +157,6 @@ class WithFallback(Policy):
         counted = None if self.is_ready(site) else self.fallback.in_flight(site)
         return _FallbackInFlight(counted) if counted is not None else None
 
-    def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Let the fallback learn from a fetch."""
-        self.fallback.observe(page, site)
-
-    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
-        """Let the fallback learn from feedback."""
-        self.fallback.feedback(event, site)
-
-    def model_activated(self, site: SiteModel) -> None:
-        """Tell the fallback of the new model."""
-        self.fallback.model_activated(site)
-
-    def mining_settings(self) -> dict[str, Any]:
-        """Return what the fallback wants logs mined with."""
-        return self.fallback.mining_settings()
-
-    def logs_mined(self, site: SiteModel) -> None:
-        """Tell the fallback of new browse logs."""
-        self.fallback.logs_mined(site)
-
-    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
-        """Give the fallback the example pages."""
-        self.fallback.set_examples(examples, site)
-
-    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
-        """Tell the fallback what is wanted in words."""
-        self.fallback.set_wanted(wanted, site)
-
-    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
-        """Let the fallback start from what was learned elsewhere."""
-        self.fallback.set_experience(experiences, site)
-
-    def experience(self, site: SiteModel) -> Experience | None:
-        """Return what the fallback learned."""
-        return self.fallback.experience(site)
-
-    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Return what the fallback asks for while the policy is not ready."""
-        return [] if self.is_ready(site) else self.fallback.suggest_examples(n, site)
-
-    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
-        """Return where the fallback would start while the policy is not ready."""
-        return [] if self.is_ready(site) else self.fallback.suggest_seeds(n, site)
-
-    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
-        """Return what would teach the fallback most while the policy is not ready."""
-        return [] if self.is_ready(site) else self.fallback.suggest_fetches(n, site)
-
-    def rules(self, site: SiteModel) -> list[UrlRule]:
-        """Return what the fallback learned about URLs while the policy is not ready."""
-        return [] if self.is_ready(site) else self.fallback.rules(site)
-
-    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
-        """Return the type of a page by the fallback while the policy is not ready."""
-        return 0 if self.is_ready(site) else self.fallback.page_type_of(page, site)
-
-    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
-        """Return the thread of a page by the fallback while the policy is not ready."""
-        return "" if self.is_ready(site) else self.fallback.thread_of(page, site)
-
-    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        """Return the fallback's estimate while the policy is not ready."""
-        return None if self.is_ready(site) else self.fallback.expected_rewards(groups, site)
-
-    def latest_rewards(self, n: int, site: SiteModel) -> Scores | None:
-        """Return the fallback's rewards while the policy is not ready."""
-        return None if self.is_ready(site) else self.fallback.latest_rewards(n, site)
-
-    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
-        """Return what goes wrong with the fallback while the policy is not ready."""
-        return [] if self.is_ready(site) else self.fallback.warnings(expected, site)
-
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, in the words of whoever scores."""
         if self.is_ready(site):
@@ -265,3 +181,32 @@ class WithFallback(Policy):
             raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
         with reading_state(self.name):
             self.fallback.load_state(state["inner"])
+
+
+def _told_always(name: str) -> Callable[..., Any]:
+    def told(self: WithFallback, *args: Any) -> Any:
+        return getattr(self.fallback, name)(*args)
+
+    return told
+
+
+def _asked_before_ready(name: str) -> Callable[..., Any]:
+    """Return a method whose last argument is the site: a ready policy answers as if it had no fallback."""
+
+    def asked(self: WithFallback, *args: Any) -> Any:
+        is_ready = self.is_ready(args[-1])
+        return getattr(Policy, name)(self, *args) if is_ready else getattr(self.fallback, name)(*args)
+
+    return asked
+
+
+for _name in (
+    *("observe", "feedback", "model_activated", "mining_settings", "logs_mined"),
+    *("set_examples", "set_wanted", "set_experience", "experience"),
+):
+    setattr(WithFallback, _name, _told_always(_name))
+for _name in (
+    *("suggest_examples", "suggest_seeds", "suggest_fetches", "rules", "page_type_of", "thread_of"),
+    *("expected_rewards", "latest_rewards", "warnings"),
+):
+    setattr(WithFallback, _name, _asked_before_ready(_name))

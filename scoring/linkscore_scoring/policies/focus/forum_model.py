@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from math import comb
-from typing import Any
 from urllib.parse import urlsplit
 
 from linkscore_scoring.columns import left_sum, shrunk
@@ -68,17 +67,6 @@ _ALARM = 1e-6  # probability of as many surprises by chance
 _NOISE, _PRIOR = 0.3, 20.0  # surprises expected of a pattern, page types being noisy, and its pseudo-pages
 _LATEST, _FEWEST = 6, 4  # pages of which half must be surprises, and least surprises in all
 _MAX_WATCHED = 5_000  # patterns; a bound
-
-_PARTS = {
-    "votes": "votes",
-    "places": "links",
-    "entries": "entries",
-    "watch": "watch",
-    "threads": "threads",
-    "expressions": "expressions",
-    "paths": "paths",
-}
-"""Parts of a model by their names in its state."""
 
 LinkRow = tuple[int, int, int, str]
 """URL pattern, folded link path, identity hash and URL of a link."""
@@ -202,11 +190,29 @@ def shortness(url: str) -> tuple[int, int, str]:
     return len([part for part in parts.path.split("/") if part]) + bool(parts.query), len(url), url
 
 
-class ForumModel:
+class ForumModel(Stateful):
     """Votes, links, entry and way of one site; see the parts.
 
     Jiang, Song, Yu and Lin 2013; the differences are those of `Focus`.
     """
+
+    patterns: Stored[UrlPatterns]
+    votes: Stored[KindVotes]
+    links: Stored[LinkTable]
+    entries: Stored[EntrySearch]
+    watch: Stored[PredictionWatch]
+    paths: Stored[ForumPaths]
+    expressions: Stored[Expressions]
+    threads: Stored[PageChains]
+    dry: Stored[dict[int, int]]
+    news: Stored[dict[int, tuple[int, int]]]
+    certainty: Stored[Certainty]
+    pages: Stored[int]
+    typed: Stored[int]
+    relearned: Stored[int]
+    _entry_url: Stored[str]
+    _reviewed: Stored[int]
+    _due: Stored[int]
 
     def __init__(self) -> None:
         self.patterns = UrlPatterns(_PATTERNS)
@@ -217,9 +223,9 @@ class ForumModel:
         self.paths = ForumPaths()
         self.expressions = Expressions()
         self.threads = PageChains()
-        self.dry: dict[int, int] = {}
-        self.news: dict[int, tuple[int, int]] = {}
+        self.dry, self.news = {}, {}
         self.entry: EntryCandidate | None = None
+        self._entry_url = ""
         self.certainty = UNCERTAIN
         self.pages = self.typed = self.relearned = self._reviewed = 0
         self._due = 1
@@ -268,6 +274,7 @@ class ForumModel:
         with self.votes.remembered_estimates():
             self.paths = find_paths(all_indexes(self.links, self.votes), self.links, self.votes)
             self.entry = self.entries.entry(self.n_index, self._is_listed)
+            self._entry_url = self.entry.url if self.entry is not None else ""
             if self.entry is not None:
                 root = self.patterns.resolve(self.entry.pattern)
                 self.paths = find_paths([root], self.links, self.votes)
@@ -363,32 +370,9 @@ class ForumModel:
         estimate = self.votes.estimate(pattern, ANY).kind
         return estimate == THREAD or (estimate == INDEX and self.votes.pages(pattern) >= _SEVERAL)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the model as plain values."""
-        return {
-            "patterns": self.patterns.to_state(),
-            **{name: getattr(self, part).to_state() for name, part in _PARTS.items()},
-            "counts": [self.pages, self.typed, self.relearned, self._due, self._reviewed],
-            "entry": self.entry.url if self.entry is not None else "",
-            "dry": list(self.dry.items()),
-            "certainty": [self.certainty.ready, self.certainty.text],
-            "news": [[pattern, *counts] for pattern, counts in self.news.items()],
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the model of `to_state`; what a review finds is found again."""
-        self.patterns = UrlPatterns(_PATTERNS)
-        self.patterns.load_state(state["patterns"])
-        self.votes.patterns = self.patterns
-        for name, part in _PARTS.items():
-            getattr(self, part).load_state(state[name])
-        counts = map(int, state["counts"])
-        self.pages, self.typed, self.relearned, self._due, self._reviewed = counts
-        self.entry = self.entries.named(str(state["entry"]))
-        self.dry = {int(pattern): int(pages) for pattern, pages in state["dry"]}
-        self.news = {int(p): (int(pages), int(news)) for p, pages, news in state["news"]}
-        ready, text = state["certainty"]
-        self.certainty = Certainty(bool(ready), str(text))
+    def after_load(self) -> None:
+        """Find the entry again; what else a review finds is kept."""
+        self.entry = self.entries.named(self._entry_url)
 
 
 def page_link_shares(rows: Sequence[LinkRow], page_links: Sequence[int]) -> dict[int, float]:
