@@ -856,12 +856,9 @@ type AnthelionParams struct {
 	DecayPulls *int64 `protobuf:"varint,3,opt,name=decay_pulls,json=decayPulls,proto3,oneof" json:"decay_pulls,omitempty"`
 	// Link classifier: arow, ftrl or multinomial_nb. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
-	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath` (the link path), parents, siblings.
-	// Default "host+url+parents+siblings".
-	Features *string `protobuf:"bytes,5,opt,name=features,proto3,oneof" json:"features,omitempty"`
 	// Worth of a page that leads to relevant pages against one that is relevant itself, [0, 1]; default 0.1. The paper
 	// has none of it: 0.
-	HubWeight     *float64 `protobuf:"fixed64,6,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
+	HubWeight     *float64 `protobuf:"fixed64,5,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -920,13 +917,6 @@ func (x *AnthelionParams) GetDecayPulls() int64 {
 func (x *AnthelionParams) GetClassifier() string {
 	if x != nil && x.Classifier != nil {
 		return *x.Classifier
-	}
-	return ""
-}
-
-func (x *AnthelionParams) GetFeatures() string {
-	if x != nil && x.Features != nil {
-		return *x.Features
 	}
 	return ""
 }
@@ -1501,7 +1491,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"_tolerance\"\f\n" +
 	"\n" +
-	"OpicParams\"\xd4\x02\n" +
+	"OpicParams\"\xa6\x02\n" +
 	"\x0fAnthelionParams\x12*\n" +
 	"\x0evalue_function\x18\x01 \x01(\tH\x00R\rvalueFunction\x88\x01\x01\x12&\n" +
 	"\fexplore_prob\x18\x02 \x01(\x01H\x01R\vexploreProb\x88\x01\x01\x12$\n" +
@@ -1509,15 +1499,13 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"decayPulls\x88\x01\x01\x12#\n" +
 	"\n" +
 	"classifier\x18\x04 \x01(\tH\x03R\n" +
-	"classifier\x88\x01\x01\x12\x1f\n" +
-	"\bfeatures\x18\x05 \x01(\tH\x04R\bfeatures\x88\x01\x01\x12\"\n" +
+	"classifier\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"hub_weight\x18\x06 \x01(\x01H\x05R\thubWeight\x88\x01\x01B\x11\n" +
+	"hub_weight\x18\x05 \x01(\x01H\x04R\thubWeight\x88\x01\x01B\x11\n" +
 	"\x0f_value_functionB\x0f\n" +
 	"\r_explore_probB\x0e\n" +
 	"\f_decay_pullsB\r\n" +
-	"\v_classifierB\v\n" +
-	"\t_featuresB\r\n" +
+	"\v_classifierB\r\n" +
 	"\v_hub_weight\"\x9e\x01\n" +
 	"\vFocusParams\x12\x1f\n" +
 	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\"\n" +

@@ -1,4 +1,4 @@
-"""Links as sparse hashed features for the classifiers: URL, anchor, tag path, labels of neighbours."""
+"""Links as sparse hashed features for the classifiers: host, URL, labels of neighbours."""
 
 from __future__ import annotations
 
@@ -12,31 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, drop_oldest
-from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.learners.models import Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
-GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
-"""Names of the groups of features, as `LinkFeatures` lists them."""
-
 DIM = 1 << 18
 """Features of a crawl's classifier: a table of 2 x 2^18 float64 is 4 MB; chosen, not measured."""
 
-_NGRAMS = (2, 3, 4)  # characters; chosen, not measured
 # Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
-_MOST_NGRAM_CHARS = 200  # of a URL after its host
-_MOST_ANCHOR_WORDS = 12  # of an anchor text
 _MOST_SEGMENTS = 12  # of a path
 _MOST_KEYS = 8  # of a query, in the order of the alphabet
 _MOST_WORDS = 24  # of a path
 _SLUG_HYPHENS = 2  # hyphens that make a segment a slug; chosen, not measured
 _CACHED = 32_768  # texts of a group whose hashes are remembered; a bound
-_PRIME = np.uint32(0x01000193)  # of the FNV-1a hash, 32 bits
-_MIX = np.uint64(GOLDEN)  # multiplicative hashing (Knuth)
-_ANCHOR_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
-_DIGIT = re.compile(r"[0-9]")
 _URL_PARTS = re.compile(r"(?:[a-z]+://)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.DOTALL)
 _WORDS = re.compile(r"[^\W\d_]{3,}")
 _EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,4})$")
@@ -45,50 +34,23 @@ Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
 
 
-class LinkFeatures:
-    """Turns links into hashed features."""
-
-    def __init__(self, groups: Iterable[str], *, dim: int = DIM) -> None:
-        self.groups = frozenset(groups)
-        self.dim = dim
-
-    def of(
-        self,
-        urls: Sequence[str],
-        *,
-        anchors: Sequence[str] = (),
-        link_paths: Sequence[tuple[int, int]] = (),
-        neighbours: Floats | None = None,
-    ) -> Features:
-        """Return the features of links; columns that are left out add nothing."""
-        n = len(urls)
-        columns = [_bias(n)]
-        if "host" in self.groups:
-            columns.append(_of_hosts(urls))
-        if "url" in self.groups:
-            columns.append(_remembered(_url_hashes, urls))
-        if "ngrams" in self.groups:
-            columns.append(_remembered(_ngram_hashes, urls))
-        if "anchor" in self.groups and anchors:
-            columns.append(_remembered(_anchor_hashes, anchors))
-        if "apath" in self.groups and link_paths:
-            columns.append(_of_ids(link_paths))
-        if neighbours is not None:
-            columns += [_of_neighbours(neighbours, kind) for kind in range(len(KINDS)) if self._wants(kind)]
-        rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        return Features(n, rows, hashes.astype(np.int64) % self.dim, values)
-
-    def _wants(self, kind: int) -> bool:
-        return KINDS[kind].split()[1] in self.groups
+def link_features(urls: Sequence[str], neighbours: Floats, dim: int = DIM) -> Features:
+    """Return the features of links: host, words of the URL, and `NeighbourLabels.counts` of each."""
+    of_neighbours = [_of_neighbours(neighbours, kind) for kind in range(len(KINDS))]
+    return hashed(len(urls), [_of_hosts(urls), of_urls(urls), *of_neighbours], dim)
 
 
-def feature_names(url: str, anchor: str, groups: Iterable[str], dim: int) -> dict[int, str]:
-    """Return the names of the features of one link, as far as they have any; for explanations."""
-    wanted = set(groups)
+def hashed(n: int, columns: Sequence[Column], dim: int) -> Features:
+    """Return columns of `n` links, and a bias, as features in [0, dim)."""
+    bias = np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
+    rows, hashes, values = (np.concatenate(parts) for parts in zip(bias, *columns, strict=True))
+    return Features(n, rows, hashes.astype(np.int64) % dim, values)
+
+
+def feature_names(url: str, dim: int = DIM) -> dict[int, str]:
+    """Return the names of the features of one link, for explanations."""
     names = {crc32(b"bias") % dim: "bias"}
-    tokens = [("host", host_of_url(url))] if "host" in wanted else []
-    tokens += [("url", token) for token in url_words(url)] if "url" in wanted else []
-    tokens += [("anchor", token) for token in _anchor_tokens(anchor)] if "anchor" in wanted else []
+    tokens = [("host", host_of_url(url)), *(("url", token) for token in url_words(url))]
     for group, token in tokens:
         names[_hash(group, token) % dim] = f"{group} {token}"
     for kind in KINDS:
@@ -141,40 +103,11 @@ def _hash(group: str, token: str) -> int:
     return crc32(token.encode("utf-8", "surrogatepass"), crc32(group.encode()))
 
 
-def _hashes(group: str, tokens: Iterable[str]) -> bytes:
-    """Return the distinct hashes of tokens, packed: the bytes of many texts are joined faster than arrays."""
-    salt = crc32(group.encode())
-    found = {crc32(token.encode("utf-8", "surrogatepass"), salt): None for token in tokens}
-    return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
-
-
 @lru_cache(maxsize=_CACHED)
 def _url_hashes(url: str) -> bytes:
-    return _hashes("url", url_words(url))
-
-
-@lru_cache(maxsize=_CACHED)
-def _anchor_hashes(anchor: str) -> bytes:
-    return _hashes("anchor", _anchor_tokens(anchor))
-
-
-def _anchor_tokens(anchor: str) -> list[str]:
-    words = [_DIGITS.sub("#", word) for word in _ANCHOR_WORD.findall(anchor.lower())]
-    return [*words[:_MOST_ANCHOR_WORDS], "any" if words else "none"]
-
-
-@lru_cache(maxsize=_CACHED)
-def _ngram_hashes(url: str) -> bytes:
-    """Return the distinct hashes of the character n-grams of a URL after its host, packed as `_hashes`."""
-    text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
-    codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
-    found = []
-    for n in _NGRAMS:
-        rolled = np.full(max(0, len(codes) - n + 1), n, dtype=np.uint32)
-        for shift in range(n):
-            rolled = (rolled ^ codes[shift : shift + len(rolled)]) * _PRIME
-        found.append(rolled)
-    return np.unique(np.concatenate(found)).tobytes()
+    """Return the distinct hashes of a URL, packed: the bytes of many are joined faster than arrays."""
+    found = dict.fromkeys(_hash("url", token) for token in url_words(url))
+    return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
 
 
 def _of_hosts(urls: Sequence[str]) -> Column:
@@ -192,22 +125,12 @@ def _of_hosts(urls: Sequence[str]) -> Column:
     return np.arange(n, dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(n)
 
 
-def _remembered(hashes_of: Callable[[str], bytes], texts: Sequence[str]) -> Column:
-    found = list(map(hashes_of, texts))
+def of_urls(urls: Sequence[str], hashes_of: Callable[[str], bytes] = _url_hashes) -> Column:
+    """Return the features of URLs by the packed hashes of each."""
+    found = list(map(hashes_of, urls))
     hashes = np.frombuffer(b"".join(found), dtype=np.uint32)
     lengths = np.array(list(map(len, found)), dtype=np.int64) // hashes.itemsize
     return np.repeat(np.arange(len(found), dtype=np.int64), lengths), hashes, np.ones(len(hashes))
-
-
-def _bias(n: int) -> Column:
-    return np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
-
-
-def _of_ids(ids: Sequence[tuple[int, int]]) -> Column:
-    mixed = np.array(ids, dtype=np.uint64).reshape(-1, 2)
-    mixed = (mixed ^ np.array([1, 2], dtype=np.uint64)) * _MIX
-    hashes = (mixed >> np.uint64(32)).astype(np.uint32).ravel()
-    return np.repeat(np.arange(len(ids), dtype=np.int64), 2), hashes, np.ones(len(hashes))
 
 
 def _of_neighbours(neighbours: Floats, kind: int) -> Column:

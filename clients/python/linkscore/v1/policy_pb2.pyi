@@ -113,20 +113,18 @@ class OpicParams(_message.Message):
     def __init__(self) -> None: ...
 
 class AnthelionParams(_message.Message):
-    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "hub_weight")
+    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "hub_weight")
     VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
     EXPLORE_PROB_FIELD_NUMBER: _ClassVar[int]
     DECAY_PULLS_FIELD_NUMBER: _ClassVar[int]
     CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
-    FEATURES_FIELD_NUMBER: _ClassVar[int]
     HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     value_function: str
     explore_prob: float
     decay_pulls: int
     classifier: str
-    features: str
     hub_weight: float
-    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., hub_weight: _Optional[float] = ...) -> None: ...
+    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., hub_weight: _Optional[float] = ...) -> None: ...
 
 class FocusParams(_message.Message):
     __slots__ = ("fallback", "page_types", "dry_pages")

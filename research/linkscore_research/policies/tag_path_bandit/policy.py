@@ -12,8 +12,8 @@ import numpy as np
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.learners import online
-from linkscore_scoring.learners.link_features import LatestLinks, LinkFeatures
-from linkscore_scoring.learners.models import CLASSIFIERS, Floats
+from linkscore_scoring.learners.link_features import LatestLinks, hashed, of_urls
+from linkscore_scoring.learners.models import CLASSIFIERS, Features, Floats
 from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.base import (
     NO_VERDICT,
@@ -33,7 +33,7 @@ from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, LinkBatch, PageObservation
 
 _TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
-_FEATURES = ("url", "ngrams")
+_NGRAMS, _MOST_CHARS = (2, 3, 4), 200  # characters, and of a URL after its host; chosen, not measured
 _DIM = 1 << 15  # features: URLs of one site need fewer than links of a crawl; chosen, not measured
 _BUCKET = re.compile(r"g(-1|[0-9]{1,9})\.([0-9]{1,18})", re.ASCII)
 _NO_GROUP = -1  # links of unknown place
@@ -116,7 +116,6 @@ class TagPathBandit(Stateful, Policy):
         self.urls = OnlineClassifier(params.classifier, dim=_DIM)
         self.trend = YieldTrend(window=params.stop_window)
         self._examples = LatestLinks()
-        self._features = LinkFeatures(_FEATURES, dim=_DIM)
         self._labels = {}
 
     @classmethod
@@ -148,7 +147,7 @@ class TagPathBandit(Stateful, Policy):
         self._labels[event.key] = target
         if len(self._labels) > self.arms.max_pages:
             del self._labels[next(iter(self._labels))]
-        self.urls.learn(self._features.of([event.url]), np.array([float(target)]))
+        self.urls.learn(_features([event.url]), np.array([float(target)]))
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score targets above everything, the others by group."""
@@ -188,7 +187,7 @@ class TagPathBandit(Stateful, Policy):
         """Return the probability of being a target, were they as frequent as others; 0 until both came."""
         if not self.urls.is_ready:
             return np.zeros(len(urls))
-        return self.urls.model.predict_prob(self._features.of(urls))
+        return self.urls.model.predict_prob(_features(urls))
 
     def _targets(self, urls: Sequence[str]) -> list[bool]:
         found: list[bool] = (self._probs(urls) >= _TARGET).tolist()
@@ -247,3 +246,20 @@ def _bucket(bucket: str) -> tuple[int, int]:
     """Return group and URL pattern of a bucket; no group and any URL for a name of another policy."""
     found = _BUCKET.fullmatch(bucket)
     return (int(found[1]), int(found[2])) if found else (_NO_GROUP, 0)
+
+
+def _features(urls: Sequence[str]) -> Features:
+    """Return words of URLs and character n-grams after their hosts, by FNV-1a (32 bits)."""
+    return hashed(len(urls), [of_urls(urls), of_urls(urls, _ngram_hashes)], _DIM)
+
+
+def _ngram_hashes(url: str) -> bytes:
+    text = re.sub("[0-9]", "#", url.partition("://")[2].partition("/")[2][:_MOST_CHARS])
+    codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
+    found = []
+    for n in _NGRAMS:
+        rolled = np.full(max(0, len(codes) - n + 1), n, dtype=np.uint32)
+        for shift in range(n):
+            rolled = (rolled ^ codes[shift : shift + len(rolled)]) * np.uint32(0x01000193)
+        found.append(rolled)
+    return np.unique(np.concatenate(found)).tobytes()

@@ -4,7 +4,7 @@ levels of its decision, first the host, then the link inside it, become one scor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from math import log
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from linkscore_scoring.columns import shrunk
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.learners.link_features import LinkFeatures, NeighbourLabels
+from linkscore_scoring.learners.link_features import NeighbourLabels, link_features
 from linkscore_scoring.learners.models import Features, sigmoid
 from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.answers import Sharing, SitesRanked
@@ -30,9 +30,7 @@ from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservat
 from linkscore_scoring.urls.pattern_tree import url_tokens
 
 MAX_PAGES = 50_000
-"""A bound: pages whose label or anchor text is kept for a crawl."""
-_ANCHOR_CHARS = 80
-"""A bound: longer anchors say nothing more about a link."""
+"""A bound: pages whose label is kept for a crawl."""
 _RELEVANT = 0.5
 """Least reward that counts as relevant: in the middle of [0, 1], so that yes and no are told apart."""
 _HUB_YIELD = 2.5
@@ -66,42 +64,28 @@ class HostCrawl(Stateful):
     hubs: Stored[OnlineClassifier]
     neighbours: Stored[NeighbourLabels]
     hosts: Stored[HostBandit]
-    _anchors: Stored[dict[int, str]]
 
-    def __init__(
-        self, *, classifier: str, groups: Iterable[str], hosts: HostBandit, hub_weight: float = 0.0
-    ) -> None:
-        self.features = LinkFeatures(groups)
-        self.classifier = OnlineClassifier(classifier, dim=self.features.dim)
-        self.hubs = OnlineClassifier(classifier, dim=self.features.dim)
+    def __init__(self, *, classifier: str, hosts: HostBandit, hub_weight: float = 0.0) -> None:
+        self.classifier, self.hubs = OnlineClassifier(classifier), OnlineClassifier(classifier)
         self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
         self.seq = 0
-        self._anchors = {}
         self._vain = VainShapes()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Note the event, anchor texts of new links if they are features, and whether the page is a hub."""
+        """Note the event, and whether the page is a hub."""
         self.seq = page.seq
         self.neighbours.max_pages = min(MAX_PAGES, site.bounds.links)
-        if "anchor" in self.features.groups:
-            self._note_anchors(page)
         if self.hub_weight and self.classifier.is_ready and not (page.failed or page.refetch):
             hub = self._yield(page, site) >= _HUB_YIELD
-            self.hubs.learn(self._of_page(page, site), np.array([float(hub)]))
+            self.hubs.learn(self._of_page(page), np.array([float(hub)]))
 
     def _yield(self, page: PageObservation, site: SiteModel) -> float:
         """Return how many relevant pages the links never seen before are expected to lead to."""
         new = dict(zip(page.links.keys, range(len(page.links)), strict=True))
         rows = [row for row in new.values() if page.fresh[row]]
         return float(self._relevance(page.links.rows(rows), site).sum()) if rows else 0.0
-
-    def _note_anchors(self, page: PageObservation) -> None:
-        for link, anchor in zip(page.links.keys, page.links.anchors, strict=True):
-            self._anchors.setdefault(link, anchor[:_ANCHOR_CHARS])
-        for link in list(islice(self._anchors, max(0, len(self._anchors) - self.neighbours.max_pages))):
-            del self._anchors[link]
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Learn from a label; one without URL teaches the bandit only."""
@@ -117,7 +101,7 @@ class HostCrawl(Stateful):
             self.hosts.reward(host, float(relevant))
         else:
             self.hosts.revise(host, 1.0 if relevant else -1.0)
-        self.classifier.learn(self._of_page(event, site), np.array([float(relevant)]))
+        self.classifier.learn(self._of_page(event), np.array([float(relevant)]))
         self.neighbours.note(event.key, [source for source, _ in event.contexts], relevant)
         if not self.classifier.knows_only_others:
             self._vain = VainShapes()
@@ -199,31 +183,10 @@ class HostCrawl(Stateful):
 
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
-        parents = site.memory.sources(links.keys)
-        return self._features(links.urls, links.anchors, links.link_paths, parents, site)
+        return link_features(links.urls, self.neighbours.counts(site.memory.sources(links.keys)))
 
-    def _of_page(self, page: FeedbackObservation | PageObservation, site: SiteModel) -> Features:
-        link_path = next((link_path for _, link_path in page.contexts), 0)
-        parents = [source for source, _ in page.contexts]
-        return self._features([page.url], [self._anchors.get(page.key, "")], [link_path], [parents], site)
-
-    def _features(
-        self,
-        urls: Sequence[str],
-        anchors: Sequence[str],
-        link_paths: Sequence[int],
-        parents: Sequence[Sequence[int]],
-        site: SiteModel,
-    ) -> Features:
-        groups = self.features.groups
-        ids = [site.link_paths.get(link_path) for link_path in link_paths] if "apath" in groups else []
-        wanted = "parents" in groups or "siblings" in groups
-        return self.features.of(
-            urls,
-            anchors=[anchor[:_ANCHOR_CHARS] for anchor in anchors],
-            link_paths=[(found.folded, found.classless) for found in ids],
-            neighbours=self.neighbours.counts(parents) if wanted else None,
-        )
+    def _of_page(self, page: FeedbackObservation | PageObservation) -> Features:
+        return link_features([page.url], self.neighbours.counts([[source for source, _ in page.contexts]]))
 
 
 class SiteRanking:

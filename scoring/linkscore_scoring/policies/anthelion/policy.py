@@ -11,7 +11,7 @@ import numpy as np
 from linkscore_scoring.columns import Repeated, left_sum
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners import online
-from linkscore_scoring.learners.link_features import GROUPS, LatestLinks, feature_names
+from linkscore_scoring.learners.link_features import LatestLinks, feature_names
 from linkscore_scoring.learners.models import CLASSIFIERS
 from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, SiteRanking, clipped
@@ -45,8 +45,6 @@ class AnthelionParams(Params):
     decay_pulls: int = 0
     # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
     classifier: str = "arow"
-    # groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured
-    features: str = "host+url+parents+siblings"
     # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
     # has none of it. Default 0.1, measured, research/notebook/anthelion.md
     hub_weight: float = 0.1
@@ -57,8 +55,6 @@ class AnthelionParams(Params):
         yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
         yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
         yield from one_of("classifier", self.classifier, CLASSIFIERS)
-        for group in self.features.split("+"):
-            yield from one_of("features", group, GROUPS)
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
 
 
@@ -110,7 +106,6 @@ class Anthelion(Policy):
         )
         self.crawl_wide = HostCrawl(
             classifier=params.classifier,
-            groups=params.features.split("+"),
             hosts=hosts,
             hub_weight=params.hub_weight,
         )
@@ -203,9 +198,7 @@ class Anthelion(Policy):
         self._examples.load_state(state["examples"])
 
     def _top(self, links: LinkBatch, row: int, indices: list[int], weights: list[float]) -> list[Term]:
-        features = self.crawl_wide.features
-        anchor = links.anchors[row] if len(links.anchors) else ""
-        names = feature_names(links.urls[row], anchor, features.groups, features.dim)
+        names = feature_names(links.urls[row])
         order = sorted(range(len(indices)), key=lambda at: -abs(weights[at]))[:_TOP_FEATURES]
         return [
             Term(names.get(indices[at], f"feature {indices[at]}"), weights[at], "part of the log odds")
