@@ -1,23 +1,16 @@
-"""URL tokens, hashed features, neighbours, and the tokens of the released Anthelion."""
+"""URL tokens, hashed features, neighbours."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from linkscore_scoring.learners.link_features import (
-    GROUPS,
-    LinkFeatures,
     NeighbourLabels,
     feature_names,
+    link_features,
     url_words,
 )
 from linkscore_scoring.state import packed, unpacked
-
-DIM = 1 << 18
-
-
-def found(features: LinkFeatures, url: str, **more: object) -> set[int]:
-    return set(features.of([url], **more).indices.tolist())
 
 
 def test_tokens_of_a_url() -> None:
@@ -41,23 +34,10 @@ def test_tokens_of_a_url() -> None:
     ]
 
 
-def test_groups_are_switched_by_name() -> None:
-    url, more = (
-        "http://h/a/1",
-        {"anchors": ["Next page 2"], "link_paths": [(5, 6)], "neighbours": np.ones((1, 4))},
-    )
-    alone = {group: found(LinkFeatures([group]), url, **more) for group in GROUPS}
-    bias = found(LinkFeatures([]), url, **more)
-    assert len(bias) == 1
-    assert all(bias < features for features in alone.values())
-    assert found(LinkFeatures(GROUPS), url, **more) == set().union(*alone.values())
-
-
 def test_explanations_find_the_names_of_features() -> None:
-    url = "http://h/a/17"
-    names = feature_names(url, "more", ["host", "url", "anchor"], DIM)
-    X = LinkFeatures(["host", "url", "anchor"]).of([url], anchors=["more"])
-    assert {names[index] for index in X.indices.tolist()} >= {"bias", "host h", "url 1/#", "anchor more"}
+    names = feature_names("http://h/a/17")
+    X = link_features(["http://h/a/17"], np.array([[1.0, 0.0, 0.0, 2.0]]))
+    assert {names[index] for index in X.indices.tolist()} >= {"bias", "host h", "url 1/#", "any good parents"}
 
 
 def test_parents_and_siblings_are_counted() -> None:

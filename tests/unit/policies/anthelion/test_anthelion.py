@@ -77,7 +77,7 @@ def test_on_a_host_of_few_relevant_and_many_other_pages_url_patterns_decide(
 
 
 def test_what_one_host_teaches_another_profits_from() -> None:
-    model = crawl(value_function="best_score", features="url")
+    model = crawl(value_function="best_score")
     taught(model, "a", 12, 12)
     good, bad = asked(model, "http://never-seen/post/99", "http://never-seen/tag/99")
     assert good > 0.5 > bad
@@ -91,7 +91,7 @@ def test_a_host_without_good_pages_is_not_worth_more_than_one_with() -> None:
 
 def test_labels_of_parents_and_siblings_enter() -> None:
     """Same URLs but for numbers: only what they hang on tells them apart."""
-    model = crawl(features="parents+siblings")
+    model = crawl()
     for n in range(30):
         hub, good = f"http://h/{n}", n % 2 == 0
         found = [(f"http://h/{n}-{k}", "x/a") for k in range(4)]
