@@ -1,6 +1,6 @@
 """Targets first, then the groups of links behind which most targets were found (Gauquier 2026).
 
-Read `policy` first; `tag_path_groups` are its arms, `target_arms` what they earned and when to stop.
+Read `policy` first; `tag_path_groups` are its arms, `target_arms` what they earned.
 """
 
 from __future__ import annotations

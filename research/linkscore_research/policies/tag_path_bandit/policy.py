@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
-from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
+from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, hashed, of_urls
 from linkscore_scoring.learners.models import CLASSIFIERS, Features, Floats
 from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.base import (
-    NO_VERDICT,
-    SKIP,
     Explanation,
     Params,
     Policy,
@@ -49,19 +47,12 @@ class TagPathBanditParams(Params):
     # Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code
     similarity: float = 0.75
     classifier: str = "ftrl"  # Name of the classifier of URLs
-    # Smoothed targets per fetch below which the site counts as exhausted and links other than targets get the
-    # verdict SKIP, in [0, 1]; 0 means never
-    stop_yield: float = 0.0
-    # Fetches over which the yield is smoothed, and before which nothing is skipped, >= 1
-    stop_window: int = 500
 
     def problems(self) -> Iterator[Any]:
         """Yield a problem for each field out of range."""
         yield from outside("exploration", self.exploration, 0.0, 100.0)
         yield from outside("similarity", self.similarity, 1e-9, 1.0)
         yield from one_of("classifier", self.classifier, CLASSIFIERS)
-        yield from outside("stop_yield", self.stop_yield, 0.0, 1.0)
-        yield from outside("stop_window", self.stop_window, 1, 1_000_000)
 
 
 class TagPathBandit(Stateful, Policy):
@@ -80,8 +71,7 @@ class TagPathBandit(Stateful, Policy):
     References: Gauquier, Manolescu and Senellart, Efficient crawling for scalable web data acquisition,
     arXiv 2602.11874. Differences: targets are what feedback says and not MIME types; no HEAD requests before
     the classifier knows both kinds, rewards are corrected when labels come instead; URL tokens and 2- to
-    4-grams, digits folded; the classifier learns label by label; links of unknown place are one group; the
-    stop rule is ours.
+    4-grams, digits folded; the classifier learns label by label; links of unknown place are one group.
 
     Examples
     --------
@@ -105,7 +95,6 @@ class TagPathBandit(Stateful, Policy):
     groups: Stored[TagPathGroups]
     arms: Stored[TargetArms]
     urls: Stored[OnlineClassifier]
-    trend: Stored[YieldTrend]
     _labels: Stored[dict[int, bool]]
     _examples: Stored[LatestLinks]
 
@@ -114,7 +103,6 @@ class TagPathBandit(Stateful, Policy):
         self.groups = TagPathGroups(similarity=params.similarity, max_groups=_MOST_GROUPS)
         self.arms = TargetArms(max_pages=_MOST_PAGES)
         self.urls = OnlineClassifier(params.classifier, dim=_DIM)
-        self.trend = YieldTrend(window=params.stop_window)
         self._examples = LatestLinks()
         self._labels = {}
 
@@ -131,7 +119,6 @@ class TagPathBandit(Stateful, Policy):
         self._examples.note(page.links)
         if page.refetch:
             return
-        self.trend.fetched()
         if not self._targets([page.url])[0]:
             self.arms.pulled(self._arm_of(page, site), page.key, self._new_targets(page))
 
@@ -142,8 +129,6 @@ class TagPathBandit(Stateful, Policy):
             return
         if event.key not in self._labels:
             self.arms.labelled(event.key, [source for source, _ in event.contexts], target=target)
-            if target:
-                self.trend.found()
         self._labels[event.key] = target
         if len(self._labels) > self.arms.max_pages:
             del self._labels[next(iter(self._labels))]
@@ -154,7 +139,7 @@ class TagPathBandit(Stateful, Policy):
         groups = [self._group(link_path) for link_path in links.link_paths]
         probs = self._probs(links.urls)
         names = [f"g{group}.{pattern}" for group, pattern in zip(groups, links.patterns, strict=True)]
-        return Scored(self._scores(probs, groups), names, self._verdicts(probs))
+        return Scored(self._scores(probs, groups), names)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of the latest link of each bucket's URL pattern in the bucket's group."""
@@ -220,12 +205,6 @@ class TagPathBandit(Stateful, Policy):
         value = max(0.0, self.arms.value(group, self.params.exploration))
         return 0.5 * value / (1.0 + value)
 
-    def _verdicts(self, probs: Floats) -> list[int] | None:
-        if not self.trend.is_exhausted(self.params.stop_yield):
-            return None
-        verdicts: list[int] = np.where(probs >= _TARGET, NO_VERDICT, SKIP).tolist()
-        return verdicts
-
     def _explanation(self, prob: float, group: int) -> Explanation:
         path = self.groups.names[group] if group >= 0 else "unknown tag paths"
         pulls, mean = self.arms.pulls(group), self.arms.mean(group)
@@ -237,7 +216,6 @@ class TagPathBandit(Stateful, Policy):
                 Term("fetched", pulls, "links of this group fetched"),
                 Term("targets", mean, "new targets found on each"),
                 Term("exploration", self.arms.value(group, self.params.exploration) - mean, "bonus"),
-                Term("yield", self.trend.rate, "targets per fetch of this site of late"),
             ],
         )
 

@@ -1,4 +1,4 @@
-"""Arms rewarded with the targets found behind them; the trend of targets per fetch says when to stop."""
+"""Arms rewarded with the targets found behind them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from linkscore_scoring.state import Stateful, Stored
 
 _ALMOST_NONE = 1e-6  # pulls of an arm nobody pulled, so that its bonus is large (Gauquier 2026)
 _MAX_PAGES = 20_000  # pulls, and targets expected, that labels may still correct; a bound
-_WINDOW = 500  # fetches; chosen, not measured
 
 
 class TargetArms(Stateful):
@@ -79,54 +78,3 @@ class TargetArms(Stateful):
             arm = next((self._pulled[parent] for parent in parents if parent in self._pulled), None)
             if arm is not None:
                 self._arms[arm][1] += 1.0
-
-
-class YieldTrend(Stateful):
-    """Targets per fetch, smoothed exponentially over a window of fetches.
-
-    A label that comes late counts at once when it comes, so the trend lags behind by the delay.
-
-    Examples
-    --------
-    >>> trend = YieldTrend(window=2)
-    >>> trend.fetched()
-    >>> trend.found()
-    >>> trend.fetched()  # (.5 x 1) / (.5 x 1 + 1)
-    >>> round(trend.rate, 3), round(trend.expected(30), 1)
-    (0.333, 10.0)
-    """
-
-    fetches: Stored[int]
-    targets: Stored[int]
-    _mass: Stored[float]
-    _found: Stored[float]
-
-    def __init__(self, *, window: int = _WINDOW) -> None:
-        self.window = window
-        self.fetches = self.targets = 0
-        self._mass = self._found = 0.0
-
-    @property
-    def rate(self) -> float:
-        """Smoothed targets per fetch; 0 before the first fetch."""
-        return self._found / self._mass if self._mass else 0.0
-
-    def fetched(self) -> None:
-        """Count a fetch."""
-        keep = 1.0 - 1.0 / self.window
-        self.fetches += 1
-        self._mass = keep * self._mass + 1.0
-        self._found *= keep
-
-    def found(self) -> None:
-        """Count a target."""
-        self.targets += 1
-        self._found += 1.0
-
-    def expected(self, fetches: int) -> float:
-        """Return how many targets the next fetches bring if the trend holds."""
-        return self.rate * fetches
-
-    def is_exhausted(self, least: float) -> bool:
-        """Say whether the yield is below `least`, after a window of fetches; never if `least` is 0."""
-        return least > 0.0 and self.fetches >= self.window and self.rate < least
