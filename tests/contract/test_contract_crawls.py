@@ -218,8 +218,17 @@ def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl:
         changed = update(server, name=name, policy=UCC, seed=get(server, name).seed)
         assert changed.policy == UCC
         assert changed.observe_only
-    told = refusal(lambda: update(server, name=name, policy=UCC, seed=7))
-    assert (told.code, set(told.violations)) == (INVALID, {"crawl.seed"})
+    other = {
+        "seed": 7,
+        "learning": pb.LearningConfig(sample_pages=50),
+        "experience": [b"{}"],
+        "keep_titles": True,
+    }
+    told = refusal(lambda: update(server, name=name, policy=BREADTH, scope=pb.CRAWL_SCOPE_DOMAIN, **other))
+    assert told.code == INVALID
+    assert set(told.violations) == {f"crawl.{field}" for field in ("scope", *other)}
+    assert told.violations["crawl.scope"].description == "is CRAWL_SCOPE_HOST and cannot be changed"
+    assert get(server, name).policy == UCC
 
 
 def test_a_policy_that_is_masked_must_be_given(server: Stubs, crawl: str) -> None:

@@ -194,9 +194,10 @@ class FakeLinkscore(
 
     def UpdateCrawl(self, request, context):
         self._enter("UpdateCrawl", context)
-        for path in request.update_mask.paths:
+        for path in request.update_mask.paths or [field.name for field, _ in request.crawl.ListFields()]:
             if path == "examples":
-                self.crawls[request.crawl.name].examples.extend(request.crawl.examples)
+                there = self.crawls[request.crawl.name].examples
+                there.extend([example for example in request.crawl.examples if example not in there])
             elif path == "respect":
                 self.crawls[request.crawl.name].respect[:] = request.crawl.respect
             elif path in {"policy", "wanted", "budget", "copies", "revisit"}:

@@ -8,15 +8,7 @@ from typing import Any
 
 from google.protobuf import field_mask_pb2
 
-from linkscore.errors import AlreadyExists, FieldViolation
-from linkscore.messages import (
-    CrawlOptions,
-    crawl_name,
-    example_page,
-    message_of,
-    policy_spec,
-    wanted_spec,
-)
+from linkscore.messages import crawl_name, example_page, message_of, policy_spec, wanted_spec
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -38,8 +30,6 @@ _SPECS: dict[str, Any] = {
     "respect": _several,
     "examples": lambda given: [example_page(each) for each in _several(given)],
 }
-# What of a crawl can be changed to what is asked for, by the names of its fields.
-_CHANGED = ("policy", "wanted", "budget", "copies", "respect", "revisit")
 
 
 def option_problem(name: str, given: Any) -> str:
@@ -71,56 +61,6 @@ def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCraw
     return crawl_pb2.UpdateCrawlRequest(
         crawl=crawl_spec(crawl, emptied), update_mask=field_mask_pb2.FieldMask(paths=list(fields))
     )
-
-
-def differences(there: crawl_pb2.Crawl, config: CrawlOptions) -> list[FieldViolation]:
-    """Name what was asked for a crawl, is fixed when it is created, and differs in the one that is there."""
-    wanted = crawl_spec("any", config)
-    asked: dict[str, tuple[Any, Any]] = {
-        "scope": _names(crawl_pb2.CrawlScope, wanted.scope, there.scope),
-        "learn": _names(crawl_pb2.Learn, wanted.learn, there.learn),
-        "groups": (wanted.groups, max(1, there.groups)),
-        "experience": (len(wanted.experience), there.experience_count),
-    }
-    found = {name: pair for name, pair in asked.items() if pair[0]}
-    for name in ("seed", "keep_titles"):
-        if name in config:
-            found[name] = (getattr(wanted, name), getattr(there, name))
-    for field, value in wanted.learning.ListFields():
-        found[f"learning.{field.name}"] = (value, getattr(there.learning, field.name))
-    return [
-        FieldViolation(f"crawl.{name}", f"is {is_}, asked for {want}", "CRAWL_EXISTS")
-        for name, (want, is_) in found.items()
-        if want != is_
-    ]
-
-
-def _names(kind: Any, asked: int, there: int) -> tuple[str, str]:
-    return (kind.Name(asked) if asked else "", kind.Name(there) if there in kind.values() else str(there))
-
-
-def change_of(
-    there: crawl_pb2.Crawl, crawl: str, config: CrawlOptions, refused: AlreadyExists
-) -> crawl_pb2.UpdateCrawlRequest | None:
-    """Ask what gives a crawl what was asked for; None if it has it, AlreadyExists if it cannot be changed."""
-    if violations := differences(there, config):
-        what = "; ".join(f"{each.field} {each.description}" for each in violations)
-        raise AlreadyExists(
-            f"crawl {crawl!r} exists with another configuration: {what}",
-            code=refused.code,
-            reason=refused.reason,
-            field_violations=violations,
-        ) from None
-    asked = {
-        name: _spec(name, given) for name, given in config.items() if name in _CHANGED and given is not None
-    }
-    differ = {name: spec for name, spec in asked.items() if spec != getattr(there, name)}
-    known = {example.url for example in there.examples}
-    if new := [
-        each for each in _spec("examples", config.get("examples", ())) if each.url and each.url not in known
-    ]:
-        differ["examples"] = new
-    return update_request(crawl, differ) if differ else None
 
 
 def problem_of(request: Any, answer: Any) -> str:

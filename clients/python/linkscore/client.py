@@ -14,12 +14,7 @@ from typing import Any, Self, Unpack
 import grpc
 
 from linkscore import _channel
-from linkscore._requests import (
-    change_of,
-    crawl_spec,
-    problem_of,
-    update_request,
-)
+from linkscore._requests import crawl_spec, problem_of, update_request
 from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     Buckets,
@@ -190,14 +185,13 @@ class Client:
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or give the one there is the policy, wants, limits and revisits of here.
+        """Create a crawl, or give the one there is what is asked for here: policy, wants, limits, examples.
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
-        `extra_policies`, `observe_only` and `examples` count only if it is the first.
 
         Raises
         ------
-        AlreadyExists
+        InvalidArgument
             The one there is differs in what was asked for and cannot be changed, for example in `scope`,
             `seed` or `groups`; `field_violations` names each field.
 
@@ -210,11 +204,8 @@ class Client:
         """
         try:
             return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
-        except AlreadyExists as refused:
-            there = self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            request = change_of(there, crawl, config, refused)
-            if request is None:
-                return there
+        except AlreadyExists:  # without a mask all that is given is meant
+            request = crawl_pb2.UpdateCrawlRequest(crawl=crawl_spec(crawl, config))
             return (self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
 
     def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:

@@ -178,9 +178,9 @@ class CrawlConfig:
         return (self.policy, *self.extra_policies)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
-        """Return the configuration with more examples; one whose URL is there already takes its place."""
+        """Return the configuration with more examples; each takes the place of its like, by URL or whole."""
         keys = {page.key for page in more if page.key}
-        kept = [page for page in self.examples if page.key not in keys]
+        kept = [page for page in self.examples if page.key not in keys and page not in more]
         return replace(self, examples=(*kept, *more))
 
     def to_state(self) -> dict[str, Any]:

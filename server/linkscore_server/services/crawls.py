@@ -9,9 +9,11 @@ from importlib.metadata import version
 from typing import Any, TypeVar, cast
 
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1.policy_pb2 import PolicySpec
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.groups import Shard
@@ -40,7 +42,7 @@ from linkscore_server.services.messages import (
 from linkscore_server.services.results import decision_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
-_FIXED = ("scope", "learn", "groups", "seed", "keep_titles")
+_FIXED = ("scope", "learn", "learning", "groups", "seed", "keep_titles", "experience_count")
 VERSION = version("linkscore")
 _MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -86,10 +88,7 @@ class CrawlService:
             _check_fixed(crawl, crawl_message(actor.model))
         for path in _paths(request):
             if path == "policy":
-                choice = choice_of(crawl.policy, "crawl.policy")
-                if choice is None:
-                    raise InvalidInput("must name a policy", field="crawl.policy", reason="REQUIRED")
-                changes["policy"] = choice
+                changes["policy"] = _named(crawl.policy, "crawl.policy")
             elif path == "extra_policies":
                 changes["extra_policies"] = _extra_policies(crawl)
             elif path == "examples":
@@ -141,16 +140,29 @@ def _paths(request: pb.UpdateCrawlRequest) -> list[str]:
 
 def _check_fixed(asked: pb.Crawl, there: pb.Crawl) -> None:
     """Refuse what cannot be changed and is asked for otherwise: without a mask all that is set is meant."""
-    for field, value in asked.ListFields():
-        if field.name in _FIXED and value != getattr(there, field.name):
-            raise InvalidInput("cannot be changed", field=f"crawl.{field.name}")
+    then = pb.Crawl()
+    then.CopyFrom(there)
+    then.MergeFrom(asked)
+    if asked.experience:
+        then.experience_count = len(asked.experience)
+    has = MessageToDict(there, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    problems = [
+        FieldProblem(f"crawl.{name.removesuffix('_count')}", f"is {has[name]} and cannot be changed")
+        for name in _FIXED
+        if getattr(then, name) != getattr(there, name)
+    ]
+    if problems:
+        raise InvalidInput(problems)
 
 
 def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
     """Return the configuration a message describes."""
     fields: dict[str, Callable[[], Any]] = {
         "name": lambda: parse_crawl(crawl.name, "crawl.name"),
-        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or _default_policy(crawl),
+        "policy": lambda: (
+            choice_of(crawl.policy, "crawl.policy")
+            or (PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice())
+        ),
         "extra_policies": lambda: _extra_policies(crawl),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
         "learning": lambda: _learning(crawl),
@@ -171,19 +183,17 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
     )
 
 
-def _default_policy(crawl: pb.Crawl) -> PolicyChoice:
-    """Return the policy of a crawl that names none."""
-    return PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice()
-
-
 def _extra_policies(crawl: pb.Crawl) -> tuple[PolicyChoice, ...]:
     """Return the policies kept learning beside the served one."""
     check_count("crawl.extra_policies", len(crawl.extra_policies), _MAX_EXTRA_POLICIES)
-    chosen = [choice_of(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies)]
-    for i, choice in enumerate(chosen):
-        if choice is None:
-            raise InvalidInput("must name a policy", field=f"crawl.extra_policies[{i}]", reason="REQUIRED")
-    return tuple(choice for choice in chosen if choice is not None)
+    return tuple(_named(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies))
+
+
+def _named(spec: PolicySpec, field: str) -> PolicyChoice:
+    choice = choice_of(spec, field)
+    if choice is None:
+        raise InvalidInput("must name a policy", field=field, reason="REQUIRED")
+    return choice
 
 
 def _examples_of(messages: Iterable[pb.ExamplePage]) -> tuple[ExamplePage, ...]:
@@ -276,10 +286,7 @@ def _revisit_of(crawl: pb.Crawl) -> dict[str, Any] | None:
         return None
     asked, found = crawl.revisit, dict[str, Any]()
     if asked.objective:
-        if asked.objective not in _OBJECTIVES:
-            rule = f"is not a known value, got {asked.objective}"
-            raise InvalidInput(rule, field="crawl.revisit.objective")
-        found["objective"] = _OBJECTIVES[asked.objective]
+        found["objective"] = _known(_OBJECTIVES, asked.objective, "crawl.revisit.objective")
     if asked.fetches_per_day:
         found["fetches_per_day"] = asked.fetches_per_day
     for field, name in (("least_interval", "least_s"), ("longest_interval", "longest_s")):
@@ -298,10 +305,9 @@ def _revisit_message(given: Mapping[str, Any] | None) -> pb.Revisit | None:
         message.objective = cast(
             "Any", pb.RevisitObjective.Value(f"REVISIT_OBJECTIVE_{given['objective'].upper()}")
         )
-    if "least_s" in given:
-        message.least_interval.FromNanoseconds(round(given["least_s"] * 1e9))
-    if "longest_s" in given:
-        message.longest_interval.FromNanoseconds(round(given["longest_s"] * 1e9))
+    for name, interval in (("least_s", message.least_interval), ("longest_s", message.longest_interval)):
+        if name in given:
+            interval.FromNanoseconds(round(given[name] * 1e9))
     return message
 
 
