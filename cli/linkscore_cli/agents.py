@@ -379,28 +379,22 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
         finally:
             await agent.close()
 
-    titles = {
-        agent.begin: "Begin a crawl",
-        agent.next_urls: "Next URLs to fetch",
-        agent.report_page: "Report a fetched page",
-        agent.explain: "Why a link has its score",
-        agent.advise: "Whether going on pays",
-        agent.site_map: "What the site is made of",
-    }
+    tools = agent.begin, agent.next_urls, agent.report_page, agent.explain, agent.advise, agent.site_map
     return MCPServer[None](
         "linkscore",
         title="linkscore: which link to fetch next",
         version=version("linkscore"),
         instructions=INSTRUCTIONS,
-        tools=[_tool(made, title) for made, title in titles.items()],
+        tools=list(map(_tool, tools)),
         lifespan=lasting,
         log_level="WARNING",
     )
 
 
-def _tool(made: Any, title: str) -> Tool:
+def _tool(made: Any) -> Tool:
     """Return a tool that refuses arguments it does not have: by default they are dropped in silence."""
     asks = made.__name__ in ("explain", "advise", "site_map")
+    title = made.__name__.replace("_", " ").capitalize()
     hints = ToolAnnotations(read_only_hint=asks, destructive_hint=False, open_world_hint=False)
     tool = Tool.from_function(_told(made), title=title, annotations=hints)
     model = tool.fn_metadata.arg_model

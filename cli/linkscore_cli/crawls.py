@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
@@ -17,7 +16,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.files import bytes_of, reading
-from linkscore_cli.output import json_option, name_of, plain, print_json, say
+from linkscore_cli.output import json_option, name_of, plain, print_json, table, tell, word_of
 from linkscore_cli.policies import PolicyType, budget_of, policy_text
 
 # A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
@@ -34,6 +33,7 @@ _STATES = {
     pb.SHARD_STATE_DAMAGED: "damaged",
     pb.SHARD_STATE_SILENT: "no answer",
 }
+_NUMBERS = ("events", "events/s", "bytes/s", "delay", "replay", "waiting", "sites", "live", "memory", "disk")
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
@@ -104,15 +104,18 @@ def list_(as_json: bool, connection: Connection) -> None:
     """List all crawls by name."""
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         found = list(client.list_crawls())
-    if as_json:
-        print_json(found)
-        return
-    table = Table("crawl", "policy", "scope", "sites", "pages", "feedback")
-    for crawl in found:
-        counts = (f"{n:,}" for n in (crawl.site_count, crawl.page_count, crawl.feedback_count))
-        policy = policy_text(crawl.policy) or _DEFAULT_POLICY
-        table.add_row(name_of(_id(crawl)), name_of(policy), _scope(crawl.scope), *counts)
-    Console().print(table)
+    rows = (
+        (
+            _id(crawl),
+            policy_text(crawl.policy) or _DEFAULT_POLICY,
+            _scope(crawl.scope),
+            crawl.site_count,
+            crawl.page_count,
+            crawl.feedback_count,
+        )
+        for crawl in found
+    )
+    tell(as_json, found, [table(rows, "crawl", "policy", "scope", "sites", "pages", "feedback")])
 
 
 @crawls.command()
@@ -147,7 +150,7 @@ def create(
             experience=[_experience(path) for path in experiences],
             **found,
         )
-    _show(made, as_json)
+    tell(as_json, made, [_table(made)])
 
 
 @crawls.command()
@@ -160,12 +163,8 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         crawl = client.get_crawl(crawl=name)
         sites = list(client.list_sites(crawl=name)) if with_sites else []
-    if as_json and with_sites:
-        print_json(plain(crawl) | {"sites": sites})
-        return
-    _show(crawl, as_json)
-    if with_sites:
-        Console().print(_sites(sites))
+    told = plain(crawl) | ({"sites": sites} if with_sites else {})
+    tell(as_json, told, [_table(crawl), *([_sites(sites)] if with_sites else ())])
 
 
 @crawls.command()
@@ -188,7 +187,7 @@ def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connect
         )
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         changed = client.update_crawl(crawl=connection.crawl, **changes)
-    _show(changed, as_json)
+    tell(as_json, changed, [_table(changed)])
 
 
 @crawls.command()
@@ -205,12 +204,10 @@ def delete(yes: bool, connection: Connection) -> None:
 
 
 @crawls.command()
-@click.option("--busiest", type=click.IntRange(1, 1_000_000),
-              help="Only so many, those with most events a second first.")  # fmt: skip
 @click.option("--settings", is_flag=True, help="Print the settings in force, as JSON, instead.")
 @json_option
 @online
-def shards(busiest: int | None, settings: bool, as_json: bool, connection: Connection) -> None:
+def shards(settings: bool, as_json: bool, connection: Connection) -> None:
     """Show the shards of a crawl (--crawl), or of all: owner, events, what a restart replays, memory, disk.
 
     What comes a second, and how long a call waits until it is durable, are means over about a minute.
@@ -222,14 +219,7 @@ def shards(busiest: int | None, settings: bool, as_json: bool, connection: Conne
             print_json(client.get_server_info())
             return
         found = list(client.list_shards(crawl=connection.crawl_option))
-    if busiest is not None:
-        silent = [row for row in found if row.state == pb.SHARD_STATE_SILENT]
-        others = [row for row in found if row.state != pb.SHARD_STATE_SILENT]
-        found = silent + sorted(others, key=lambda row: -row.events_per_s)[:busiest]
-    if as_json:
-        print_json(found)
-    else:
-        _show_shards(found)
+    tell(as_json, found, _shards(found), width=_WIDTH)
     if any(row.trouble for row in found):
         click.get_current_context().exit(1)
 
@@ -244,7 +234,7 @@ def _id(crawl: pb.Crawl) -> str:
 
 
 def _scope(scope: int) -> str:
-    return next((name for name, known in _SCOPES.items() if known == scope), "host")
+    return word_of(pb.CrawlScope, scope) or "host"
 
 
 def _numbers(message: Any) -> str:
@@ -270,52 +260,39 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
 """Text, or lines, of fields that are no numbers or texts."""
 
 
-def _show(crawl: pb.Crawl, as_json: bool) -> None:
-    if as_json:
-        print_json(crawl)
-        return
-    table = Table(title=name_of(_id(crawl)), title_justify="left", show_header=False)
+def _table(crawl: pb.Crawl) -> Table:
+    rows = []
     for field, value in crawl.ListFields():
         if field.name != "name":
             text = _TEXTS.get(field.name, str)(value)
-            lines = [text] if isinstance(text, str) else text
-            table.add_row(field.name.removesuffix("_count").replace("_", " "), name_of(*lines))
-    Console().print(table)
+            lines = "\n".join([text] if isinstance(text, str) else text)
+            rows.append((field.name.removesuffix("_count").replace("_", " "), lines))
+    return table(rows, title=_id(crawl))
 
 
 def _sites(sites: list[site_pb2.Site]) -> Table:
-    table = Table("site", "stage", "pages", "failed", "templates", "what the policy goes by")
-    for site in sites:
-        stage = common_pb2.SiteStage.Name(site.stage).removeprefix("SITE_STAGE_").lower()
-        counts = (f"{n:,}" for n in (site.page_count, site.failed_count, site.cluster_count))
-        table.add_row(name_of(site.host), stage, *counts, name_of(site.policy_state))
-    return table
-
-
-def _show_shards(found: list[pb.Shard]) -> None:
-    table = Table(box=None, pad_edge=False)  # borders of so many columns alone would take half a terminal
-    for column in ("crawl", "group", "owner", "state"):
-        table.add_column(column, no_wrap=True)
-    numbers = (
-        "events",
-        "events/s",
-        "bytes/s",
-        "delay",
-        "replay",
-        "waiting",
-        "sites",
-        "live",
-        "memory",
-        "disk",
+    rows = (
+        (
+            site.host,
+            word_of(common_pb2.SiteStage, site.stage),
+            site.page_count,
+            site.failed_count,
+            site.cluster_count,
+            site.policy_state,
+        )
+        for site in sites
     )
-    for column in numbers:
-        table.add_column(column, justify="right", no_wrap=True)
-    console = Console()
-    console.width = max(console.width, _WIDTH)
+    return table(rows, "site", "stage", "pages", "failed", "templates", "what the policy goes by")
+
+
+def _shards(found: list[pb.Shard]) -> Iterator[str | Table]:
+    made = Table(box=None, pad_edge=False)  # borders would take half a terminal
+    for column in ("crawl", "group", "owner", "state"):
+        made.add_column(column, no_wrap=True)
+    for column in _NUMBERS:
+        made.add_column(column, justify="right", no_wrap=True)
     for row in found:
-        if row.state == pb.SHARD_STATE_SILENT:
-            table.add_row("", "", name_of(row.owner), _STATES[row.state])
-            continue
+        group = f"{row.group}/{row.group_count}" if row.group_count else ""
         counts = (row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
         known = (
             f"{row.event_seq:,}",
@@ -325,15 +302,13 @@ def _show_shards(found: list[pb.Shard]) -> None:
             *(f"{count:,}" for count in counts),
             decimal(row.memory_bytes),
         )
-        table.add_row(
+        made.add_row(
             name_of(row.crawl.removeprefix("crawls/")),
-            f"{row.group}/{row.group_count}",
+            group,
             name_of(row.owner),
             _STATES.get(row.state, "unknown"),
             *(known if row.state == pb.SHARD_STATE_OPEN else "-" * len(known)),
             decimal(row.disk_bytes),
         )
-    console.print(table)
-    for row in found:
-        if row.trouble:
-            say(f"{row.crawl or row.owner}: {row.trouble}", fg="red")
+    yield made
+    yield from (f"{row.crawl or row.owner}: {row.trouble}" for row in found if row.trouble)

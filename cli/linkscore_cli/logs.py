@@ -9,14 +9,12 @@ from pathlib import Path
 
 import click
 from google.protobuf.timestamp_pb2 import Timestamp
-from rich.console import Console
 from rich.table import Table
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.errors import Number
 from linkscore_cli.files import lines_of, reading, text_of
-from linkscore_cli.output import json_option, name_of, print_json
+from linkscore_cli.output import json_option, table, tell
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.sites import MINING_TIMEOUT_S
 
@@ -42,41 +40,32 @@ def logs() -> None:
     help="Days to look back from the last; 0: the server's setting.",
 )
 @click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
-@click.option(
-    "--threshold", type=Number(0, 1e9), default=0.0, help="Threshold of news, instead of a fitted one."
-)
 @json_option
 @online
 def mine(
     sites: tuple[str, ...],
     window: int,
     labels: Path | None,
-    threshold: float,
     as_json: bool,
     connection: Connection,
 ) -> None:
     """Mine the browse logs of SITE, or of all sites, now, and say what policies learned."""
-    console, crawl = Console(), connection.crawl
-    known, answers = read_labels(labels) if labels else {}, dict[str, pb.MineSiteResponse]()
+    crawl = connection.crawl
+    known = read_labels(labels) if labels else {}
     with connection.client(timeout_s=_TIMEOUT_S) as client:
-        for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]:
-            answer = client.mine_site(
+        answers = {
+            site: client.mine_site(
                 crawl=crawl,
                 site=site,
                 window_days=window,
                 news_labels=known,
-                news_threshold=threshold,
                 timeout_s=MINING_TIMEOUT_S,
             )
-            answers[site] = answer
-            if as_json:
-                continue
-            if not answer.policies:
-                console.print(f"No policy of crawl {crawl} reads browse logs: there is nothing to mine.")
-                return
-            console.print(_mined(site, answer))
-    if as_json:
-        print_json(answers)
+            for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]
+        }
+    nothing = f"No policy of crawl {crawl} reads browse logs: there is nothing to mine."
+    mined = [_mined(site, answer) for site, answer in answers.items() if answer.policies]
+    tell(as_json, answers, mined or [nothing])
 
 
 @logs.command()
@@ -84,14 +73,9 @@ def mine(
 @online
 def stats(as_json: bool, connection: Connection) -> None:
     """Say what a crawl holds of browse logs."""
-    console, crawl = Console(), connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
-        found = client.get_browse_stats(crawl=crawl)
-    if as_json:
-        print_json(found)
-        return
-    console.print(_records(found))
-    console.print(_sites(found))
+        found = client.get_browse_stats(crawl=connection.crawl)
+    tell(as_json, found, [_records(found), _sites(found)])
 
 
 def read_labels(path: Path) -> dict[str, bool]:
@@ -122,33 +106,35 @@ def _bad_labels(rule: str) -> click.BadParameter:
 
 
 def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
-    table = Table(title=name_of(site), title_justify="left", show_header=False)
-    table.add_row("window", f"{answer.window_days} days from {_date(answer.window_start)}")
-    table.add_row("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages")
+    rows = [
+        ("window", f"{answer.window_days} days from {_date(answer.window_start)}"),
+        ("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages"),
+    ]
     if answer.left_out_count:
-        table.add_row("left out", f"{answer.left_out_count:,} visits of clients that are no people")
-    for mined in answer.policies:
-        table.add_row(name_of(mined.policy), name_of(mined.summary))
-    return table
+        rows.append(("left out", f"{answer.left_out_count:,} visits of clients that are no people"))
+    return table([*rows, *((mined.policy, mined.summary) for mined in answer.policies)], title=site)
 
 
 def _records(stats: pb.GetBrowseStatsResponse) -> Table:
+    left_out = sorted(stats.left_out.items(), key=lambda item: -item[1])
+    rows = [("visits", stats.visit_count, "one a client, page and day of a batch")]
+    rows += [(rule, count, RULES.get(rule, "left out by the sender")) for rule, count in left_out]
     title = f"{len(stats.days)} days, {stats.batch_count:,} batches"
-    table = Table("", "records", "", title=title, title_justify="left")
-    table.add_row("visits", f"{stats.visit_count:,}", "one a client, page and day of a batch")
-    for rule, count in sorted(stats.left_out.items(), key=lambda item: -item[1]):
-        table.add_row(name_of(rule), f"{count:,}", RULES.get(rule, "left out by the sender"))
-    return table
+    return table(rows, "", "records", "", title=title)
 
 
 def _sites(stats: pb.GetBrowseStatsResponse) -> Table:
-    table = Table("site", "visits", "first day", "last day", "mined")
-    for site in stats.sites:
-        mined = f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet"
-        table.add_row(
-            name_of(site.site), f"{site.visit_count:,}", _date(site.first_day), _date(site.last_day), mined
+    rows = [
+        (
+            site.site,
+            site.visit_count,
+            _date(site.first_day),
+            _date(site.last_day),
+            f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet",
         )
-    return table
+        for site in stats.sites
+    ]
+    return table(rows, "site", "visits", "first day", "last day", "mined")
 
 
 def _date(time: Timestamp) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,12 +14,14 @@ from typing import Any
 import click
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from linkscore_cli.errors import safe
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-"""For commands that ask a server; they hand what they were answered to `print_json`."""
+"""For commands that ask a server; they hand what they were answered to `tell`."""
 
 json_file_option = click.option(
     "--json",
@@ -28,6 +30,44 @@ json_file_option = click.option(
     help="Write the figures here; - prints them, and tables go to the error output.",
 )
 """For commands that measure; they write into what `figures_to` gives them."""
+
+
+def tell(as_json: bool, answer: Any, parts: Iterable[str | Table], *, width: int = 0) -> None:
+    """Print what a server answered, as JSON or in parts: lines, and tables at least `width` wide."""
+    if as_json:
+        print_json(answer)
+        return
+    console = Console()
+    console.width = max(console.width, width)
+    for part in parts:
+        if isinstance(part, str):
+            say(part)
+        else:
+            console.print(part)
+
+
+def table(rows: Iterable[Sequence[Any]], *head: str, title: str = "") -> Table:
+    """Return a table, without a head if none is given; whole numbers get thousands."""
+    made = Table(*head, title=name_of(title) if title else None, title_justify="left", show_header=bool(head))
+    for row in rows:
+        made.add_row(*(f"{cell:,}" if isinstance(cell, int) else name_of(cell) for cell in row))
+    return made
+
+
+def word_of(enum: Any, number: int) -> str:
+    """Return a value of an enum of the contract as a word; empty for the unset and for one unknown here.
+
+    Examples
+    --------
+    >>> from linkscore.v1 import common_pb2
+    >>> word_of(common_pb2.SiteStage, common_pb2.SITE_STAGE_READY)
+    'ready'
+    """
+    names = enum.DESCRIPTOR.values_by_number
+    if not number or number not in names:
+        return ""
+    shared = names[0].name.removesuffix("UNSPECIFIED")
+    return str(names[number].name).removeprefix(shared).replace("_", " ").lower()
 
 
 def print_json(value: Any) -> None:

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from linkscore import Row, rows
@@ -16,7 +15,7 @@ from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import safe
-from linkscore_cli.output import json_option, name_of, plain, print_json, say
+from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
 from linkscore_cli.policies import PolicyType
 
 # URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
@@ -52,13 +51,8 @@ def score(
         while batch := list(islice(wanted, _BATCH)):
             answer = client.score_links(crawl=crawl, links=batch, policy=policy)
             found += zip(batch, rows(answer.links), strict=True)
-    if as_json:
-        print_json([_plain(url, row) for url, row in found])
-    elif tsv:
-        for url, row in found:
-            say(f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}")
-    else:
-        Console().print(_table(found))
+    lines = (f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}" for url, row in found)
+    tell(as_json, [_plain(url, row) for url, row in found], lines if tsv else [_table(found)])
     for url, row in found:
         if not row.usable:
             say(f"{url}: {_problem(row)}", err=True)
@@ -74,11 +68,11 @@ def _urls(given: Iterable[str]) -> Iterator[str]:
 
 
 def _table(found: list[tuple[str, Row]]) -> Table:
-    table = Table("score", "advice", "kind", "bucket", "URL", box=None, pad_edge=False)
+    made = Table("score", "advice", "kind", "bucket", "URL", box=None, pad_edge=False)
     for url, row in sorted(found, key=lambda pair: -pair[1].score):
         if row.usable:
-            table.add_row(f"{row.score:.4f}", _advice(row), _kind(row), name_of(row.bucket), name_of(url))
-    return table
+            made.add_row(f"{row.score:.4f}", _advice(row), _kind(row), name_of(row.bucket), name_of(url))
+    return made
 
 
 def _plain(url: str, row: Row) -> dict[str, Any]:
@@ -97,8 +91,7 @@ def _advice(row: Row) -> str:
 
 
 def _kind(row: Row) -> str:
-    name = common_pb2.UrlType.Name(row.url_type) if row.url_type in common_pb2.UrlType.values() else ""
-    return name.removeprefix("URL_TYPE_").removeprefix("UNSPECIFIED").replace("_", " ").lower()
+    return word_of(common_pb2.UrlType, row.url_type)
 
 
 def _problem(row: Row) -> str:
@@ -112,30 +105,18 @@ def _explain(answer: pb.ScoreLinksResponse, as_json: bool) -> None:
             raise click.ClickException(
                 "; ".join(f"URL: {safe(p.description)}" for p in found.status.problems)
             )
-    if as_json:
-        print_json([{"policy": answer.policy} | plain(found) for found in answer.explanations])
-        return
-    for found in answer.explanations:
-        say(found.url, italic=True)
-        say(f"{answer.policy}: {found.summary}", italic=True)
-        Console().print(_explanation(found))
+    told = [{"policy": answer.policy} | plain(found) for found in answer.explanations]
+    tell(as_json, told, (part for found in answer.explanations for part in _explained(found, answer.policy)))
 
 
-def _explanation(found: pb.LinkExplanation) -> Table:
-    table = Table(show_header=False)
-    table.add_row("score", f"{found.score:.4f}", "")
-    table.add_row("bucket", name_of(found.bucket), "")
-    table.add_row(
-        "found on",
-        name_of(found.source_cluster or "unknown cluster"),
-        name_of(found.tag_path or "unknown tag path"),
-    )
-    if found.skip_reason:
-        reason = common_pb2.SkipReason.Name(found.skip_reason).removeprefix("SKIP_REASON_").lower()
-        table.add_row("to skip", reason, "by a setting of the crawl, whatever its score is")
+def _explained(found: pb.LinkExplanation, policy: str) -> Iterator[str | Table]:
+    yield found.url
+    yield f"{policy}: {found.summary}"
+    place = found.source_cluster or "unknown cluster", found.tag_path or "unknown tag path"
+    rows = [("score", f"{found.score:.4f}", ""), ("bucket", found.bucket, ""), ("found on", *place)]
+    if reason := word_of(common_pb2.SkipReason, found.skip_reason):
+        rows.append(("to skip", reason, "by a setting of the crawl, whatever its score is"))
     if found.duplicate_probability:
         told = "probability that it leads to a copy of another page"
-        table.add_row("copy", f"{found.duplicate_probability:.2f}", told)
-    for term in found.terms:
-        table.add_row(name_of(term.name), f"{term.value:.4g}", name_of(term.description))
-    return table
+        rows.append(("copy", f"{found.duplicate_probability:.2f}", told))
+    yield table([*rows, *((term.name, f"{term.value:.4g}", term.description) for term in found.terms)])

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from linkscore import Client
@@ -18,7 +17,7 @@ from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import Number
-from linkscore_cli.output import json_option, name_of, print_json, say
+from linkscore_cli.output import json_option, say, table, tell, word_of
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.policies import PolicyType
 
@@ -64,17 +63,11 @@ _any_site = click.argument("site", metavar="[SITE]", default="")
 @online
 def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
-    console, crawl = Console(), connection.crawl
+    crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         about = client.get_site(crawl=crawl, site=site)
         advice = client.get_site_advice(crawl=crawl, site=site, horizon=horizon)
-    if as_json:
-        print_json({"site": about, "advice": advice})
-        return
-    console.print(_outlook(about, advice))
-    if advice.yields:
-        console.print(_groups(advice))
-    _print_traps(advice)
+    tell(as_json, {"site": about, "advice": advice}, _advised(about, advice))
 
 
 @click.command()
@@ -93,14 +86,9 @@ def seeds(
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S if site else MINING_TIMEOUT_S) as client:
         answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
-    if as_json:
-        print_json(answer)
-        return
-    for seed in answer.seeds:
-        say(f"{seed.value:.2f}  {seed.url}  {seed.reason}")
-    if not answer.seeds:
-        state = f": {answer.policy_state}" if answer.policy_state else ""
-        say(f"{answer.policy} suggests no page{state}")
+    state = f": {answer.policy_state}" if answer.policy_state else ""
+    lines = [f"{seed.value:.2f}  {seed.url}  {seed.reason}" for seed in answer.seeds]
+    tell(as_json, answer, lines or [f"{answer.policy} suggests no page{state}"])
 
 
 @click.command()
@@ -116,11 +104,7 @@ def revisits(site: str, most: int, now: datetime | None, as_json: bool, connecti
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         pages = list(_due(client, crawl, site, most, now))
-    if as_json:
-        print_json({"pages": pages})
-        return
-    for page in pages:
-        say(page.url)
+    tell(as_json, {"pages": pages}, (page.url for page in pages))
 
 
 def _due(client: Client, crawl: str, site: str, most: int, now: datetime | None) -> Iterator[Any]:
@@ -151,20 +135,10 @@ def skipped(site: str, most: int, as_json: bool, connection: Connection) -> None
         answers = [client.skipped_links(crawl=crawl, site=name, max_results=most) for name in sites]
     counts = sum((Counter(answer.skipped_counts) for answer in answers), Counter[str]())
     links = [link for answer in answers for link in answer.skipped_links]
-    if as_json:
-        print_json({"counts": counts, "links": links})
-        return
-    for link in links:
-        say(f"{_reason(link)}\t{link.url}\t{link.page_url}")
-    say("; ".join(f"{reason}: {n:,}" for reason, n in counts.most_common()) or "no link was left out")
-
-
-def _reason(link: pb.SkippedLink) -> str:
-    return (
-        common_pb2.SkipReason.Name(link.reason).removeprefix("SKIP_REASON_").lower()
-        if link.reason
-        else "policy"
-    )
+    reasons = (word_of(common_pb2.SkipReason, link.reason).replace(" ", "_") or "policy" for link in links)
+    lines = [f"{why}\t{link.url}\t{link.page_url}" for why, link in zip(reasons, links, strict=True)]
+    total = "; ".join(f"{reason}: {n:,}" for reason, n in counts.most_common()) or "no link was left out"
+    tell(as_json, {"counts": counts, "links": links}, [*lines, total])
 
 
 @click.group(cls=CommandGroup, own={"tables": "linkscore_server.commands.tables:export_tables [tables]"})
@@ -248,47 +222,32 @@ def _writing() -> Iterator[None]:
         raise click.ClickException(f"--out: cannot write: {error}") from error
 
 
-def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
+def _advised(site: pb.Site, advice: pb.SiteAdvice) -> Iterator[str | Table]:
+    """Give what is said of a site: its outlook, its groups of links, and traps."""
     whose = "the policy's estimate" if advice.policy_estimate else "by what like links brought lately"
     mean = advice.expected_reward / advice.expected_fetches if advice.expected_fetches else 0.0
-    title = name_of(f"{site.host}, {site.page_count:,} pages")
-    table = Table(title=title, title_justify="left", show_header=False)
-    if site.policy_state:
-        table.add_row("policy", name_of(site.policy_state))
-    if site.session_names:
-        table.add_row("session ids", name_of(", ".join(site.session_names)))
-    table.add_row("reward", _REWARDS.get(advice.reward_source, ""))
-    table.add_row("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}")
-    table.add_row(
-        "next fetches",
-        f"{mean:.2f} each, {advice.expected_reward:.1f} in {advice.expected_fetches:,}, best first; {whose}",
-    )
-    table.add_row("links waiting", f"{advice.waiting_links:,}")
-    for warning in advice.warnings:
-        table.add_row("warning", name_of(warning))
-    return table
-
-
-def _groups(advice: pb.SiteAdvice) -> Table:
-    head = ("URL shape", "tag path", "fetched", "waiting", "first half", "last half")
-    table = Table(*head, title="Mean reward by group of links", title_justify="left")
-    for group in advice.yields:
-        table.add_row(
-            name_of(group.url_pattern or "any"),
-            name_of(group.tag_path.rpartition("/")[2] or "unknown"),
-            f"{group.fetched_count:,}",
-            f"{group.waiting_count:,}",
-            f"{group.early_reward:.2f}",
-            f"{group.late_reward:.2f}",
-        )
-    return table
-
-
-def _print_traps(advice: pb.SiteAdvice) -> None:
+    ahead = f"{advice.expected_reward:.1f} in {advice.expected_fetches:,}, best first; {whose}"
+    rows = [
+        ("policy", site.policy_state),
+        ("session ids", ", ".join(site.session_names)),
+        ("reward", _REWARDS.get(advice.reward_source, "")),
+        ("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}"),
+        ("next fetches", f"{mean:.2f} each, {ahead}"),
+        ("links waiting", advice.waiting_links),
+        *(("warning", warning) for warning in advice.warnings),
+    ]
+    yield table((row for row in rows if row[1] != ""), title=f"{site.host}, {site.page_count:,} pages")
+    if advice.yields:
+        head = ("URL shape", "tag path", "fetched", "waiting", "first half", "last half")
+        yield table(map(_group, advice.yields), *head, title="Mean reward by group of links")
     if not advice.traps:
-        say("Nothing looks like a trap.")
+        yield "Nothing looks like a trap."
     for trap in advice.traps:
-        what = trap.url_pattern or f"links at {trap.tag_path}"
-        say(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", fg="yellow")
-        for line in (trap.evidence, *trap.example_urls):
-            say(f"  {line}")
+        yield f"Trap? {trap.url_pattern or f'links at {trap.tag_path}'}: {_KINDS.get(trap.kind, '')}"
+        yield from (f"  {line}" for line in (trap.evidence, *trap.example_urls))
+
+
+def _group(group: pb.GroupYield) -> tuple[str | int, ...]:
+    path = group.tag_path.rpartition("/")[2] or "unknown"
+    rewards = f"{group.early_reward:.2f}", f"{group.late_reward:.2f}"
+    return group.url_pattern or "any", path, group.fetched_count, group.waiting_count, *rewards

@@ -77,7 +77,6 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("crawls", "create", "parts", "--policy", "harvest", "--groups", "2"): "groups",
         ("crawls", "list"): "life",
         ("crawls", "shards"): "0/1",
-        ("crawls", "shards", "--busiest", "1"): "events/s",
         ("crawls", "shards", "--settings"): "max_message_bytes",
         ("crawls", "shards", "--crawl", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
         ("crawls", "show", "life", "--sites"): HOST,
