@@ -24,7 +24,6 @@ from linkscore.frontier import Allotment, Allowance, Frontier
 from linkscore.messages import CrawlOptions, is_dropped
 from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
-from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 logger = logging.getLogger("linkscore")
@@ -254,7 +253,7 @@ class Connection:
         while self._unsaid and not self.away:
             most = min(_UNSAID_A_CALL, len(self._unsaid))
             events = [self._unsaid.popitem(last=False)[1] for _ in range(most)]
-            told = await self.call(partial(_report, crawl=self._crawl, feedback=events))
+            told = await self.call(partial(AsyncClient.report_feedback, crawl=self._crawl, feedback=events))
             self.count("feedback", len(events) * (told is not None))
             if told is None and self.away:
                 for event in events:
@@ -289,18 +288,35 @@ class Connection:
             self._client = AsyncClient(self._target, **self._options)
             self._minutes = asyncio.get_running_loop().create_task(self._tell_each_minute())
         if self._created is None:
-            self._created = asyncio.ensure_future(
-                self._client.ensure_crawl(crawl=self._crawl, **self._config)
-            )
+            self._created = asyncio.ensure_future(self._make(self._client))
             self._created.add_done_callback(_heard)  # whoever waits may be gone by then
-        created = self._created
-        try:
-            await self._introduce(self._client, await asyncio.shield(created))
-        except LinkscoreError:
-            if self._created is created:
-                self._created = None
-            raise
+        await asyncio.shield(self._created)
         return self._client
+
+    async def _make(self, client: AsyncClient) -> None:
+        """Create the crawl, and say once where it is scored; on any error the next call tries again."""
+        try:
+            crawl = await client.ensure_crawl(crawl=self._crawl, **self._config)
+        except BaseException:
+            self._created = None
+            raise
+        if self._introduced:
+            return
+        self._introduced = True
+        try:
+            version = await client.get_server_version(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S)
+        except LinkscoreError:  # the call that follows says what is wrong
+            version = ""
+        policy = crawl.policy.WhichOneof("policy") or "harvest"
+        where = f"linkscore {version or 'of a version that does not say it'} at {self._target}"
+        logger.info("%s: crawl %s, policy %s", where, self._crawl, policy)
+        if crawl.page_count:
+            logger.info(
+                "linkscore: crawl %s has %d pages of earlier runs and goes on from what they taught; "
+                "a crawl of another name begins anew",
+                self._crawl,
+                crawl.page_count,
+            )
 
     async def greet(self) -> None:
         """Create the crawl, and say where; without an answer the probes begin."""
@@ -318,23 +334,15 @@ class Connection:
 
     def failed(self, error: Exception) -> None:
         """Count what went wrong, say it once, and begin to wait for a server that is away."""
-        if not isinstance(error, LinkscoreError):
-            self.count("errors/CLIENT")
-            if self._register(repr(error)):
-                logger.error("linkscore: %r: the crawl goes on in its own order", error, exc_info=error)
-            return
-        self.count(f"errors/{error.code.name}")
-        if error.is_outage:
-            self._leave(error)
-        elif self._register(str(error)):
-            logger.error("linkscore: a call failed, the crawl goes on: %s: %s", error.code.name, error)
-
-    def _register(self, message: str) -> bool:
-        """Remember a message that is to be logged; false if it was before, or if there are too many."""
-        is_new = message not in self._logged and len(self._logged) < _MAX_LOGGED
-        if is_new:
-            self._logged.add(message)
-        return is_new
+        ours = error if isinstance(error, LinkscoreError) else None
+        name = ours.code.name if ours else "CLIENT"
+        self.count(f"errors/{name}")
+        if ours and ours.is_outage:
+            self._leave(ours)
+        elif (said := str(ours or repr(error))) not in self._logged and len(self._logged) < _MAX_LOGGED:
+            self._logged.add(said)
+            trace = None if ours else error
+            logger.error("linkscore: the crawl goes on without a call: %s: %s", name, said, exc_info=trace)
 
     def _leave(self, error: LinkscoreError) -> None:
         if self.away:
@@ -376,7 +384,7 @@ class Connection:
     async def _answers(self) -> bool:
         """Ask whether the server is there, by a cheap call, and takes pages in."""
         try:
-            await self._probe()
+            await self._attempt(lambda client: client.get_crawl(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S))
         except LinkscoreError as error:
             self.count(f"errors/{error.code.name}")
             return not error.is_outage
@@ -384,16 +392,6 @@ class Connection:
             self.failed(error)
             return False
         return self.buffer.oldest is None or await self._send(self.buffer.oldest)
-
-    async def _probe(self) -> None:
-        if self._created is None or self._client is None:
-            await self._connected()
-            return
-        try:
-            await self._client.get_crawl(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S)
-        except NotFound:
-            self._created = None
-            await self._connected()
 
     async def _send(self, owed: OwedPage) -> bool:
         """Send a page that waited; false if the server is away."""
@@ -426,25 +424,6 @@ class Connection:
         await self.send_feedback()
 
     # What is said
-
-    async def _introduce(self, client: AsyncClient, crawl: crawl_pb2.Crawl) -> None:
-        if self._introduced:
-            return
-        self._introduced = True
-        try:
-            version = await client.get_server_version(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S)
-        except LinkscoreError:  # the call that follows says what is wrong
-            version = ""
-        policy = crawl.policy.WhichOneof("policy") or "harvest"
-        where = f"linkscore {version or 'of a version that does not say it'} at {self._target}"
-        logger.info("%s: crawl %s, policy %s", where, self._crawl, policy)
-        if crawl.page_count:
-            logger.info(
-                "linkscore: crawl %s has %d pages of earlier runs and goes on from what they taught; "
-                "a crawl of another name begins anew",
-                self._crawl,
-                crawl.page_count,
-            )
 
     async def _tell_each_minute(self) -> None:
         told = self.counts.copy()
@@ -498,10 +477,6 @@ class Connection:
                 logger.info("linkscore: %s%s", self._scored(), lost)
             await self._client.close()
             self._client = None
-
-
-async def _report(client: AsyncClient, **event: Any) -> Any:
-    return await client.report_feedback(**event)
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

@@ -83,8 +83,8 @@ class LinkscoreMiddleware:
         self = cls(crawler)
         self._session.config.check_server()
         crawler.signals.connect(self._opened, signals.spider_opened)
-        crawler.signals.connect(self._scraped, signals.item_scraped)
-        crawler.signals.connect(self._dropped, signals.item_dropped)
+        crawler.signals.connect(self._item, signals.item_scraped)
+        crawler.signals.connect(self._item, signals.item_dropped)
         crawler.signals.connect(self._closed, signals.spider_closed)
         return self
 
@@ -191,8 +191,8 @@ class LinkscoreMiddleware:
     def _opened(self) -> None:
         if not hook(self._crawler, "process_exception", self._fetch_failed, first=False):
             logger.warning("linkscore cannot see failed fetches with this downloader")
-        settings = self._crawler.settings
-        if not self._session.config.observe_only and not _has_buckets(settings["SCHEDULER_PRIORITY_QUEUE"]):
+        queue = load_object(self._crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
+        if not self._session.config.observe_only and not issubclass(queue, BucketQueue):
             logger.warning(
                 "linkscore: requests keep the order they were found in; "
                 'set SCHEDULER_PRIORITY_QUEUE = "linkscore.scrapy.BucketQueue"'
@@ -225,15 +225,11 @@ class LinkscoreMiddleware:
             await self._session.rank_if_due()
             nudge(self._crawler)
 
-    def _scraped(self, response: Any) -> None:
+    def _item(self, response: Any, signal: Any) -> None:
         fetched = self._fetched.get(response) if isinstance(response, Response) else None
         if fetched is not None:
-            self._reporter.scraped(fetched)
-
-    def _dropped(self, response: Any) -> None:
-        fetched = self._fetched.get(response) if isinstance(response, Response) else None
-        if fetched is not None:
-            self._reporter.dropped(fetched)
+            is_scraped = signal is signals.item_scraped
+            (self._reporter.scraped if is_scraped else self._reporter.dropped)(fetched)
 
     async def _closed(self) -> None:
         await self._session.close()
@@ -342,10 +338,6 @@ class Reporter:
     def _on_time(self) -> None:
         self._timer = None
         self._session.start(self._session.connection.send_feedback())
-
-
-def _has_buckets(queue: Any) -> bool:
-    return bool(issubclass(load_object(queue), BucketQueue))
 
 
 def _has_asyncio() -> bool:
