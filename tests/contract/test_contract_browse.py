@@ -18,7 +18,6 @@ OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITE
 DAY_S = 86_400
 START = 20_000 * DAY_S
 
-IN_GROUPS_TOO = True
 NEWS = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams())
 
 

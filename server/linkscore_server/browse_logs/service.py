@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -32,7 +31,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
-    MAX_BROWSE_SITES,
     choice_of,
     parse_crawl,
     parse_site,
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
 
 
 # Bounds of requests and answers, as browse_log_service.proto says.
+_MAX_SITES = 1_000
 _MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
 
@@ -59,7 +58,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
         self._registry = registry
         self._most_records = settings.max_records_per_batch
-        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[_Found | None]]] = (
+        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[CrawlNews | None]]] = (
             WeakKeyDictionary()
         )
 
@@ -102,7 +101,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         """Say what a crawl holds of browse logs."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         ledger, spans = actor.model.ledger, await self.manager.spans(actor)
-        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_BROWSE_SITES]
+        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
         return pb.GetBrowseStatsResponse(
             days=[
                 pb.BrowseDay(start=_midnight(day), stored_bytes=size)
@@ -131,10 +130,10 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             answer.policy_state = "abstains: all days of the browse log are deleted"
             return answer
         answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
-        answer.policy_state = found.news.summary()
+        answer.policy_state = found.summary()
         return answer
 
-    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> CrawlNews | None:
         """Return what the log says as it is now; a mining goes on when its caller gives up."""
         log = (len(actor.model.ledger.batches), *await self.manager.days(actor), settings)
         known, task = self._mined.get(actor, (None, None))
@@ -143,9 +142,9 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             self._mined[actor] = (log, task)
         return await asyncio.shield(task)
 
-    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> CrawlNews | None:
         spans = await self.manager.spans(actor)
-        return _Found(await self.manager.crawl_news(actor, spans, settings), spans) if spans else None
+        return await self.manager.crawl_news(actor, spans, settings) if spans else None
 
 
 def _settings(request: pb.MineSiteRequest) -> MiningSettings:
@@ -206,14 +205,6 @@ def _duration(seconds: float) -> Duration:
     return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """News of a crawl, and the spans of its sites."""
-
-    news: CrawlNews
-    spans: Mapping[str, SiteSpan]
-
-
 def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
     """Return how a policy wants news mined; None if it reads no logs, or not for news."""
     kind, params = policy_class(choice.name), choice.checked()
@@ -223,19 +214,17 @@ def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
     return settings
 
 
-def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[site_pb.Seed]:
+def _seeds(model: CrawlModel, news: CrawlNews, n: int) -> Sequence[site_pb.Seed]:
     """Return the best seeds, with what is worth saying of their sites; none is read back for it."""
-    is_whole = model.config.groups == 1
-    news, best = max(1, found.news.model.news), found.news.seeds[:n]
+    total, best = max(1, news.model.news), news.seeds[:n]
     sites_of = [model.site_of(seed.url) for seed in best]
     met = {site for site in sites_of if site in model.sites}
     crawled = {name for name, facts in model.sites.facts() if name in met and facts.pages} if met else set()
     seeds = []
     for seed, site in zip(best, sites_of, strict=True):
-        unknown = site not in crawled and (is_whole or site in found.spans)
-        about = [f"{site} is not crawled yet"] if unknown else []
+        about = [] if site in crawled else [f"{site} is not crawled yet"]
         reason = "; ".join([_why(seed), *about])
-        seeds.append(site_pb.Seed(url=seed.url, reason=reason, value=seed.news / news, page_count=seed.news))
+        seeds.append(site_pb.Seed(url=seed.url, reason=reason, value=seed.news / total, page_count=seed.news))
     return seeds
 
 

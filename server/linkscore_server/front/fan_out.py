@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
@@ -18,7 +18,6 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
@@ -26,10 +25,9 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.staging import check
 from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event, redirect_of, without
 from linkscore_server.services import results, sites
-from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
+from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, site_of
 from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
 
 Part = tuple[list[int], Any]
@@ -199,40 +197,11 @@ async def _of_site(groups: Groups, request: Any) -> Any:
 
 
 async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) -> Any:
-    """Ask the group of the site, which is a name, a resource name or a URL; without one, all groups."""
+    """Ask the group of the site, which is a name, a resource name or a URL; any says that it is missing."""
     if not request.site:
-        n = sites.seeds_wanted(request)
-        request.max_results = sites.MAX_SEEDS  # what is second in each group may be first of all
-        return merged_seeds(await groups.send_all(request), n)
+        return await groups.send(0, request)
     site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
     return await groups.send(groups.crawl.group_of_site(site), request)
-
-
-def merged_seeds(answers: Sequence[site_pb.SuggestSeedsResponse], n: int) -> site_pb.SuggestSeedsResponse:
-    """Return the `n` best seeds of all groups, each of which named as many as it may.
-
-    A page that leads to news of several groups counts for what those name it for. News of a group that names
-    no seed is not known and not counted.
-    """
-    news = [max((round(s.page_count / s.value) for s in got.seeds if s.value), default=0) for got in answers]
-    best: dict[str, site_pb.Seed] = {}
-    for seed in sorted(chain.from_iterable(got.seeds for got in answers), key=lambda seed: -seed.page_count):
-        known = best.setdefault(seed.url, site_pb.Seed(url=seed.url, reason=seed.reason))
-        known.page_count += seed.page_count
-    for seed in best.values():
-        seed.value = seed.page_count / max(1, sum(news))
-    most = max(range(len(answers)), key=news.__getitem__)
-    where = (
-        f"{sum(map(bool, news))} of {len(answers)} groups name seeds; that with most news: "
-        if any(news)
-        else ""
-    )
-    return site_pb.SuggestSeedsResponse(
-        seeds=sorted(best.values(), key=lambda seed: (-seed.page_count, seed.url))[:n],
-        policy=answers[most].policy,
-        policy_state=where + answers[most].policy_state,
-        event_seq=events_in(got.event_seq for got in answers),
-    )
 
 
 async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_pb.GetCrawlResponse:
@@ -276,46 +245,12 @@ async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_
     )
 
 
-async def get_browse_stats(
-    groups: Groups, request: browse_pb.GetBrowseStatsRequest
-) -> browse_pb.GetBrowseStatsResponse:
-    """Merge what the groups hold; each knows every batch, also one without a record of its sites."""
-    answers: list[browse_pb.GetBrowseStatsResponse] = await groups.send_all(request)
-    days: dict[int, browse_pb.BrowseDay] = {}
-    for day in chain.from_iterable(got.days for got in answers):
-        known = days.setdefault(day.start.seconds, browse_pb.BrowseDay(start=day.start))
-        known.stored_bytes += day.stored_bytes
-    found = sorted(
-        chain.from_iterable(got.sites for got in answers), key=lambda site: (-site.visit_count, site.site)
+async def _no_logs(groups: Groups, request: Any) -> Any:
+    """Refuse browse logs, which say together what is news."""
+    rule = (
+        f"has {groups.crawl.groups} groups, and browse logs are taken of one: create a crawl of one for them"
     )
-    return browse_pb.GetBrowseStatsResponse(
-        days=[days[start] for start in sorted(days)],
-        sites=found[:MAX_BROWSE_SITES],
-        batch_count=max(got.batch_count for got in answers),
-        visit_count=sum(got.visit_count for got in answers),
-        left_out=_summed(got.left_out for got in answers),
-    )
-
-
-async def import_browse_records(
-    groups: Groups, request: browse_pb.ImportBrowseRecordsRequest
-) -> browse_pb.ImportBrowseRecordsResponse:
-    """Send every group the records of its sites: so each knows which batches there were."""
-    crawl = groups.crawl
-    check(request, groups.settings.max_records_per_batch)
-    parts = [browse_pb.ImportBrowseRecordsRequest(batch_id=request.batch_id) for _ in range(crawl.groups)]
-    for part in parts:
-        part.hosts.extend(request.hosts)
-    parts[0].left_out.update(request.left_out)
-    for record in request.records:
-        parts[crawl.group_of_url(record.url)].records.append(record)
-    found = await gathered(groups.send(group, part) for group, part in enumerate(parts))
-    return browse_pb.ImportBrowseRecordsResponse(
-        duplicate=all(got.duplicate for got in found),
-        record_count=sum(got.record_count for got in found),
-        visit_count=sum(got.visit_count for got in found),
-        left_out=_summed(got.left_out for got in found),
-    )
+    raise InvalidInput(rule, field="crawl")
 
 
 async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -> Any:
@@ -459,11 +394,6 @@ def _bucket_part(
     return part
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """Return counts by name, added up."""
-    return sum(map(Counter, counts), Counter())
-
-
 def _rows_by_group(names: Sequence[str], group_of: Callable[[str], int]) -> dict[int, list[int]]:
     by_group: dict[int, list[int]] = {}
     for row, name in enumerate(names):
@@ -491,14 +421,19 @@ CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
     "CrawlService/GetCrawl": get_crawl,
     "SiteModelService/ListSites": list_sites,
     "SiteModelService/SuggestSeeds": suggest_seeds,
-    "BrowseLogService/GetBrowseStats": get_browse_stats,
-    "BrowseLogService/ImportBrowseRecords": import_browse_records,
+    **dict.fromkeys(
+        (
+            "BrowseLogService/ImportBrowseRecords",
+            "BrowseLogService/GetBrowseStats",
+            "BrowseLogService/MineSite",
+        ),
+        _no_logs,
+    ),
     **dict.fromkeys(
         (
             "SiteModelService/GetSite",
             "SiteModelService/LearnSite",
             "SiteModelService/ExportRules",
-            "BrowseLogService/MineSite",
             "InspectionService/ListTemplates",
             "InspectionService/ListTemplatePages",
             "InspectionService/ListBuckets",

@@ -26,7 +26,6 @@ MAX_SITE_BYTES = 1_024
 """Longest name of a site: a bound; a host name has at most 253 characters (RFC 1035)."""
 DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 100, 1_000
 """Names on one page of a list, as the contract says."""
-MAX_BROWSE_SITES = 1_000  # of one answer on browse logs, as the contract says
 
 
 def same_fields(kind: type[M], found: object, **others: Any) -> M:

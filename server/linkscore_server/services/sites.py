@@ -38,7 +38,7 @@ from linkscore_server.services.messages import (
 
 # Bounds of requests, as the contract says.
 _MAX_SUGGESTIONS, _MAX_HORIZON = 1_000, 10_000
-MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
+_MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
 _MAX_WANTED = 16  # formats: more than there are
 
 _FORMATS = enum_names(pb.RuleFormat, "RULE_FORMAT_")
@@ -171,7 +171,7 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
 
 def seeds_wanted(request: pb.SuggestSeedsRequest) -> int:
     """Return how many pages are wanted."""
-    check_most("max_results", request.max_results, MAX_SEEDS)
+    check_most("max_results", request.max_results, _MAX_SEEDS)
     return request.max_results or _DEFAULT_SEEDS
 
 
