@@ -72,7 +72,7 @@ def test_a_crawl_is_divided_into_parts_where_it_is_imported(data: Path, tmp_path
     file, other = tmp_path / "c.linkscore", tmp_path / "other"
     run("data", "export", "c", file, "--data-dir", data)
 
-    assert run("data", "import", file, "--parts", "4", "--data-dir", other).exit_code == 0
+    assert run("data", "import", file, "--groups", "4", "--data-dir", other).exit_code == 0
 
     with closing(open_store(str(other))) as store:
         assert store.shards() == [f"c@{part}-of-4" for part in range(4)]

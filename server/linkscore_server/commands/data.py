@@ -115,12 +115,12 @@ def export(crawl: str, file: Path, data_dir: str) -> None:
 @data.command("import")
 @click.argument("file", type=_GIVEN_FILE)
 @click.option(
-    "--parts",
+    "--groups",
     type=click.IntRange(1, MAX_GROUPS),
-    help="Divide its sites into so many parts, for several processes; as many as before if left out.",
+    help="Divide its sites into so many groups, for several processes; as many as before if left out.",
 )
 @store_option
-def import_(file: Path, parts: int | None, data_dir: str) -> None:
+def import_(file: Path, groups: int | None, data_dir: str) -> None:
     """Add the crawls of a file that `data export` or `data backup` wrote; a damaged one is refused by name.
 
     A data folder that is not there is made. A server that runs finds the crawl when it is asked for.
@@ -128,7 +128,7 @@ def import_(file: Path, parts: int | None, data_dir: str) -> None:
     with opened_store(data_dir, makes=True) as store:
         from linkscore_server.store.moving import import_crawls
 
-        for crawl, events in import_crawls(store, file, parts or 0).items():
+        for crawl, events in import_crawls(store, file, groups or 0).items():
             click.echo(f"{_place(store, data_dir)}: imported crawl {crawl} ({events:,} events)")
 
 

@@ -1,4 +1,4 @@
-"""Stores checked and copied as a whole, and crawls one by one, divided into other parts if wanted.
+"""Stores checked and copied as a whole, and crawls one by one, divided into other groups if wanted.
 
 A file of a backup, or of a crawl, is a store of SQLite with its checksums. Secrets stay with their store when
 a crawl moves: tickets of links that wait count as none elsewhere, and the links go by their URL.
@@ -12,9 +12,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from heapq import merge
+from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -29,7 +32,7 @@ from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, group_of, shards_
 from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LinkscoreError, NotFound
 from linkscore_server.data_folder import ensure_folder, sync
 from linkscore_server.store import schema
-from linkscore_server.store.base import NewEvent
+from linkscore_server.store.base import NewEvent, StoredEvent
 from linkscore_server.store.sqlite import SqliteEngine
 from linkscore_server.store.store import FILE, Store, StoredShard, open_store
 from linkscore_server.store.writer import MAX_GROUP
@@ -146,23 +149,23 @@ def export_crawl(store: Store, crawl: str, file: Path) -> int:
     return events
 
 
-def import_crawls(store: Store, file: Path, parts: int = 0) -> dict[str, int]:
+def import_crawls(store: Store, file: Path, groups: int = 0) -> dict[str, int]:
     """Add the crawls of a file, as a whole or not at all; returns their events by name.
 
-    `parts`: into how many the sites of each are divided from now on; 0: as many as before. Raises
+    `groups`: into how many the sites of each are divided from now on; 0: as many as before. Raises
     AlreadyExists if there is a crawl of that name; CorruptState if the file is damaged or none of
     `export_crawl` and `backup`, naming it; InvalidInput if a crawl cannot be divided so.
     """
-    if not 0 <= parts <= MAX_GROUPS:
-        raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {parts}", field="parts")
+    if not 0 <= groups <= MAX_GROUPS:
+        raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {groups}", field="groups")
     with TemporaryDirectory(prefix="linkscore-import-") as name:
         restore(file, Path(name))
         with closing(Store(SqliteEngine(Path(name) / FILE, place=str(file)))) as given:
             _require_sound(given)
-            return _added(store, given, parts)
+            return _added(store, given, groups)
 
 
-def _added(store: Store, given: Store, parts: int) -> dict[str, int]:
+def _added(store: Store, given: Store, groups: int) -> dict[str, int]:
     """Add the crawls of another store under hidden names, and rename them at the end."""
     events: dict[str, int] = defaultdict(int)
     names: dict[str, str] = {}
@@ -174,8 +177,8 @@ def _added(store: Store, given: Store, parts: int) -> dict[str, int]:
                     f"crawl {crawl!r}: {store.engine.place} has one; delete it first, or name another"
                 )
             old = [given.open(key) for key in keys_of(given, crawl)]
-            is_divided = parts and parts != len(old)
-            keys = [shard.key for shard in (shards_of(crawl, parts) if is_divided else old)]
+            is_divided = groups and groups != len(old)
+            keys = [shard.key for shard in (shards_of(crawl, groups) if is_divided else old)]
             names |= {schema.HIDDEN + key: key for key in keys}
             if is_divided:
                 _divide(old, [_made_anew(store, schema.HIDDEN + key) for key in keys])
@@ -222,80 +225,67 @@ def _copy(shard: StoredShard, store: Store, key: str) -> int:
 def _divide(old: Sequence[StoredShard], new: Sequence[StoredShard]) -> None:
     """Give new shards the events of the old ones, each those of its sites."""
     waiting: list[list[NewEvent]] = [[] for _ in new]
-    for part, event in _divided(old, len(new)):
-        waiting[part].append(event)
-        if len(waiting[part]) == MAX_GROUP:
-            new[part].commit(waiting[part]).result()
-            waiting[part] = []
+    for group, event in _divided(old, len(new)):
+        waiting[group].append(event)
+        if len(waiting[group]) == MAX_GROUP:
+            new[group].commit(waiting[group]).result()
+            waiting[group] = []
     for shard, rest in zip(new, waiting, strict=True):
         shard.commit(rest).result()
 
 
-class _Source(NamedTuple):
-    """A part that there was, and the numbers that its events have now."""
+def _divided(shards: Sequence[StoredShard], groups: int) -> Iterator[tuple[int, NewEvent]]:
+    """Yield group and event of each that there is to be: the same shards give the same groups.
 
-    shard: StoredShard
-    numbers: array[int]
-
-
-def _divided(shards: Sequence[StoredShard], parts: int) -> Iterator[tuple[int, NewEvent]]:
-    """Yield part and event of each that there is to be: the same shards give the same parts.
-
-    An event of a site goes to the part of the site. All parts are told of each configuration, once every
-    part there was has come to it. What was learned of a site names the event it was learned from by its
-    number in the part. Costs 8 bytes of memory an event.
+    An event of a site goes to the group of the site. All groups are told of each configuration, once every
+    group there was has come to it. What was learned of a site names the event it was learned from by its
+    number in the group. Costs 8 bytes of memory an event.
 
     Raises InvalidInput if the crawl cannot have so many: for its policy or another field, or for browse logs;
     CorruptState if an event is damaged.
     """
-    ends, changes = [0] * parts, 0
-    came = [_Source(shard, array("Q", [0])) for shard in shards]
-    waiting: list[tuple[CrawlConfig, _Source]] = []
-    while True:
-        for source in came:
-            for part, event in _until_change(source, ends, waiting):
-                yield part, event
-        if not waiting:
-            return
-        told = min((config for config, _ in waiting), key=lambda config: config.revision)
-        said = _told(told, parts, changes)
-        changes += 1
-        for part in range(parts):
-            ends[part] += 1
-            yield part, said
-        came = [source for config, source in waiting if config.revision == told.revision]
-        waiting = [(config, source) for config, source in waiting if config.revision != told.revision]
+    ends, changes, told = [0] * groups, 0, -1
+    numbers = [array("Q", [0]) for _ in shards]  # that the events of each group there was have now
+    for (revision, _), at, stored, event in merge(*map(_by_change, count(), shards), key=itemgetter(0)):
+        if isinstance(event, ConfigChanged):
+            numbers[at].append(0)
+            if len(shards) > 1 and revision == told:
+                continue
+            said, told = _told(CrawlConfig.from_state(event.config), groups, changes), revision
+            changes += 1
+            for group in range(groups):
+                ends[group] += 1
+                yield group, said
+            continue
+        group = group_of(stored.site, groups)
+        ends[group] += 1
+        numbers[at].append(ends[group])
+        yield group, NewEvent(stored.site, stored.id, _numbered_anew(event, stored.body, numbers[at]))
 
 
-def _until_change(
-    source: _Source, ends: list[int], waiting: list[tuple[CrawlConfig, _Source]]
-) -> Iterator[tuple[int, NewEvent]]:
-    """Divide the events before the next change of a part, which waits for the other parts then."""
-    for stored in source.shard.events(after=len(source.numbers) - 1):
+def _by_change(at: int, shard: StoredShard) -> Iterator[tuple[tuple[int, bool], int, StoredEvent, object]]:
+    """Yield the events of a group with how many changes of the crawl came before, those themselves first."""
+    revision = 0
+    for stored in shard.events():
         event = decode(stored.body)
         if isinstance(event, BrowseBatchImported):
             rule = "must stay: the crawl has browse logs, which are not divided"
-            raise InvalidInput(rule, field="parts")
+            raise InvalidInput(rule, field="groups")
         if isinstance(event, ConfigChanged):
-            source.numbers.append(0)
-            waiting.append((CrawlConfig.from_state(event.config), source))
-            return
-        part = group_of(stored.site, len(ends))
-        ends[part] += 1
-        source.numbers.append(ends[part])
-        yield part, NewEvent(stored.site, stored.id, _numbered_anew(event, stored.body, source.numbers))
+            revision = CrawlConfig.from_state(event.config).revision
+        yield (revision, not isinstance(event, ConfigChanged)), at, stored, event
 
 
-def _told(config: CrawlConfig, parts: int, changes: int) -> NewEvent:
-    """Return a configuration with so many parts, as many changes as there were, and the tickets it had."""
+def _told(config: CrawlConfig, groups: int, changes: int) -> NewEvent:
+    """Return a configuration with so many groups, as many changes as there were, and the tickets it had."""
     kept = config.was_one_group or config.groups == 1
-    config = replace(config, groups=parts, revision=changes, was_one_group=kept)
+    config = replace(config, groups=groups, revision=changes, was_one_group=kept)
     config.check()
     return NewEvent("", "", encode(ConfigChanged(config.to_state())))
 
 
 def _numbered_anew(event: object, body: bytes, numbers: array[int]) -> bytes:
-    """Return an event as its part has it: few say something of their own place."""
+    """Return an event as its group has it: few say something of their own place."""
     if isinstance(event, LearningFailed):
         return encode(replace(event, built_from_seq=numbers[event.built_from_seq]))
     if isinstance(event, ModelActivated):

@@ -21,7 +21,7 @@ def _fine(body: bytes) -> None:
 
 @pytest.fixture
 def books(store: Store) -> Store:
-    """A store with two crawls, one of them in parts."""
+    """A store with two crawls, one of them in groups."""
     shard = store.create("books")
     shard.commit([event(n, f"{n % 3}.example", id=str(n)) for n in range(1, 1_000)]).result()
     shard.put([SiteRow("1.example", 7, b"facts", b"state")], Core(7, b"core"))
