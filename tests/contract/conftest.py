@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import grpc
 import pytest
 
+from linkscore.v1 import (
+    browse_log_service_pb2 as browse_pb,
+)
 from linkscore.v1 import (
     crawl_service_pb2 as crawl_pb,
 )
@@ -42,6 +46,15 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def server(target: str) -> Iterator[Stubs]:
     with stubs(target) as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def takes_logs(server: Stubs) -> None:
+    """Skip what needs browse logs, of a server that takes none: its crawls are in a database."""
+    with pytest.raises(grpc.RpcError) as told:
+        server.browse.GetBrowseStats(browse_pb.GetBrowseStatsRequest(crawl="crawls/none"))
+    if told.value.code() is grpc.StatusCode.UNIMPLEMENTED:
+        pytest.skip(told.value.details())
 
 
 @contextmanager

@@ -17,6 +17,7 @@ HOST = "log.test"
 START = 20_000 * 86_400
 FETCH = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams())
 DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams(ranking="hub"))
+pytestmark = pytest.mark.usefixtures("takes_logs")
 
 
 def url(path: str) -> str:

@@ -19,6 +19,7 @@ DAY_S = 86_400
 START = 20_000 * DAY_S
 
 NEWS = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams())
+pytestmark = pytest.mark.usefixtures("takes_logs")
 
 
 def record(second: int, client: str, path: str, referrer: str = "", **more: object) -> pb.BrowseRecord:

@@ -26,7 +26,12 @@ WORST: dict[int, list[Any]] = {
     FieldDescriptor.TYPE_UINT32: [2**32 - 1],
     FieldDescriptor.TYPE_ENUM: [99],
 }
-REFUSALS = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXISTS, grpc.StatusCode.NOT_FOUND}
+REFUSALS = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.UNIMPLEMENTED,  # browse logs, by a server over a database
+}
 Path = tuple[FieldDescriptor, ...]
 
 
