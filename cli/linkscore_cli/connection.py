@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from linkscore import Client
-from linkscore._channel import target_problem
+from linkscore._channel import target_problem, token_problem
 from linkscore_cli.errors import calling
 from linkscore_cli.files import check_certificate, reading, text_of
 
@@ -58,8 +58,9 @@ def _connected(command: _Command, crawl: Any) -> _Command:
         crawl: str,
         **rest: Any,
     ) -> Any:
-        if problem := target_problem(target):
-            raise click.BadParameter(problem, param_hint="--target")
+        for option, problem in (("--target", target_problem(target)), ("--token", token_problem(token))):
+            if problem:
+                raise click.BadParameter(problem, param_hint=option)
         connection = Connection(target, _token(token, token_file), tls_ca, crawl)
         return command(connection=connection, **rest)
 

@@ -174,7 +174,7 @@ func New(target string, options ...Option) (*Client, error) {
 }
 
 // hostAndPort is the form of a target that no resolver of gRPC reads.
-var hostAndPort = regexp.MustCompile(`^[^/@\s]+:\d{1,5}$`)
+var hostAndPort = regexp.MustCompile(`^[^/@\s]+:([1-5]?\d{1,4}|6[0-5]\d{3})$`)
 
 // checkTarget refuses what is no host:port; names that a resolver of gRPC reads, such as dns:///host:port, pass.
 func checkTarget(target string) error {

@@ -27,11 +27,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("linkscore: %s: %s", e.Code, e.Message)
-	for _, v := range e.Violations {
-		text += fmt.Sprintf("; %s: %s", v.GetField(), v.GetDescription())
-	}
-	return text
+	return fmt.Sprintf("linkscore: %s: %s", e.Code, e.Message)
 }
 
 func (e *Error) Unwrap() error { return e.cause }

@@ -37,10 +37,10 @@ func (l Link) Usable() bool { return l.Status.GetCode() != pb.ItemCode_ITEM_CODE
 // site has stopped waits for more budget.
 func (l Link) Dropped() bool {
 	switch l.SkipReason {
-	case pb.SkipReason_SKIP_REASON_UNSPECIFIED, pb.SkipReason_SKIP_REASON_CRAWL_BUDGET, pb.SkipReason_SKIP_REASON_SITE_STOPPED:
-		return false
+	case pb.SkipReason_SKIP_REASON_TRAP, pb.SkipReason_SKIP_REASON_RESPECT, pb.SkipReason_SKIP_REASON_COPY:
+		return true
 	}
-	return true
+	return false
 }
 
 // Rows reads the columns of an answer as one Link a row, in their order.

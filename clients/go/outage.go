@@ -3,6 +3,7 @@ package linkscore
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,6 +163,19 @@ func (o *outage) close(within time.Duration) int {
 	_ = o.tryAgain()
 	o.cancel()
 	return o.waiting() + o.dropped
+}
+
+// isRefusal reports whether only another configuration mends an error: such a crawl does not begin.
+func isRefusal(err error) bool {
+	var ours *Error
+	if !errors.As(err, &ours) {
+		return err != nil
+	}
+	switch ours.Code {
+	case codes.Internal, codes.Unknown, codes.Canceled, codes.DataLoss:
+		return false
+	}
+	return !isOutage(err) || strings.Contains(ours.Message, "authentication handshake failed")
 }
 
 // isOutage says whether the next call would fail too. One beyond a limit is refused for itself.

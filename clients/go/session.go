@@ -96,7 +96,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
 	s.Frontier.plan = s.plan
 	err := s.attempt(context.Background(), s.ensure)
-	if err != nil && (set.Required || !isOutage(err)) {
+	if err != nil && (set.Required || isRefusal(err)) {
 		s.outage.cancel()
 		return nil, err
 	}

@@ -222,7 +222,7 @@ export class Crawl {
 const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
 
 function checkTarget(target: string): void {
-  if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):\d{1,5}$/.test(target)) return;
+  if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):([1-5]?\d{1,4}|6[0-5]\d{3})$/.test(target)) return;
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
 }
 

@@ -101,7 +101,7 @@ export function rows(links: LinkScores | undefined): Link[] {
  * waits for more budget.
  */
 export function isDropped({ skipReason }: Link): boolean {
-  return ![SkipReason.UNSPECIFIED, SkipReason.CRAWL_BUDGET, SkipReason.SITE_STOPPED].includes(skipReason);
+  return [SkipReason.TRAP, SkipReason.RESPECT, SkipReason.COPY].includes(skipReason);
 }
 
 /** @throws TypeError if a parameter is unknown or of the wrong type. */

@@ -6,11 +6,19 @@ const LONGEST_PROBE_MS = 5_000;
 const MAX_BYTES = 64 * 1024 * 1024; // of what waits; chosen, as the tries of a call whose answer took too long
 const MAX_TRIES = 3;
 
+const FAULTS = new Set([Code.INTERNAL, Code.UNKNOWN, Code.CANCELLED, Code.DATA_LOSS]);
 const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
 
 /** Whether the next call would fail too; one beyond a limit is refused for itself. */
 export function isOutage(error: LinkscoreError | undefined): boolean {
   return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
+}
+
+/** Whether only another configuration mends an error: such a crawl does not begin. */
+export function isRefusal(error: LinkscoreError): boolean {
+  const ofTheServer = typeof error.cause === "object" && error.cause !== null && "details" in error.cause;
+  if (ofTheServer && FAULTS.has(error.code)) return false;
+  return !isOutage(error) || error.message.includes("SSL routines");
 }
 
 /** Waits without keeping the process alive. */

@@ -5,7 +5,7 @@ import { type CallOptions, checkTimeout, type Client, type Crawl, type CrawlOpti
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
-import { isOutage, Outage, type Owed } from "./outage.js";
+import { isOutage, isRefusal, Outage, type Owed } from "./outage.js";
 
 // Chosen: how long the end may take, and how often the log says how it goes.
 const FINISH_WITHIN_MS = 30_000;
@@ -102,7 +102,7 @@ export class Session<T> {
   start(): Promise<void> {
     this.started ??= this.repaired(() => this.ensure()).catch((thrown) => {
       const error = LinkscoreError.from(thrown);
-      if (this.options.required || !isOutage(error)) throw error;
+      if (this.options.required || isRefusal(error)) throw error;
       this.outage.met(error);
     });
     return this.started;

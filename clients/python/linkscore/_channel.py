@@ -122,6 +122,8 @@ def metadata(
 
     While the file is missing or empty, the last token is sent.
     """
+    if problem := token_problem(token):
+        raise ValueError(f"token: {problem}")
     last = token
 
     def current() -> tuple[tuple[str, str], ...]:
@@ -136,12 +138,19 @@ def metadata(
     return current
 
 
+def token_problem(token: str | None) -> str:
+    """Say why no call can carry a token, without the token; empty if calls can."""
+    good = not token or (token.isascii() and token.isprintable())
+    return "" if good else "must be printable ASCII, in one line"
+
+
 def file_problem(name: str, path: str | os.PathLike[str]) -> str:
-    """Say what is wrong with the file of an option; of one that is no PEM gRPC would tell in riddles."""
+    """Say what is wrong with the file of an option, of which gRPC would tell in riddles."""
     try:
-        with open(path, "rb"):
-            if name == "tls":
-                ssl.create_default_context(cafile=path)
+        if name == "tls":
+            ssl.create_default_context(cafile=path)
+        elif problem := token_problem(Path(path).read_text(encoding="latin-1").strip() or "\0"):
+            return f"{str(path)!r} has no token: it {problem}"
     except ssl.SSLError:
         return f"no certificate in {str(path)!r}, must be a PEM file"
     except OSError as error:

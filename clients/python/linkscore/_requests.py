@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -15,8 +15,8 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 
 def _several(given: Any) -> list[Any]:
-    if isinstance(given, str):
-        raise ValueError(f"must be a list, got {given!r}")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError("must be a list")
     return list(given)
 
 
@@ -35,10 +35,10 @@ _SPECS: dict[str, Any] = {
 def option_problem(name: str, given: Any) -> str:
     """Say why an option of a crawl cannot be what is given; empty if it can, as far as the client knows."""
     try:
-        _spec(name, given)
+        crawl_pb2.Crawl(**{name: _spec(name, given)})
     except (TypeError, ValueError) as error:
-        said = str(error).removeprefix(f"{name}: ")
-        return said if said.endswith(f"got {given!r}") else f"{said}, got {given!r}"
+        said = str(error).removeprefix(f"{name}: ") if type(error) is ValueError else "is of the wrong kind"
+        return said if ", got " in said else f"{said}, got {given!r}"
     return ""
 
 

@@ -16,7 +16,14 @@ from typing import Any, TypeVar
 
 import grpc
 
-from linkscore._channel import DEFAULT_TIMEOUT_S, file_problem, target_problem, timeout_problem, tls_problem
+from linkscore._channel import (
+    DEFAULT_TIMEOUT_S,
+    file_problem,
+    target_problem,
+    timeout_problem,
+    tls_problem,
+    token_problem,
+)
 from linkscore._requests import option_problem
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
@@ -79,7 +86,7 @@ def near(name: str, known: Iterable[str]) -> str:
     >>> near("tokn", CLIENT_OPTIONS)
     ', did you mean token?'
     """
-    found = get_close_matches(name, known, n=1)
+    found = get_close_matches(name, known, n=1, cutoff=0.83)
     return f", did you mean {found[0]}?" if found else ""
 
 
@@ -94,6 +101,8 @@ def option_problems(target: str, crawl: CrawlOptions, client: Mapping[str, Any])
         *((name, file_problem(name, path)) for name, path in files.items() if path),
         *((name, option_problem(name, given)) for name, given in crawl.items()),
     ]
+    if problem := token_problem(client.get("token")):
+        found.append(("token", problem))
     if client.get("token") and token_file:
         found.append(("token_file", "a token and a file of one: only one of them may be set"))
     if timeout_s is not None:

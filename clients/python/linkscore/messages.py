@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from linkscore.v1 import common_pb2, policy_pb2
@@ -73,13 +74,13 @@ class CrawlOptions(TypedDict, total=False):
     respect: Sequence[str]  # uses that it is for and that sites may reserve: ``["ai-train"]``
 
 
-# Why links are to skip that more budget would let go: they wait.
-_HELD = (common_pb2.SKIP_REASON_CRAWL_BUDGET, common_pb2.SKIP_REASON_SITE_STOPPED)
+# Why links are to skip for good; those of a crawl or site that has stopped wait for more budget.
+_FOR_GOOD = (common_pb2.SKIP_REASON_TRAP, common_pb2.SKIP_REASON_RESPECT, common_pb2.SKIP_REASON_COPY)
 
 
 def is_dropped(reason: int) -> bool:
-    """Say whether a `SkipReason` is for good; one whose crawl or site has stopped waits for more budget."""
-    return reason not in (common_pb2.SKIP_REASON_UNSPECIFIED, *_HELD)
+    """Say whether a `SkipReason` is for good; one that this client does not know is not."""
+    return reason in _FOR_GOOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +180,6 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     return best
 
 
-_WANTED_NUMBERS = ("least_words", "embedding", "embedding_weight")
-
-
 def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     """Give the message of what a crawl is for, in words.
 
@@ -205,24 +203,18 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     >>> wanted_spec({"quarry": "pricing"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: wanted: no such field: quarry (there are query, queries, samples, ...
+    ValueError: wanted: must be some of queries, samples, ...
     """
     if wanted is None or isinstance(wanted, crawl_pb2.Wanted):
         return wanted
-    given: dict[str, Any] = {"query": wanted} if isinstance(wanted, str) else dict(wanted)
-    known = ("query", "queries", "samples", "languages", *_WANTED_NUMBERS)
-    if unknown := [name for name in given if name not in known]:
-        raise ValueError(f"wanted: no such field: {', '.join(unknown)} (there are {', '.join(known)})")
-    query = [given["query"]] if "query" in given else []
-    try:
-        return crawl_pb2.Wanted(
-            queries=[_named(one, "text") for one in (*query, *given.get("queries", ()))],
-            samples=[_named(one, "url") for one in given.get("samples", ())],
-            languages=given.get("languages", ()),
-            **{name: given[name] for name in _WANTED_NUMBERS if name in given},
-        )
-    except TypeError as exc:
-        raise ValueError(f"wanted: {exc}") from exc
+    given: Any = {"query": wanted} if isinstance(wanted, str) else wanted
+    if isinstance(given, Mapping):
+        query = [given["query"]] if "query" in given else []
+        given = {name: value for name, value in given.items() if name != "query"}
+        for name, part in (("queries", "text"), ("samples", "url")):
+            if several := [*query * (part == "text"), *given.get(name, ())]:
+                given[name] = [{part: one} if isinstance(one, str) else one for one in several]
+    return _filled(crawl_pb2.Wanted, given, "wanted")
 
 
 def message_of(kind: type[T], given: Any) -> T | None:
@@ -235,20 +227,36 @@ def message_of(kind: type[T], given: Any) -> T | None:
     """
     if given is None or isinstance(given, kind):
         return given
-    option, names = kind.__name__.lower(), kind.DESCRIPTOR.fields_by_name
-    if not isinstance(given, Mapping) or not set(given) <= set(names):
-        raise ValueError(f"{option}: must be some of {', '.join(names)}, by name, got {given!r}")
+    option = kind.__name__.lower()
+    made = _filled(kind, given, option)
     for name, value in given.items():
         if isinstance(value, int | float) and not 0 <= value < math.inf:
             raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
-    try:
-        return kind(**given)
-    except (TypeError, ValueError) as exc:
-        raise ValueError(f"{option}: {exc}, got {given!r}") from exc
+    return made
 
 
-def _named(given: Any, name: str) -> Any:
-    return {name: given} if isinstance(given, str) else given
+# What a field may be given as; all others are whole numbers.
+_FORMS = {
+    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_BOOL: "True or False",
+    FieldDescriptor.CPPTYPE_STRING: "a text",
+    FieldDescriptor.CPPTYPE_ENUM: "the name or number of one that there is",
+    FieldDescriptor.CPPTYPE_MESSAGE: "a timedelta, or messages",
+}
+
+
+def _filled(kind: type[T], given: Any, option: str) -> T:
+    """Give the message of fields by name; ValueError names the option, the field and its form."""
+    names = kind.DESCRIPTOR.fields_by_name
+    if not isinstance(given, Mapping) or not set(given) <= set(names):
+        raise ValueError(f"{option}: must be some of {', '.join(names) or 'none'}, by name, got {given!r}")
+    for name, value in given.items():
+        try:
+            kind(**{name: value})
+        except (TypeError, ValueError):
+            form = _FORMS.get(names[name].cpp_type, "a whole number within bounds")
+            raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
+    return kind(**given)
 
 
 def page(
@@ -419,6 +427,8 @@ def example_page(given: Example) -> crawl_pb2.ExamplePage:
         return given
     if isinstance(given, tuple):
         return crawl_pb2.ExamplePage(url=given[0], body=given[1])
+    if not isinstance(given, str):
+        raise ValueError("must be URL, URL=FILE or FILE")
     url, name = "", given
     if given.startswith(("http://", "https://")):
         url, equals, name = given.rpartition("=")
@@ -455,17 +465,17 @@ def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
     """
     if policy is None or isinstance(policy, policy_pb2.PolicySpec):
         return policy
-    name, params = (policy, {}) if isinstance(policy, str) else policy
+    given = (policy, {}) if isinstance(policy, str) else policy
+    if not isinstance(given, tuple | list) or [*map(type, given)] != [str, dict] or ":" in given[0]:
+        raise ValueError("policy: must be a name, or (name, {parameter: value})")
+    name, params = given
     spec = policy_pb2.PolicySpec()
     if name == "external" or name not in spec.DESCRIPTOR.fields_by_name:
         spec.external.name = name
         spec.external.params.update(dict(params))
         return spec
     chosen = getattr(spec, name)
-    try:
-        chosen.MergeFrom(type(chosen)(**params))
-    except (TypeError, ValueError) as e:
-        raise ValueError(f"policy {name}: {e}") from e
+    chosen.MergeFrom(_filled(type(chosen), params, f"policy {name}"))
     chosen.SetInParent()
     return spec
 

@@ -111,7 +111,7 @@ class Wanted:
         for i, code in enumerate(self.languages):
             if code not in languages():
                 known = " ".join(sorted(languages()))
-                rule = f"must be an ISO 639 code out of {known}; got {code!r:.20}"
+                rule = f"must be an ISO 639 code, got {code!r:.20}: there are {known}"
                 yield FieldProblem(f"{field}.languages[{i}]", rule)
         if not 0 <= self.least_words <= MAX_LEAST_WORDS:
             rule = f"must be in [0, {MAX_LEAST_WORDS}], got {self.least_words}"

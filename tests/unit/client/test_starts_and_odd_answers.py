@@ -83,8 +83,18 @@ async def test_an_absent_server_ends_nothing(fake: FakeLinkscore, code: grpc.Sta
         ({"wanteds": "x"}, "wanteds: no such option, did you mean wanted?"),
         ({"tls": "/none.pem"}, "tls: cannot read '/none.pem'"),
         ({"token_file": "/none"}, "token_file: cannot read '/none'"),
-        ({"policy": ("harvest", {"no": 1})}, "policy: "),
-        ({"wanted": {"quarry": "x"}}, "wanted: no such field: quarry"),
+        ({"token": "\u043a"}, "token: must be printable ASCII, in one line"),
+        ({"token_file": "/dev/null"}, "token_file: '/dev/null' has no token"),
+        ({"policy": ("harvest", {"no": 1})}, "policy: policy harvest: must be some of exploration, "),
+        ({"policy": ("harvest", {"curiosity": "x"})}, "policy: policy harvest: curiosity must be a number"),
+        ({"policy": "harvest:curiosity=1"}, "policy: must be a name, or (name, {parameter: value}), got"),
+        ({"wanted": {"quarry": "x"}}, "wanted: must be some of queries, "),
+        ({"wanted": 5}, "wanted: must be some of queries, "),
+        ({"wanted": {"query": "x", "least_words": -5}}, "wanted: least_words must be a whole number"),
+        ({"budget": {"max_fetches": "9"}}, "budget: max_fetches must be a whole number within bounds, got '9'"),
+        ({"revisit": {"longest_interval": 30}}, "revisit: longest_interval must be a timedelta"),
+        ({"respect": [5]}, "respect: is of the wrong kind, got [5]"),
+        ({"examples": [5]}, "examples: must be URL, URL=FILE or FILE, got [5]"),
         ({"budget": {"max": 1}}, "budget: must be some of max_fetches, "),
         ({"budget": 5}, "budget: must be some of max_fetches, "),
         ({"respect": "ai-train"}, "respect: must be a list, got 'ai-train'"),
@@ -143,6 +153,7 @@ async def test_numbers_that_this_client_does_not_know_do_not_matter(
     fake: FakeLinkscore, session: CrawlSession
 ) -> None:
     def spoil(answer: Any) -> None:
+        links_of(answer).skip_reasons.extend([99, 99])
         links_of(answer).verdicts.extend([99, 99])
         links_of(answer).url_types.extend([99, 99])
         answer.results[0].page_type = 99

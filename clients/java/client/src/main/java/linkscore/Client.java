@@ -49,7 +49,7 @@ public final class Client implements AutoCloseable {
   public static final int MAX_MESSAGE_BYTES = 64 << 20;
 
   // Host and port, or an address by one of gRPC's resolvers, which has a name, a colon and slashes before a path.
-  private static final String TARGET = "[^/\\s]+:\\d{1,5}|unix:\\S+|(?:dns|ipv4|ipv6|xds):\\S+";
+  private static final String TARGET = "[^/\\s]+:(?:[1-5]?\\d{1,4}|6[0-5]\\d{3})|unix:\\S+|(?:dns|ipv4|ipv6|xds):\\S+";
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);

@@ -76,9 +76,9 @@ public final class Link {
 
   /** Whether it is to skip for good, as one that leads to a copy; one whose crawl or site has stopped waits for more budget. */
   public boolean isDropped() {
-    return isSkipped()
-        && skipReason != SkipReason.SKIP_REASON_CRAWL_BUDGET
-        && skipReason != SkipReason.SKIP_REASON_SITE_STOPPED;
+    return skipReason == SkipReason.SKIP_REASON_TRAP
+        || skipReason == SkipReason.SKIP_REASON_RESPECT
+        || skipReason == SkipReason.SKIP_REASON_COPY;
   }
 
   /** Throws if columns do not fit, or have numbers that are none. */
