@@ -3,6 +3,7 @@ package linkscore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,17 +166,12 @@ func (o *outage) close(within time.Duration) int {
 	return o.waiting() + o.dropped
 }
 
-// isRefusal reports whether only another configuration mends an error: such a crawl does not begin.
+// isRefusal says whether only another configuration mends an error: such a crawl does not begin.
 func isRefusal(err error) bool {
 	var ours *Error
-	if !errors.As(err, &ours) {
-		return err != nil
-	}
-	switch ours.Code {
-	case codes.Internal, codes.Unknown, codes.Canceled, codes.DataLoss:
-		return false
-	}
-	return !isOutage(err) || strings.Contains(ours.Message, "authentication handshake failed")
+	faults := []codes.Code{codes.Internal, codes.Unknown, codes.Canceled, codes.DataLoss}
+	passes := errors.As(err, &ours) && (slices.Contains(faults, ours.Code) || isOutage(err))
+	return err != nil && (!passes || strings.Contains(err.Error(), "authentication handshake failed"))
 }
 
 // isOutage says whether the next call would fail too. One beyond a limit is refused for itself.

@@ -105,7 +105,7 @@ test("nothing goes beyond what was handed out until something is done", async ()
 });
 
 test("a target that is no host:port, or a deadline that is none, is an error that says what to give", () => {
-  for (const wrong of ["", "http://shop:7411", "shop", "7411", "shop:port", "shop:7411/x"]) {
+  for (const wrong of ["", "http://shop:7411", "shop", "7411", "shop:port", "shop:74110", "shop:7411/x"]) {
     assert.throws(() => new Client({ target: wrong }), /give host:port without a scheme, for example localhost:7411/, wrong);
   }
   for (const timeoutMs of [-3, 0, NaN, Infinity, "5000" as unknown as number]) {

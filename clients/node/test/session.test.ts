@@ -133,6 +133,13 @@ for (const code of [Code.INVALID_ARGUMENT, Code.UNAUTHENTICATED, Code.PERMISSION
   });
 }
 
+for (const code of [Code.INTERNAL, Code.UNKNOWN, Code.CANCELLED, Code.UNAVAILABLE]) {
+  test(`${Code[code]} at the start leaves the crawl in its own order`, async () => {
+    refuse({ code }, "CreateCrawl");
+    await started();
+  });
+}
+
 test("a full disk is an outage until a page is taken in", async () => {
   const { session, lines, probe } = await started();
   refuse(exhausted("DISK_FULL"), "IngestPages", "ReportFeedback");
@@ -268,7 +275,7 @@ test("a link that a setting of the crawl forbids does not wait", async () => {
     buckets: reasons.map(() => 0),
     bucketNames: ["b"],
     bucketValues: [1],
-    skipReasons: reasons.map((name) => SkipReason[name]),
+    skipReasons: [...reasons.slice(1).map((name) => SkipReason[name]), 99], // the last of a server to come
   });
   for (const link of rows(answer)) session.found(link.url, link.url, [link], true, link.url);
   assert.equal(session.frontier.size, 3);

@@ -40,7 +40,7 @@ class ClientTest {
 
   @Test
   void aSettingOfAnotherFormIsRefusedByItsName() {
-    for (String wrong : List.of("http://localhost:7411", "https://a.test:7411/", "localhost", "a b:1", "a:port")) {
+    for (String wrong : List.of("http://localhost:7411", "https://a.test:7411/", "a:74110", "localhost", "a b:1", "a:port")) {
       assertTrue(refused(Map.of("target", wrong)).getMessage().contains("must be host:port"), wrong);
     }
     for (String right : List.of("localhost:7411", "10.0.0.1:7411", "[::1]:7411", "dns:///a.test:7411", "unix:/run/x")) {
