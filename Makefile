@@ -156,7 +156,6 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/python tools/openapi.py --check $(GEN_VENV)/bin/python
 	$(BIN)/python tools/generate_client.py --check
 	$(BIN)/python tools/docs_tables.py --check
-	$(BIN)/python tools/dashboards.py --check
 	$(BIN)/python tools/size.py
 	$(BIN)/python -m linkscore_research.papers page --check
 
@@ -165,7 +164,6 @@ gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/openapi.py $(GEN_VENV)/bin/python
 	$(BIN)/python tools/generate_client.py
 	$(BIN)/python tools/docs_tables.py
-	$(BIN)/python tools/dashboards.py
 	$(BIN)/python -m linkscore_research.papers page
 	@if command -v go > /dev/null; then $(MAKE) gen-go; else echo "make gen: no go, clients/go keeps its stubs"; fi
 	@if command -v npm > /dev/null; then $(MAKE) gen-node; else echo "make gen: no npm, clients/node keeps its stubs"; fi

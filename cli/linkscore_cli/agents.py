@@ -35,7 +35,7 @@ MAX_URLS = 20
 """URLs that are given at a time. A bound: nothing is learned of a page before it is reported."""
 
 _MAX_WAITING = 100_000
-"""URLs that wait. A bound, of memory; as many buckets may be asked about (`max_buckets_per_call`)."""
+"""URLs that wait. A bound, of memory; as many buckets may be asked about."""
 
 _MAX_BODY_BYTES = 8 << 20
 """Of a page; more is cut, as in the adapters of crawlers."""

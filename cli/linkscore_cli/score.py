@@ -18,7 +18,7 @@ from linkscore_cli.errors import safe
 from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
 from linkscore_cli.policies import PolicyType
 
-# URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
+# URLs of one call: a quarter of what the server takes.
 _BATCH = 5_000
 
 

@@ -43,7 +43,7 @@ MAX_GIVEN = 1_000
 
 # How far behind the best URL of a bucket one waits that is only guessed to belong there: behind all others.
 _GUESSED = 1.0
-# What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
+# What one RankBuckets call may carry.
 _MAX_RANKED = 100_000
 _MAX_IN_FLIGHT = 10_000  # buckets under way that it may name
 # URLs of a bucket that are read at a time: what comes with them may be large.

@@ -298,9 +298,7 @@ class Application:
 
     def _services(self, clock: Callable[[], float]) -> dict[str, Any]:
         s = self.settings
-        limits = Limits(
-            body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
-        )
+        limits = Limits(body_bytes=s.max_body_bytes, depth=s.max_depth, links=s.max_links)
         self._parser = PageParser(limits, clock, self.metrics.count_left_page)
         self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock)
         logs = self.browse_logs

@@ -135,16 +135,6 @@ class Settings:
         "links remembered per site, the bound on memory that matters most: some 0.7 KB each",
         least=_LEAST_KEPT,
     )
-    site_blocks: int = setting(
-        _MEMORY, 500_000, "hashes of text blocks remembered per site", least=_LEAST_KEPT
-    )
-    site_apaths: int = setting(_MEMORY, 20_000, "distinct link paths remembered per site", least=_LEAST_KEPT)
-    site_arms: int = setting(
-        _MEMORY,
-        20_000,
-        "arms per site: groups of links that a policy learns values of",
-        least=_LEAST_KEPT,
-    )
     target_delay_s: float = setting(
         _LOAD,
         5.0,
@@ -194,17 +184,9 @@ class Settings:
         _PAGE, 10_000, "links read from a page, not of a sitemap; later ones are left out"
     )
     max_depth: int = setting(_PAGE, 250, "element depth read from a page", least=10)
-    max_elements: int = setting(
-        _PAGE, 50_000, "elements read from a page; later ones are left out", least=_LEAST_KEPT
-    )
     max_message_bytes: int = setting(
         _CALL, 64 << 20, "largest gRPC message, bytes, both ways", least=_LEAST_MESSAGE
     )
-    max_pages_per_call: int = setting(_CALL, 500, "pages in one IngestPages or ClassifyPages call")
-    max_links_per_call: int = setting(_CALL, 20_000, "links in one ScoreLinks call")
-    max_buckets_per_call: int = setting(_CALL, 100_000, "buckets in one RankBuckets call")
-    max_sites_per_call: int = setting(_CALL, 100_000, "sites in one RankSites call")
-    max_feedback_per_call: int = setting(_CALL, 5_000, "events in one ReportFeedback call")
     max_crawls: int = setting(
         _CALL, 100, "crawls a server may have; another one is refused with LIMIT_EXCEEDED", most=1_000_000
     )
@@ -214,7 +196,6 @@ class Settings:
         "least level of log lines: debug, info, warning or error",
         among=("debug", "info", "warning", "error"),
     )
-    max_records_per_batch: int = setting(_BROWSE, 100_000, "records in one batch of ImportBrowseRecords")
     browse_retention_days: int = setting(
         _BROWSE, 90, "days that an imported day of a browse log is kept", most=_DAYS
     )

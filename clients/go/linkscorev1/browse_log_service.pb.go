@@ -143,7 +143,7 @@ type ImportBrowseRecordsRequest struct {
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// Name of the batch, at most 128 bytes. Required. A batch whose id the crawl knows already is not taken in again.
 	BatchId string `protobuf:"bytes,2,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
-	// The records; at most 100,000 (setting `max_records_per_batch`). In any order.
+	// The records; at most 100,000. In any order.
 	Records []*BrowseRecord `protobuf:"bytes,3,rep,name=records,proto3" json:"records,omitempty"`
 	// Hosts to keep, with their port if it is not the usual one; empty keeps all.
 	Hosts []string `protobuf:"bytes,4,rep,name=hosts,proto3" json:"hosts,omitempty"`

@@ -308,7 +308,7 @@ class AsyncClient:
         crawl
             Id or resource name.
         pages
-            Messages made by `linkscore.page`; at most 500 (setting `max_pages_per_call`).
+            Messages made by `linkscore.page`; at most 500.
         policy
             Another policy than the crawl's.
         encoding

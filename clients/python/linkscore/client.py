@@ -300,7 +300,7 @@ class Client:
         crawl
             Id or resource name.
         pages
-            Messages made by `linkscore.page`; at most 500 (setting `max_pages_per_call`).
+            Messages made by `linkscore.page`; at most 500.
         policy
             Another policy than the crawl's.
         encoding

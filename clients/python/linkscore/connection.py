@@ -48,7 +48,7 @@ PATIENCE_S = 60.0
 chosen, not measured."""
 
 MAX_RANKED = 100_000
-"""Buckets of one call: the server's default of `max_buckets_per_call`."""
+"""Buckets of one call: what the server takes."""
 
 MINUTE_S = 60.0
 """Between two lines that say how it goes."""
@@ -59,7 +59,7 @@ _OF_A_FIELD = re.compile(r"(\w*)\.?(.*)", re.DOTALL)
 _MAX_LOGGED = 20
 # A bound, chosen: what pages were worth, kept while the server is away.
 _MAX_UNSAID = 20_000
-_UNSAID_A_CALL = 1_000  # well below what one call may carry (setting `max_feedback_per_call`, 5,000)
+_UNSAID_A_CALL = 1_000  # well below what one call may carry (5,000)
 # RESOURCE_EXHAUSTED for these reasons says nothing about the page that was sent.
 _NOT_THE_PAGE = frozenset({"DISK_FULL", "OVERLOADED"})
 # What only another configuration mends: such a crawl does not begin.

@@ -31,6 +31,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
+    MAX_ITEMS,
     choice_of,
     parse_crawl,
     parse_site,
@@ -57,7 +58,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     ) -> None:
         self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
         self._registry = registry
-        self._most_records = settings.max_records_per_batch
         self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[CrawlNews | None]]] = (
             WeakKeyDictionary()
         )
@@ -67,7 +67,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     ) -> pb.ImportBrowseRecordsResponse:
         """Take in a batch."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        check(request, self._most_records)
+        check(request, MAX_ITEMS["records"])
         event = await self.manager.take(actor, request)
         self.manager.mine_later(actor)
         if event is None:

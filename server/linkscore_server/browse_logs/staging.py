@@ -35,7 +35,7 @@ def check(message: pb.ImportBrowseRecordsRequest, most_records: int) -> None:
     if (size := len(message.batch_id.encode())) > MAX_BATCH_ID_BYTES:
         problems.append(FieldProblem("batch_id", f"must be at most {MAX_BATCH_ID_BYTES} bytes, got {size}"))
     if (n := len(message.records)) > most_records:
-        rule = f"must be at most {most_records} (max_records_per_batch), got {n}"
+        rule = f"must be at most {most_records}, got {n}"
         problems.append(FieldProblem("records", rule))
     if (n := len(message.left_out)) > MAX_REASONS:
         problems.append(FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {n}"))

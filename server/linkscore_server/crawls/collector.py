@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.guard import FAILURES
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -72,21 +73,21 @@ class RegistryCollector(Collector):
         yield "disk_full", full, float(is_full)
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
-        s, labels = self._settings, ["bound"]
+        most, labels = SiteBounds(links=self._settings.site_links), ["bound"]
         limit = GaugeMetricFamily(
-            "linkscore_bound", "Settings that bound the memory of a site", labels=labels
+            "linkscore_bound", "Bounds of the memory of a site; site_links is a setting", labels=labels
         )
         used = GaugeMetricFamily(
             "linkscore_bound_used",
             "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten",
             labels=labels,
         )
-        for name, most, counts in (
-            ("site_links", s.site_links, [len(site.memory) for site in sites]),
-            ("site_blocks", s.site_blocks, [len(site.texts) for site in sites]),
-            ("site_apaths", s.site_apaths, [len(site.link_paths) for site in sites]),
+        for name, bound, counts in (
+            ("site_links", most.links, [len(site.memory) for site in sites]),
+            ("site_blocks", most.blocks, [len(site.texts) for site in sites]),
+            ("site_apaths", most.apaths, [len(site.link_paths) for site in sites]),
         ):
-            limit.add_metric([name], most)
+            limit.add_metric([name], bound)
             used.add_metric([name], max(counts, default=0))
         yield from (limit, used)
 

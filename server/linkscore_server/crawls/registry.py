@@ -312,9 +312,7 @@ class CrawlRegistry:
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         await self._in_thread(self._check, config)  # which may have to load what knows languages
         self.space.check()
-        s = self._settings
-        bounds = SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
-        config = replace(config, bounds=bounds)
+        config = replace(config, bounds=SiteBounds(links=self._settings.site_links))
         async with self._creating:
             others = await self.crawls()
             if config.name not in others:

@@ -27,7 +27,7 @@ from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event, redirect_of, without
 from linkscore_server.services import results, sites
-from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, site_of
+from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_ITEMS, site_of
 from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
 
 Part = tuple[list[int], Any]
@@ -53,13 +53,12 @@ class ByRows:
     rows: str  # field of the request
     group_of: Callable[[RoutedCrawl, Any], int]  # gives the group of a row
     merged: Callable[[int, Sequence[Part]], Any]  # makes the answer: of the number of rows, and the parts
-    most: str | int  # bound of the rows: a number, or the setting that says it
+    most: int  # bound of the rows
 
     async def answer(self, groups: Groups, request: Any) -> Any:
         """Ask each group about its rows."""
         rows = getattr(request, self.rows)
-        limit = getattr(groups.settings, self.most) if isinstance(self.most, str) else self.most
-        if not rows or len(rows) > limit:
+        if not rows or len(rows) > self.most:
             return await groups.send(0, request)  # which says what is wrong
         by_group = _rows_by_group(rows, partial(self.group_of, groups.crawl))
         if len(by_group) == 1:
@@ -158,16 +157,14 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
     return getattr(got.links, name) or [0] * len(got.links.scores)
 
 
-INGEST = ByRows("pages", _named_page, partial(_joined, "results"), "max_pages_per_call")
+INGEST = ByRows("pages", _named_page, partial(_joined, "results"), MAX_ITEMS["pages"])
 ROWS: dict[str, ByRows] = {
     "LinkScoringService/ClassifyPages": ByRows(
-        "pages", RoutedCrawl.group_of_page, partial(_joined, "classifications"), "max_pages_per_call"
+        "pages", RoutedCrawl.group_of_page, partial(_joined, "classifications"), MAX_ITEMS["pages"]
     ),
-    "LinkScoringService/ScoreLinks": ByRows(
-        "links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"
-    ),
+    "LinkScoringService/ScoreLinks": ByRows("links", RoutedCrawl.group_of_link, _scored, MAX_ITEMS["links"]),
     "LinkScoringService/ReportFeedback": ByRows(
-        "feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), "max_feedback_per_call"
+        "feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), MAX_ITEMS["feedback"]
     ),
     "LinkScoringService/NotifyChanged": ByRows(
         "urls", RoutedCrawl.group_of_url, partial(_joined, "statuses"), MAX_NOTICES
@@ -276,7 +273,7 @@ async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -
 
 async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     """Ask each group what its sites are worth; no policy of such a crawl draws hosts over all sites."""
-    crawl, most = groups.crawl, groups.settings.max_sites_per_call
+    crawl, most = groups.crawl, MAX_ITEMS["sites"]
     if not request.sites or len(request.sites) > most:
         return await groups.send(0, request)
     names, waiting, n = results.site_ranking_query(request, crawl.name)
@@ -302,7 +299,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
 
 async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     """Let each group offer fetches, and hand places out by the offers."""
-    crawl, most = groups.crawl, groups.settings.max_buckets_per_call
+    crawl, most = groups.crawl, MAX_ITEMS["buckets"]
     if not request.buckets or len(request.buckets) > most:
         return await groups.send(0, request)
     results.fetches_in_flight(request)

@@ -24,6 +24,15 @@ M = TypeVar("M", bound=Message)
 
 MAX_SITE_BYTES = 1_024
 """Longest name of a site: a bound; a host name has at most 253 characters (RFC 1035)."""
+MAX_ITEMS = {
+    "pages": 500,
+    "links": 20_000,
+    "buckets": 100_000,
+    "sites": 100_000,
+    "feedback": 5_000,
+    "records": 100_000,
+}
+"""Items of one call, by their field, as the contract says: bounds of memory, and of how long others wait."""
 DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 100, 1_000
 """Names on one page of a list, as the contract says."""
 

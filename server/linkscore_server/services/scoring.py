@@ -25,6 +25,7 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
 from linkscore_server.services.errors import logged, without_frames
 from linkscore_server.services.messages import (
+    MAX_ITEMS,
     check_count,
     check_most,
     choice_of,
@@ -80,7 +81,7 @@ class LinkScoringService:
         metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
-        self._registry, self._parser, self._settings = registry, parser, settings
+        self._registry, self._parser = registry, parser
         self._metrics, self._clock = metrics, clock
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
@@ -90,7 +91,7 @@ class LinkScoringService:
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
         actor, choice, encode = await self.resolve(request)
-        check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
+        check_count("pages", len(request.pages), MAX_ITEMS["pages"], least=1)
         self._registry.check_room()
         options = ParseOptions.of(actor.model.config)
         known = await self._parser.read_ahead(request.pages, options, context)
@@ -135,7 +136,7 @@ class LinkScoringService:
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
+        check_count("pages", len(request.pages), MAX_ITEMS["pages"], least=1)
         found = []
         options = ParseOptions.of(actor.model.config)
         known = await self._parser.read_ahead(request.pages, options, context)
@@ -153,7 +154,7 @@ class LinkScoringService:
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again, and say why if asked to."""
         actor, choice, encode = await self.resolve(request)
-        most = MAX_EXPLAINED if request.explain else self._settings.max_links_per_call
+        most = MAX_EXPLAINED if request.explain else MAX_ITEMS["links"]
         check_count("links", len(request.links), most)
 
         def answer() -> pb.ScoreLinksResponse:
@@ -184,7 +185,7 @@ class LinkScoringService:
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
         actor, choice, _ = await self.resolve(request)
-        check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
+        check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
         in_flight, buckets = results.fetches_in_flight(request), Repeated.of(request.buckets)
 
         def answer() -> pb.RankBucketsResponse:
@@ -209,7 +210,7 @@ class LinkScoringService:
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
         actor, choice, _ = await self.resolve(request)
-        check_count("sites", len(request.sites), self._settings.max_sites_per_call)
+        check_count("sites", len(request.sites), MAX_ITEMS["sites"])
 
         def answer() -> pb.RankSitesResponse:
             names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
@@ -225,7 +226,7 @@ class LinkScoringService:
     ) -> pb.ReportFeedbackResponse:
         """Take in what extraction found."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, least=1)
+        check_count("feedback", len(request.feedback), MAX_ITEMS["feedback"], least=1)
         self._registry.check_room()
         return pb.ReportFeedbackResponse(statuses=await self._take_feedback(actor, request.feedback))
 

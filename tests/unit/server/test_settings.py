@@ -146,7 +146,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(run: Run)
     got = run("check-config", "--config=all.toml", "--max-links=3", "--advertise=name.of.pod:1", **given)
     said = dict(line.split(" = ") for line in got.output.splitlines())
     assert [said[name] for name in ("max_links", "max_crawls", "max_depth")] == ["3", "2", "16"]
-    assert said["max_elements"] == str(Settings().max_elements)
+    assert said["max_body_bytes"] == str(Settings().max_body_bytes)
     assert said["site_memory_mb"] == "750"
     assert said["advertise"] == "name.of.pod:1", "others may know this server by a name that it does not"
     assert said.keys() == {f.name for f in fields(Settings)}

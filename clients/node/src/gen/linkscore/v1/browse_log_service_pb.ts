@@ -109,7 +109,7 @@ export type ImportBrowseRecordsRequest = Message<"linkscore.v1.ImportBrowseRecor
   batchId: string;
 
   /**
-   * The records; at most 100,000 (setting `max_records_per_batch`). In any order.
+   * The records; at most 100,000. In any order.
    *
    * @generated from field: repeated linkscore.v1.BrowseRecord records = 3;
    */
