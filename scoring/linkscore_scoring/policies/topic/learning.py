@@ -78,8 +78,47 @@ _FINE = 15  # steps of what a link says of a question: as many as a hexadecimal 
 _EACH, _EVERY = 16, 32  # pages; chosen, not measured
 
 
-class UnseenLinks(Stateful):
-    """Mean number of unseen links of a page, by arm; shrunk along site -> link path -> pattern -> arm.
+class ArmMeans(Stateful):
+    """Mean of what pages brought, by arm; shrunk along site -> link path -> pattern -> arm."""
+
+    _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
+        self._tunables = tunables
+        self._means = {}
+        self.max_arms = 0
+
+    def credit(self, arms: Sequence[Arm], brought: float) -> None:
+        """Count a page found through some arms."""
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
+            # What is credited goes to the end, so that at the bound the site itself is never dropped.
+            counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
+            counts[0] += 1.0
+            counts[1] += brought
+        if self.max_arms:
+            drop_oldest(self._means, self.max_arms)
+
+    def revise(self, arms: Sequence[Arm], change: float) -> None:
+        """Take in that a page counted before brought so much more."""
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
+            if node in self._means:
+                self._means[node][1] += change
+
+    def mean(self, arm: Arm, prior: float) -> float:
+        """Return the shrunk mean of an arm; `prior` is that of a site nothing is known of."""
+        for node in nodes(arm):
+            if (counts := self._means.get(node)) is not None:
+                prior = shrunk(counts[1], counts[0], prior, self._tunables.parent_pulls)
+        return prior
+
+    @property
+    def pulls(self) -> float:
+        """Pages of the site that were credited."""
+        return self._means.get(SITE, (0.0, 0.0))[0]
+
+
+class UnseenLinks(ArmMeans):
+    """Mean number of unseen links of a page, by arm.
 
     Any of them may say the words of a question, or of a topic, that no link said so far, so a list is worth
     opening for how many it shows, however little it says itself.
@@ -94,39 +133,42 @@ class UnseenLinks(Stateful):
     (0.65, 0.15, 0.47)
     """
 
-    _shown: Stored[dict[Arm, list[float]]]  # pages, and unseen links on them
-
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
-        self._shown = {}
-        self.max_arms = 0
-
     @property
     def has_ended(self) -> bool:
         """Whether no page counts any more."""
-        return self._shown.get(SITE) == [0.0, 0.0]
+        return self._means.get(SITE) == [0.0, 0.0]
 
     def end(self) -> None:
         """Let no page count any more: something that is wanted is found."""
-        self._shown = {SITE: [0.0, 0.0]}
-
-    def credit(self, arms: Sequence[Arm], links: int) -> None:
-        """Count a page found through some arms, with so many links that no page before had."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
-            # What is credited goes to the end, so that at the bound the site itself is never dropped.
-            counts = self._shown[node] = self._shown.pop(node, [0.0, 0.0])
-            counts[0] += 1.0
-            counts[1] += links
-        if self.max_arms:
-            drop_oldest(self._shown, self.max_arms)
+        self._means = {SITE: [0.0, 0.0]}
 
     def share(self, arm: Arm) -> float:
         """Return how much of what unseen links are worth at most is behind a link of an arm, in [0, 1)."""
-        links = 0.0
-        for node in nodes(arm):
-            if (counts := self._shown.get(node)) is not None:
-                links = shrunk(counts[1], counts[0], links, self._tunables.parent_pulls)
+        links = self.mean(arm, 0.0)
         return links / (links + self._tunables.unseen_half)
+
+
+class ArmGains(Stateful):
+    """What links of an arm gained by the links behind them; forgotten slowly, for what lies there runs out."""
+
+    _gains: Stored[dict[Arm, list[float]]]
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:
+        self._tunables = tunables
+        self._gains = {}
+
+    def credit(self, arms: Sequence[Arm], gain: float, max_arms: int) -> None:
+        """Count how much more a page found through some arms is worth for the links on it."""
+        keep = self._tunables.gain_decay
+        for arm in arms:
+            n, gained = self._gains.get(arm, (0.0, 0.0))
+            self._gains[arm] = [keep * n + 1.0, keep * gained + gain]
+        drop_oldest(self._gains, max_arms)
+
+    def gain(self, arm: Arm) -> float:
+        """Return what links of an arm gain, shrunk to nothing."""
+        n, gain = self._gains.get(arm, (0.0, 0.0))
+        return shrunk(gain, n, 0.0, self._tunables.parent_pulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,69 +374,6 @@ class TopicCrawl(Stateful):
         self.pulls, self.reward = 0, 0.0
         self.samples, self.expansion, self.is_found = {}, {}, False
         self._topic = None
-
-
-class SiteArms(Stateful):
-    """What links of one (URL pattern, link path) led to on a site: mean reward, and gain by what lies behind.
-
-    Means are shrunk along site -> link path -> pattern -> arm, as those of `harvest`. Gains forget, because
-    what lies behind links runs out.
-
-    Examples
-    --------
-    >>> arms = SiteArms()
-    >>> for _ in range(8):
-    ...     arms.credit([(1, 2)], 1.0, gain=0.5)
-    >>> round(arms.mean((1, 2), 0.1), 2), round(arms.gain((1, 2)), 2), arms.gain((3, 4))
-    (1.0, 0.37, 0.0)
-    """
-
-    _means: Stored[dict[Arm, list[float]]]
-    _gains: Stored[dict[Arm, list[float]]]
-
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
-        self._means, self._gains = {}, {}
-        self.max_arms = 0
-
-    def credit(self, arms: Sequence[Arm], reward: float, *, gain: float = 0.0) -> None:
-        """Count a page found through some arms: what it is worth, and how much more the links on it are."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
-            # What is credited goes to the end, so that at the bound the site itself is never dropped.
-            counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
-            counts[0] += 1.0
-            counts[1] += reward
-        keep = self._tunables.gain_decay
-        for arm in arms:
-            gains = self._gains.setdefault(arm, [0.0, 0.0])
-            gains[:] = keep * gains[0] + 1.0, keep * gains[1] + gain
-        if self.max_arms:
-            drop_oldest(self._means, self.max_arms)
-            drop_oldest(self._gains, self.max_arms)
-
-    def revise(self, arms: Sequence[Arm], change: float) -> None:
-        """Take in that a page counted before is worth so much more."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
-            if node in self._means:
-                self._means[node][1] += change
-
-    def mean(self, arm: Arm, prior: float) -> float:
-        """Return the shrunk mean reward of an arm; `prior` is that of a site nothing is known of."""
-        weight = self._tunables.parent_pulls
-        for node in nodes(arm):
-            if (counts := self._means.get(node)) is not None:
-                prior = shrunk(counts[1], counts[0], prior, weight)
-        return prior
-
-    @property
-    def pulls(self) -> float:
-        """Pages of the site that were credited."""
-        return self._means.get(SITE, (0.0, 0.0))[0]
-
-    def gain(self, arm: Arm) -> float:
-        """Return what links of an arm gain by the links behind them, shrunk to nothing."""
-        n, gain = self._gains.get(arm, (0.0, 0.0))
-        return shrunk(gain, n, 0.0, self._tunables.parent_pulls)
 
 
 class Lists(Stateful):

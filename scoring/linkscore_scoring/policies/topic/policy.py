@@ -19,9 +19,10 @@ from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored,
 from linkscore_scoring.policies.topic.learning import (
     SITE,
     Arm,
+    ArmGains,
+    ArmMeans,
     LinkSignals,
     Lists,
-    SiteArms,
     TopicCrawl,
     Tunables,
     UnseenLinks,
@@ -127,7 +128,8 @@ class Topical(Stateful, Policy):
     reads_words = True
     tunables: ClassVar[Tunables] = Tunables()
 
-    arms: Stored[SiteArms]
+    arms: Stored[ArmMeans]  # what links of an arm led to
+    gains: Stored[ArmGains]
     lists: Stored[Lists]
     _links: Stored[dict[int, LinkWords]]
     _pages: Stored[dict[int, JudgedPage]]
@@ -184,7 +186,9 @@ class Topical(Stateful, Policy):
             self.crawl.weights.learn(features, reward)
         untold = reward * self._untold(features)
         self.crawl.judged(untold)
-        self.arms.credit(arms, untold, gain=gain_behind(reward, behind, self.tunables.gain_links))
+        self.arms.credit(arms, untold)
+        gain = gain_behind(reward, behind, self.tunables.gain_links)
+        self.gains.credit(arms, gain, self.arms.max_arms)
         for source, link_path in lists:
             self.lists.credit(source, link_path, reward)
         self._pages[page.key] = JudgedPage(reward, arms, features.tolist(), lists)
@@ -195,7 +199,9 @@ class Topical(Stateful, Policy):
         page = self._pages.get(event.key)
         if page is None:
             folded = dict.fromkeys(site.link_paths.get(link_path).folded for _, link_path in event.contexts)
-            self.arms.credit([(event.pattern, link_path) for link_path in folded], event.reward)
+            arms = [(event.pattern, link_path) for link_path in folded]
+            self.arms.credit(arms, event.reward)
+            self.gains.credit(arms, 0.0, self.arms.max_arms)
             return
         change = event.reward - page.reward
         features = np.array(page.features)
@@ -352,7 +358,7 @@ class Topical(Stateful, Policy):
 
     def _gain(self, key: Key) -> float:
         said = key.signals.total(self.tunables.sign_power)
-        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
+        return self.gains.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
 
     def _named(self, key: Key) -> float:
         return self.tunables.named * key.signals.is_named
@@ -441,8 +447,8 @@ class Topical(Stateful, Policy):
 
     def _forget(self) -> None:
         """Forget what pages were worth; the words of links that wait stay."""
-        self.arms, self.lists = SiteArms(self.tunables), Lists(self.tunables)
-        self.unseen = UnseenLinks(self.tunables)
+        self.arms, self.gains = ArmMeans(self.tunables), ArmGains(self.tunables)
+        self.lists, self.unseen = Lists(self.tunables), UnseenLinks(self.tunables)
         self._pages: dict[int, JudgedPage] = {}
         for link in self._links.values():
             link.parent = 0.0
