@@ -149,7 +149,7 @@ class UnseenLinks(ArmMeans):
 
 
 class ArmGains(Stateful):
-    """What links of an arm gained by the links behind them; forgotten slowly, for what lies there runs out."""
+    """What links of an arm gained by the links behind them; forgotten slowly, as what is there runs out."""
 
     _gains: Stored[dict[Arm, list[float]]]
 
