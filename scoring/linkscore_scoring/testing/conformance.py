@@ -19,8 +19,6 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.links import batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy, any_part, make_params, with_parts
 from linkscore_scoring.policies.registry import builtin, register
 from linkscore_scoring.site.learning import SiteBounds
@@ -266,21 +264,6 @@ def check_fetches_under_way_lower_values_only(subject: Subject) -> None:
             before = after
 
 
-def check_rescored_urls_are_few_and_unfetched(subject: Subject) -> None:
-    """A policy names at most `MAX_RESCORED` URLs a page, each once, none fetched; none unless `per_url`."""
-    asked = subject.after(0)
-    for _ in range(60):
-        asked.crawl.fetch(1)
-        named = asked.policy.rescored(asked.site)
-        assert not named or subject.policy.per_url, f"{subject.name}: rescores URLs, but is not per_url"
-        assert len(named) <= MAX_RESCORED, f"{subject.name}: {len(named)} URLs, at most {MAX_RESCORED}"
-        assert len(dict(named)) == len(named), f"{subject.name}: names a URL twice"
-        fetched = set(asked.crawl.fetched)
-        for key, url in named:
-            assert key == hash64(url), f"{subject.name}: {url} is named by a hash that is not its own"
-            assert url not in fetched, f"{subject.name}: rescores {url}, which was fetched"
-
-
 def check_memory_is_bounded(subject: Subject) -> None:
     """The state stops growing by the time pages, tag paths and URLs are three times what the bounds allow."""
     bounds = SiteBounds(links=_BOUND, contexts=2, blocks=_BOUND, apaths=_BOUND, arms=_BOUND)
@@ -321,7 +304,6 @@ CHECKS: tuple[Check, ...] = (
     check_foreign_state_is_refused,
     check_buckets_have_the_value_of_their_links,
     check_fetches_under_way_lower_values_only,
-    check_rescored_urls_are_few_and_unfetched,
     check_memory_is_bounded,
     check_it_beats_random_order,
 )
