@@ -63,7 +63,6 @@ class NewsSettings:
     min_daily_clicks: float = (
         1.0  # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
     )
-    over_life: bool = False  # mean over the days since the first click, not over the whole window
     weighed: bool = True  # weigh pages by how sure their signal is; False counts them, as the paper
     theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
     min_pages: int = 3  # that a prefix must be learned from; the paper has no such bound
@@ -96,8 +95,7 @@ def concentration(counts: BrowseCounts, settings: NewsSettings) -> Concentration
     seen = counts.n_days - first
     span = seen - literal
     share = np.divide(head, totals, out=np.zeros(n), where=(totals > 0) & (span > 0))
-    days = seen if settings.over_life else counts.n_days
-    frequent = (totals > 0) & (totals >= settings.min_daily_clicks * days)
+    frequent = (totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days)
     decided = frequent & (seen >= max(2 * settings.m, _FEWEST_DAYS))
     return Concentration(share * span / settings.m, frequent, decided)  # eq. 1
 
@@ -120,13 +118,10 @@ def decay_gain(counts: BrowseCounts) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class NewsThreshold:
-    """A threshold, and how it parts the labelled pages: news is what lies strictly above."""
+    """A threshold: news is what lies strictly above."""
 
     value: float  # the threshold
-    hits: int = 0  # pages classified rightly, news below it, other pages above it, of how many labelled ones
-    misses: int = 0
-    false_alarms: int = 0
-    n: int = 0
+    n: int = 0  # labelled pages that it is fitted on
     given: bool = False  # somebody gave it for this mining and those to come
 
     def origin(self) -> str:
@@ -150,16 +145,8 @@ def fit_threshold(values: NDArray[np.float64], is_news: NDArray[np.bool_]) -> Ne
     below = np.cumsum(news)[cuts]
     above = int(news.sum()) - below
     hits = (cuts + 1 - below) + above
-    best = len(hits) - 1 - int(np.argmax(hits[::-1]))
-    cut = cuts[best]
-    n = len(values)
-    return NewsThreshold(
-        value=float((ranked[cut] + ranked[cut + 1]) / 2),
-        hits=int(hits[best]),
-        misses=int(below[best]),
-        false_alarms=int(n - cut - 1 - above[best]),
-        n=n,
-    )
+    cut = cuts[len(hits) - 1 - int(np.argmax(hits[::-1]))]
+    return NewsThreshold(float((ranked[cut] + ranked[cut + 1]) / 2), len(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.engine.limits import limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.policies.answers import Sharing
 from linkscore_scoring.policies.base import Params, any_part, make_params
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
@@ -46,10 +45,9 @@ class PolicyChoice:
         return any_part(policy_class(self.name), self.checked(), what)
 
     @property
-    def sharing(self) -> Sharing:
-        """What the policy shares over the sites of a crawl."""
-        known = policy_class(self.name)(self.checked()).crawl_wide
-        return known.sharing if known is not None else Sharing.NOTHING
+    def is_crawl_wide(self) -> bool:
+        """Whether the policy learns one model from all sites of a crawl."""
+        return policy_class(self.name)(self.checked()).crawl_wide is not None
 
     def checked(self) -> Params:
         """Return the complete parameters.
@@ -132,7 +130,7 @@ class CrawlConfig:
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
             yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
-        whole = [choice.name for choice in self._choices if choice.sharing is Sharing.MODEL]
+        whole = [choice.name for choice in self._choices if choice.is_crawl_wide]
         if whole and self.groups > 1:
             rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
             yield FieldProblem("groups", rule)

@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.state import Stateful, Stored
 
 DIM = 1 << 18
@@ -48,17 +47,6 @@ class Features:
             indices, places = np.unique(self.indices[part], return_inverse=True)
             sums = np.bincount(places, weights=self.values[part], minlength=len(indices))
             yield indices, np.asarray(sums, dtype=np.float64)
-
-
-def features_of(rows: list[dict[int, float]]) -> Features:
-    """Return the features of some rows given as mappings from feature to value."""
-    lengths = [len(row) for row in rows]
-    return Features(
-        len(rows),
-        np.repeat(np.arange(len(rows), dtype=np.int64), lengths),
-        np.array([index for row in rows for index in row], dtype=np.int64),
-        np.array([value for row in rows for value in row.values()], dtype=np.float64),
-    )
 
 
 class Classifier(Stateful, ABC):
@@ -252,11 +240,3 @@ class MultinomialNb(Classifier):
 
 
 CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}
-
-
-def classifier_named(name: str) -> type[Classifier]:
-    """Return the classifier class of this name."""
-    if name not in CLASSIFIERS:
-        names = ", ".join(sorted(CLASSIFIERS))
-        raise InvalidParams(f"must be one of {names}, got {name!r}", field="classifier")
-    return CLASSIFIERS[name]

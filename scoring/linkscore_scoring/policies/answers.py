@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,23 +19,11 @@ MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
 
 
-class Sharing(IntEnum):
-    """What a policy shares over the sites of a crawl: what it loses when groups of sites learn apart."""
-
-    NOTHING = 0
-    SUMS = 1
-    MODEL = 2
-
-
 class CrawlKnowledge(Protocol):
     """What the policies of all sites of a crawl know together; made of plain values like a policy's own.
 
-    `sharing`: `SUMS` if each group of sites may as well start from its own; `MODEL` if what one site teaches
-    decides on the others, so that all sites must be of one group.
+    What one site teaches decides on the others, so all sites must be of one group.
     """
-
-    @property
-    def sharing(self) -> Sharing: ...
 
     def to_state(self) -> dict[str, Any]:
         """Return the knowledge as plain values."""

@@ -109,7 +109,7 @@ class TagPathBandit(Stateful, Policy):
     @classmethod
     def load_libraries(cls, params: Any) -> None:
         """Import what the classifier would import at its first labels."""
-        online.load_libraries(params.classifier)
+        online.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.hashing import GOLDEN, mix64
+from linkscore_scoring.hashing import GOLDEN, hash64, mix64
 from linkscore_scoring.learners.round_robin import RoundRobin
+from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.state import Stateful, Stored
 
 Floats = NDArray[np.float64]
@@ -42,6 +44,15 @@ product with it keeps its sense for links that are more likely not relevant.
 
 USES_BEST = frozenset(name for name in HOST_VALUES if name.endswith("best_score"))
 """Functions of p."""
+
+
+_MEDIAN = 0.5  # a probability that orders no hosts
+# Host values closer than this are a tie, which probability decides; counts differ by far more.
+_TIE = 1e-9
+EDGE = 8.0  # log odds end at +-8, probabilities of 0.0003 and 0.9997; chosen, not measured
+# Logarithms of the values between which products with a probability are put on [0, 1]: those of a host with
+# 10,000 other pages and a link of the lowest probability, and of a host with 10,000 relevant pages.
+_LOW, _HIGH = log(1e-4) - EDGE, log(1e4)
 
 
 def uniform(seed: int, seq: int, arms: Sequence[int]) -> Floats:
@@ -160,3 +171,41 @@ class HostBandit(Stateful):
             return None
         best = max(worth, key=worth.__getitem__)
         return {arm: explore / len(worth) + (1.0 - explore) * (arm == best) for arm in worth}
+
+    def rank(
+        self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int
+    ) -> SitesRanked:
+        """Return values and shares of sites, see `answers.SiteBandit`; `best`: of each its best link's p."""
+        arms = list(map(host_arm, names))
+        values = host_scores(self.function, self.worth(arms, best), np.full(len(arms), _MEDIAN))
+        awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
+        worth = {arm: value for arm, value in zip(arms, values.tolist(), strict=True) if arm in awake}
+        chances, shares = self.chances(worth), self.allocate(worth, awake, n, seq)
+        return SitesRanked(
+            values,
+            np.array([shares[arm] for arm in arms], dtype=np.int64),
+            None if chances is None else np.array([chances.get(arm, 0.0) for arm in arms]),
+        )
+
+
+def host_arm(name: str) -> int:
+    """Return the arm of a host: 63 bits of the hash of its name."""
+    return hash64(name) >> 1
+
+
+def lexical(first: Floats, second: Floats) -> Floats:
+    """Return a number in [0, 1] that orders by `first`, in [0, 1], and ties by `second`, in [0, 1]."""
+    return np.asarray((1.0 - _TIE) * first + _TIE * second, dtype=np.float64)
+
+
+def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
+    """Return the score in [0, 1] of links from the value of their host and their own probability."""
+    if function == "best_score":
+        return values
+    if function in USES_BEST:
+        with np.errstate(divide="ignore"):
+            share = (np.log(values) - _LOW) / (_HIGH - _LOW)
+        return lexical(np.clip(share, 0.0, 1.0), probs)
+    if function == "negative_absolute_bad":
+        return lexical(1.0 / (1.0 - values), probs)
+    return lexical(values / (1.0 + values), probs)

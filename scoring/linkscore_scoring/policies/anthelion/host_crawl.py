@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import log
 
 import numpy as np
 
@@ -15,17 +14,19 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.link_features import NeighbourLabels, link_features
 from linkscore_scoring.learners.models import Features, sigmoid
 from linkscore_scoring.learners.online import OnlineClassifier
-from linkscore_scoring.policies.answers import Sharing, SitesRanked
 from linkscore_scoring.policies.anthelion.bandit import (
+    EDGE,
     HOST_VALUES,
-    USES_BEST,
     Arm,
     Floats,
     HostBandit,
+    host_arm,
+    host_scores,
+    lexical,
     uniform,
 )
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import url_tokens
 
@@ -39,14 +40,6 @@ _VAIN = 20
 """Other pages of a host for each relevant one, and one more, from which the classifier is not trusted there:
 one success in twenty is little. Measured beside 10, 30 and 40, research/notebook/anthelion.md.
 """
-_MEDIAN = 0.5  # a probability that orders no hosts
-
-# Host values closer than this are a tie, which probability decides; counts differ by far more.
-_TIE = 1e-9
-_EDGE = 8.0  # log odds end at +-8, probabilities of 0.0003 and 0.9997; chosen, not measured
-# Logarithms of the values between which products with a probability are put on [0, 1]: those of a host with
-# 10,000 other pages and a link of the lowest probability, and of a host with 10,000 relevant pages.
-_LOW, _HIGH = log(1e-4) - _EDGE, log(1e4)
 
 
 class HostCrawl(Stateful):
@@ -58,12 +51,12 @@ class HostCrawl(Stateful):
     """
 
     state_name = "host crawl"
-    sharing = Sharing.MODEL
     seq: Stored[int]
     classifier: Stored[OnlineClassifier]
     hubs: Stored[OnlineClassifier]
     neighbours: Stored[NeighbourLabels]
     hosts: Stored[HostBandit]
+    _vain: Stored[VainShapes]  # what was tried while no relevant page is known
 
     def __init__(self, *, classifier: str, hosts: HostBandit, hub_weight: float = 0.0) -> None:
         self.classifier, self.hubs = OnlineClassifier(classifier), OnlineClassifier(classifier)
@@ -145,21 +138,6 @@ class HostCrawl(Stateful):
                 rates[pattern] = shrunk(tried.reward, tried.fetched, own, 1.0)
         return np.array([rates[pattern] for pattern in of])
 
-    def to_state(self) -> State:
-        """Return what was learned; what was tried in vain only while no relevant page is known."""
-        state = super().to_state()
-        if self._vain.counted:
-            state["vain"] = self._vain.to_state()
-        return state
-
-    def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned."""
-        kept = dict(state)
-        self._vain = VainShapes()
-        if "vain" in kept:
-            self._vain.load_state(kept.pop("vain"))
-        super().load_state(kept)
-
     def _relevance(self, links: LinkBatch, site: SiteModel) -> Floats:
         return self.classifier.predict_prob(self.of_links(links, site))
 
@@ -189,54 +167,9 @@ class HostCrawl(Stateful):
         return link_features([page.url], self.neighbours.counts([[source for source, _ in page.contexts]]))
 
 
-class SiteRanking:
-    """Decides between the hosts of a crawl by its bandit; see `answers.SiteBandit`."""
-
-    def __init__(self, hosts: HostBandit) -> None:
-        self.hosts = hosts
-
-    def rank(
-        self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int
-    ) -> SitesRanked:
-        """Return values and shares of sites; `best` are the probabilities of the best link of each."""
-        arms = list(map(host_arm, names))
-        values = host_scores(self.hosts.function, self.hosts.worth(arms, best), np.full(len(arms), _MEDIAN))
-        awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
-        worth = {arm: value for arm, value in zip(arms, values.tolist(), strict=True) if arm in awake}
-        chances, shares = self.hosts.chances(worth), self.hosts.allocate(worth, awake, n, seq)
-        return SitesRanked(
-            values,
-            np.array([shares[arm] for arm in arms], dtype=np.int64),
-            None if chances is None else np.array([chances.get(arm, 0.0) for arm in arms]),
-        )
-
-
-def host_arm(name: str) -> int:
-    """Return the arm of a host: 63 bits of the hash of its name."""
-    return hash64(name) >> 1
-
-
-def lexical(first: Floats, second: Floats) -> Floats:
-    """Return a number in [0, 1] that orders by `first`, in [0, 1], and ties by `second`, in [0, 1]."""
-    return np.asarray((1.0 - _TIE) * first + _TIE * second, dtype=np.float64)
-
-
-def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
-    """Return the score in [0, 1] of links from the value of their host and their own probability."""
-    if function == "best_score":
-        return values
-    if function in USES_BEST:
-        with np.errstate(divide="ignore"):
-            share = (np.log(values) - _LOW) / (_HIGH - _LOW)
-        return lexical(np.clip(share, 0.0, 1.0), probs)
-    if function == "negative_absolute_bad":
-        return lexical(1.0 / (1.0 - values), probs)
-    return lexical(values / (1.0 + values), probs)
-
-
 def clipped(probs: Floats) -> Floats:
     """Return probabilities no nearer to 0 and 1 than the outermost steps."""
-    return np.clip(probs, sigmoid(np.array(-_EDGE)), sigmoid(np.array(_EDGE)))
+    return np.clip(probs, sigmoid(np.array(-EDGE)), sigmoid(np.array(EDGE)))
 
 
 class VainShapes(Stateful):

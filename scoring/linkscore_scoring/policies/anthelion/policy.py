@@ -14,7 +14,7 @@ from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, feature_names
 from linkscore_scoring.learners.models import CLASSIFIERS
 from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
-from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, SiteRanking, clipped
+from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
@@ -64,7 +64,7 @@ class Anthelion(Policy):
     Relevant is a page with a reported reward of at least 0.5. Classifier, bandit and labels are crawl-wide: a
     host nobody fetched from profits from the others. Choose it for a rare target over many hosts, reported
     soon after the fetch. Score = the place of (host, link) in the two-level decision, see
-    `host_crawl.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what
+    `bandit.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what
     is known today.
     Exploration (`explore_prob`) shows in the values of buckets only, where each question is one decision.
 
@@ -114,7 +114,7 @@ class Anthelion(Policy):
     @classmethod
     def load_libraries(cls, params: Any) -> None:
         """Import what the classifier would import at its first labels."""
-        online.load_libraries(params.classifier)
+        online.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""
@@ -162,9 +162,9 @@ class Anthelion(Policy):
         links.urls = [url or f"http://{site.name}/" for url in links.urls]
         return float(self.crawl_wide.probs(links, site).max())
 
-    def site_bandit(self) -> SiteRanking:
+    def site_bandit(self) -> HostBandit:
         """Return the bandit of the crawl."""
-        return SiteRanking(self.crawl_wide.hosts)
+        return self.crawl_wide.hosts
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, host counts, and the features that weigh most."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linkscore_scoring.columns import drop_oldest, shrunk
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import Sharing
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
@@ -280,7 +279,6 @@ class TopicCrawl(Stateful):
     """
 
     state_name = "topic of the crawl"
-    sharing = Sharing.MODEL
     counts: Stored[WordCounts]  # how common words are
     weights: Stored[SignalWeights]  # what signals of links are worth
     # pulls, reward: pages judged, and what they were worth together

@@ -6,16 +6,14 @@ from math import exp, log, pi, sqrt
 
 import pytest
 
-from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.learners.models import (
     Arow,
     Classifier,
     Features,
     Ftrl,
     MultinomialNb,
-    classifier_named,
-    features_of,
 )
+from support.sparse_rows import features_of
 
 
 def row(*indices: int) -> Features:
@@ -57,9 +55,3 @@ def test_multinomial_nb_by_hand() -> None:
     b = log((1.5 / (2 + 1.5)) / (0.5 / (1 + 1.5)))
     assert model.contributions(row(1))[0] == pytest.approx(b)
     assert model.predict_prob(row(1))[0] == pytest.approx(sigma(b))
-
-
-def test_an_unknown_classifier_is_named_with_the_known_ones() -> None:
-    assert classifier_named("ftrl") is Ftrl
-    with pytest.raises(InvalidParams, match=r"must be one of arow, ftrl.*got 'svm'"):
-        classifier_named("svm")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.models import Features, Floats, features_of
+from linkscore_scoring.learners.models import Features, Floats
 from linkscore_scoring.learners.online import DriftDetector, OnlineClassifier, PlattCalibration
+from support.sparse_rows import features_of
 
 HOT = ("ftrl", "arow", "multinomial_nb")
+
 DIM = 1_024
 _GOOD, _BAD, _NOISE = 40, 40, 400  # words of each kind in the generated rows; chosen, not measured
 
