@@ -31,7 +31,7 @@ def bytes_of(path: Path, *, max_bytes: int) -> bytes:
     with path.open("rb") as file:
         raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
-        raise ValueError(f"has more than {max_bytes:,} bytes")
+        raise ValueError(f"must have at most {max_bytes:,} bytes")
     return raw
 
 

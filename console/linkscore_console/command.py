@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from linkscore_cli.addresses import bound, is_address
 from linkscore_cli.connection import Connection, online
 from linkscore_console.security import host_of, is_loopback
 
@@ -47,8 +48,8 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
         writable,
         frozenset(host.lower() for host in hosts),
     )
-    bound = listening(listen, writable=writable)
-    click.echo(f"console of {connection.target}: {address_of(bound)}", err=True)
+    there = listening(listen, writable=writable)
+    click.echo(f"console of {connection.target}: {address_of(there)}", err=True)
     config = uvicorn.Config(
         console_app(settings),
         http="h11",
@@ -59,39 +60,24 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
         server_header=False,
         proxy_headers=False,
     )
-    uvicorn.Server(config).run(sockets=[bound])
+    uvicorn.Server(config).run(sockets=[there])
     sys.stderr.flush()
 
 
 def listening(listen: str, *, writable: bool) -> socket.socket:
     """Return a socket that is bound to an address."""
-    host, _, port = listen.rpartition(":")
-    host = host.strip("[]")
-    if not host or not port.isdecimal() or int(port) > 65_535:
+    if not is_address(listen):
         raise click.BadParameter(f"must be host:port, got {listen!r}", param_hint="--listen")
-    if writable and not is_loopback(host_of(f"[{host}]")):
+    if writable and not is_loopback(host_of(f"[{listen.rpartition(':')[0].strip('[]')}]")):
         raise click.UsageError(
             "--write listens on this machine only: whoever reaches the page could change crawls. "
             "Listen on 127.0.0.1 and put a proxy that knows its users before it."
         )
-    return _bound(host, int(port))
+    return bound("listen", listen)  # who reads the address may ask at once
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen()  # who reads the address may ask at once
-    except OSError as error:
-        made.close()
-        raise click.BadParameter(f"cannot listen on {host}:{port}: {error}", param_hint="--listen") from error
-    return made
-
-
-def address_of(bound: socket.socket) -> str:
+def address_of(there: socket.socket) -> str:
     """Return the address of the page."""
-    name: Any = bound.getsockname()
+    name: Any = there.getsockname()
     host = f"[{name[0]}]" if ":" in name[0] else name[0]
     return f"http://{host}:{name[1]}/"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ class Console:
     forms: FormToken  # the token of forms
     templates: Environment  # jinja templates; everything is escaped
 
-    def render(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+    def render(self, request: Request, template: str, /, *, status: int = 200, **context: Any) -> Response:
         """Return a page."""
         text = self.templates.get_template(template).render(
             console=self,
@@ -68,9 +68,24 @@ def console_of(request: Request) -> Console:
     return cast("Console", request.app.state.console)
 
 
-def site_of(request: Request) -> tuple[str, str]:
-    """Return crawl and site of an address."""
-    return request.path_params["crawl"], request.path_params["site"]
+Found = dict[str, Any]
+_Find = Callable[..., Awaitable[Found]]
+
+
+def view(template: str) -> Callable[[_Find], Callable[[Request], Awaitable[Response]]]:
+    """Make a page of what gives its context; that is called with console, request, and crawl and site by name.
+
+    A `status` among it is that of the answer.
+    """
+
+    def of(find: _Find) -> Callable[[Request], Awaitable[Response]]:
+        async def shown(request: Request) -> Response:
+            console, place = console_of(request), dict(request.path_params)
+            return console.render(request, template, **(place | await find(console, request, **place)))
+
+        return shown
+
+    return of
 
 
 def back_to(address: str) -> Response:

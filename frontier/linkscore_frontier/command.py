@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from linkscore_cli.addresses import is_address
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_ADDRESS = re.compile(r".+:\d{1,5}|unix:.+")
 
 
 def _address(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if value and not _ADDRESS.fullmatch(value):
+    if value and not value.startswith("unix:") and not is_address(value):
         raise click.BadParameter(f"must be host:port, got {value!r}")
     return value
 

@@ -26,11 +26,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
+from linkscore_cli.addresses import bound, check_free
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server.addresses import bound, check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings

@@ -1,4 +1,4 @@
-"""Files of an operator: settings and tokens as text, certificates and keys before anything listens."""
+"""Files of an operator: followed as they change, certificates and keys tried before anything listens."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ from linkscore_scoring.errors import FieldProblem
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-MAX_BYTES = 1 << 20
-"""A bound: 5,000 tokens take half of it, all settings a hundredth."""
-
-
-def text_of(path: Path) -> str:
-    """Return the text of a file; of one that is too long no more is read than tells it."""
-    with path.open("rb") as file:
-        raw = file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise ValueError(f"must have at most {MAX_BYTES:,} bytes")
-    return raw.decode("utf-8")
 
 
 class Watched(Generic[T]):

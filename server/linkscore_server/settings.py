@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import socket
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -14,9 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from linkscore_cli.addresses import CannotListen, bound, is_address
 from linkscore_cli.extras import install_command
+from linkscore_cli.files import text_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server.operator_files import text_of, tls_problems
+from linkscore_server.operator_files import tls_problems
 from linkscore_server.tokens import parse_tokens
 
 _log = logging.getLogger(__name__)
@@ -442,25 +443,15 @@ def address_problems(name: str, address: str, *, unix: bool, is_own: bool = True
             return []
         rule = f"must be a path of at most {_SOCKET_BYTES} bytes in a folder that is there, got {path!r}"
         return [FieldProblem(name, rule)]
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal() and int(port) <= 65_535:
-        why = _foreign(host.strip("[]")) if is_own else ""
-        return [FieldProblem(name, why)] if why else []
+    if is_address(address):
+        try:
+            if is_own:
+                bound(name, f"{address.rpartition(':')[0]}:0").close()
+        except CannotListen as exc:
+            return [FieldProblem(name, f"{address}: {exc.rule}")]
+        return []
     forms = "host:port or unix:PATH" if unix else "host:port"
     return [FieldProblem(name, f"must be {forms}, with a port up to 65535, got {address!r}")]
-
-
-def _foreign(host: str) -> str:
-    """Say why a server cannot listen at a host, empty if it can."""
-    try:
-        family, kind, _, _, end = socket.getaddrinfo(
-            host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind) as tried:
-            tried.bind(end)
-    except OSError as exc:
-        return f"{host} is no address of this machine ({exc.strerror}); write 127.0.0.1, or 0.0.0.0 for all"
-    return ""
 
 
 def _meant(name: str, known: Mapping[str, Any]) -> str:

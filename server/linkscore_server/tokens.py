@@ -20,7 +20,8 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from linkscore_server.operator_files import Watched, text_of
+from linkscore_cli.files import text_of
+from linkscore_server.operator_files import Watched
 
 _LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<limit>.*)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from linkscore.errors import LinkscoreError
 from linkscore.v1 import (
@@ -16,7 +15,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
 )
 from linkscore_console import words
-from linkscore_console.page import console_of
+from linkscore_console.page import Console, Found, view
 from linkscore_console.source import AWAY, Source
 
 _T = TypeVar("_T")
@@ -54,31 +53,22 @@ class CrawlRow:
         return ", ".join(filter(None, said))
 
 
-async def every(request: Request) -> Response:
+@view("crawls.html")
+async def every(console: Console, request: Request) -> Found:
     """List crawls."""
-    console = console_of(request)
     found = await console.source.ask(_first_crawls, source=console.source)
     rows = await asyncio.gather(*(_row(console.source, crawl) for crawl in found[:_SHOWN_CRAWLS]))
-    more = len(found) > _SHOWN_CRAWLS
-    return console.render(request, "crawls.html", rows=rows, more=more)
+    return {"rows": rows, "more": len(found) > _SHOWN_CRAWLS}
 
 
-async def one(request: Request) -> Response:
+@view("crawl.html")
+async def one(console: Console, request: Request, crawl: str) -> Found:
     """Show a crawl and its sites."""
-    console, name = console_of(request), request.path_params["crawl"]
-    crawl = await console.source.ask(console.source.client.get_crawl, crawl=name)
     row, sites = await asyncio.gather(
-        _row(console.source, crawl),
-        console.source.ask(_first_sites, source=console.source, crawl=name),
+        _row(console.source, await console.source.ask(console.source.client.get_crawl, crawl=crawl)),
+        console.source.ask(_first_sites, source=console.source, crawl=crawl),
     )
-    return console.render(
-        request,
-        "crawl.html",
-        row=row,
-        crawl=name,
-        sites=sites[:_SHOWN_SITES],
-        more=len(sites) > _SHOWN_SITES,
-    )
+    return {"row": row, "sites": sites[:_SHOWN_SITES], "more": len(sites) > _SHOWN_SITES}
 
 
 async def _first_crawls(source: Source) -> list[crawl_service_pb2.Crawl]:

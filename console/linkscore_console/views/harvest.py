@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2
 from linkscore_console import words
-from linkscore_console.page import console_of, site_of
+from linkscore_console.page import Console, Found, view
 from linkscore_console.views.sitemap import names_of
 
 _SERIES = 8
@@ -28,9 +27,9 @@ _LITTLE = 5.0
 """Rewards expected of the best links below which stopping is advised, some wanted pages; chosen."""
 
 
-async def harvest(request: Request) -> Response:
+@view("harvest.html")
+async def harvest(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show rewards over time."""
-    console, (crawl, site) = console_of(request), site_of(request)
     source = console.source
     found, advice, listed = await asyncio.gather(
         source.ask(source.client.get_harvest, crawl=crawl, site=site, max_templates=_SERIES),
@@ -38,17 +37,13 @@ async def harvest(request: Request) -> Response:
         source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_NAMED, max_exits=1),
     )
     by_reward = found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK
-    return console.render(
-        request,
-        "harvest.html",
-        crawl=crawl,
-        site=site,
-        found=found,
-        by_reward=by_reward,
-        advice=advice,
-        verdict=verdict(advice),
-        curves=curves(found, names_of(listed.templates), by_reward=by_reward),
-    )
+    return {
+        "found": found,
+        "by_reward": by_reward,
+        "advice": advice,
+        "verdict": verdict(advice),
+        "curves": curves(found, names_of(listed.templates), by_reward=by_reward),
+    }
 
 
 def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:

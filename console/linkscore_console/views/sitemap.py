@@ -15,7 +15,7 @@ from starlette.responses import Response
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import Console, back_to, console_of, page_number, site_of
+from linkscore_console.page import Console, Found, back_to, console_of, page_number, view
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
@@ -54,25 +54,21 @@ class Node:
         return max(self.template.crawled_pages, self.template.sample_pages)
 
 
-async def site_map(request: Request) -> Response:
+@view("map.html")
+async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
-    console, (crawl, site) = console_of(request), site_of(request)
     found, advice = await asyncio.gather(
         _templates(console, crawl, site, page_number(request)),
         console.source.ask(console.source.client.get_site_advice, crawl=crawl, site=site),
     )
     nodes = nodes_of(found.templates, advice.traps)
-    return console.render(
-        request,
-        "map.html",
-        crawl=crawl,
-        site=site,
-        found=found,
-        nodes=nodes,
-        why_empty=why_empty(found),
-        graph=graph_of(nodes, words.site_url(crawl, site)),
-        by_reward=found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
-    )
+    return {
+        "found": found,
+        "nodes": nodes,
+        "why_empty": why_empty(found),
+        "graph": graph_of(nodes, words.site_url(crawl, site)),
+        "by_reward": found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
+    }
 
 
 async def _templates(console: Console, crawl: str, site: str, page_token: str) -> pb.ListTemplatesResponse:
@@ -96,39 +92,35 @@ async def _templates(console: Console, crawl: str, site: str, page_token: str) -
     return found
 
 
-async def template(request: Request) -> Response:
+@view("template.html")
+async def template(console: Console, request: Request, crawl: str, site: str, template: str) -> Found:
     """Show one template: its pages, tag paths, figures, and what leads there."""
-    console, (crawl, site) = console_of(request), site_of(request)
-    name, source = request.path_params["template"], console.source
+    source = console.source
     listed, pages = await asyncio.gather(
         source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_KNOWN, max_exits=_EXITS),
         source.ask(
             source.client.list_template_pages,
             crawl=crawl,
             site=site,
-            template=name,
+            template=template,
             page_size=_SAMPLES,
             page_token=page_number(request),
         ),
     )
     nodes = {node.template.name: node for node in nodes_of(listed.templates, ())}
-    node = nodes.get(name)
-    return console.render(
-        request,
-        "template.html",
-        status=200 if name in nodes or pages.pages else 404,
-        crawl=crawl,
-        site=site,
-        name=name,
-        node=node,
-        pages=pages,
-        info=0.5 * (node.template.authority + node.template.hub) if node else None,
-    )
+    node = nodes.get(template)
+    return {
+        "status": 200 if node or pages.pages else 404,
+        "name": template,
+        "node": node,
+        "pages": pages,
+        "info": 0.5 * (node.template.authority + node.template.hub) if node else None,
+    }
 
 
 async def learn(request: Request) -> Response:
     """Learn the templates of a site now."""
-    console, (crawl, site) = console_of(request), site_of(request)
+    console, crawl, site = console_of(request), *request.path_params.values()
     await console.form_of(request)
     await console.source.tell(console.source.client.learn_site, crawl=crawl, site=site, timeout_s=_LEARN_S)
     return back_to(words.site_url(crawl, site))

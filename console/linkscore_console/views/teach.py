@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, link_scoring_service_pb2
 from linkscore_console import words
-from linkscore_console.page import Console, back_to, console_of, site_of
+from linkscore_console.page import Console, Found, back_to, console_of, view
 from linkscore_console.security import MAX_EXAMPLE_BYTES
 
 _CARDS = 12
@@ -53,29 +53,21 @@ _effects: OrderedDict[tuple[str, str, str], Effect] = OrderedDict()
 """The last effect by server, crawl and site; for the page that follows the form."""
 
 
-async def teach(request: Request) -> Response:
+@view("teach.html")
+async def teach(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Ask about fetched pages."""
-    console, (crawl, site) = console_of(request), site_of(request)
+    client = console.source.client
     found, configured = await asyncio.gather(
-        console.source.ask(
-            console.source.client.suggest_examples, crawl=crawl, site=site, max_results=_CARDS
-        ),
-        console.source.ask(console.source.client.get_crawl, crawl=crawl),
+        console.source.ask(client.suggest_examples, crawl=crawl, site=site, max_results=_CARDS),
+        console.source.ask(client.get_crawl, crawl=crawl),
     )
-    return console.render(
-        request,
-        "teach.html",
-        crawl=crawl,
-        site=site,
-        found=found,
-        examples=configured.examples,
-        effect=_effects.get((console.source.target, crawl, site)),
-    )
+    effect = _effects.get((console.source.target, crawl, site))
+    return {"found": found, "examples": configured.examples, "effect": effect}
 
 
 async def answer(request: Request) -> Response:
     """Take the answer to one question: wanted pages become examples, others feedback."""
-    console, (crawl, site) = console_of(request), site_of(request)
+    console, crawl, site = console_of(request), *request.path_params.values()
     form = await console.form_of(request)
     url, wanted = form.get("url", ""), form.get("answer", "")
     if wanted not in ("wanted", "unwanted"):
@@ -95,7 +87,7 @@ async def answer(request: Request) -> Response:
 
 async def example(request: Request) -> Response:
     """Take an example that was pasted: a URL, the HTML of a page, or both."""
-    console, (crawl, site) = console_of(request), site_of(request)
+    console, crawl, site = console_of(request), *request.path_params.values()
     form = await console.form_of(request, MAX_EXAMPLE_BYTES)
     url, body = form.get("url", "").strip(), form.get("body", "")
     made = crawl_service_pb2.ExamplePage(

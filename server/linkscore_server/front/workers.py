@@ -27,9 +27,9 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from linkscore_cli.addresses import bound, check_free
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
-from linkscore_server.addresses import bound, check_free
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.front.front import Share
 from linkscore_server.front.owners import Peer

@@ -23,7 +23,7 @@ FOLDER, PLACE = (
     "must be a folder, postgresql://USER@HOST/DATABASE, or memory, got {!r}",
 )
 OWN_PORT = "must have a port of its own, {} has 7000 too; write 0 for a free one"
-NO_ADDRESS = "{} is no address of this machine"
+NO_ADDRESS = "{}: Cannot assign requested address; this machine has no such address: write 127.0.0.1"
 WRONG = {
     "--data-dir=/proc/x": FOLDER.format("/proc/x", "/proc"),
     "--data-dir=tokens": "that this user may write, or memory, got 'tokens'",
@@ -48,7 +48,7 @@ WRONG = {
     "--listen=": "must be host:port or unix:PATH, " + FORMS.format(""),
     "--listen=here": "must be host:port or unix:PATH, " + FORMS.format("here"),
     "--listen=127.0.0.1:99999": "must be host:port or unix:PATH, " + FORMS.format("127.0.0.1:99999"),
-    "--listen=203.0.113.7:7411": NO_ADDRESS.format("203.0.113.7"),
+    "--listen=203.0.113.7:7411": NO_ADDRESS.format("203.0.113.7:7411"),
     "--listen=unix:/no/such/socket": "in a folder that is there, got '/no/such/socket'",
     "--listen=unix:/tmp/" + "x" * 110: "must be a path of at most 107 bytes",
     "--metrics-listen=unix:/tmp/x": "must be host:port, " + FORMS.format("unix:/tmp/x"),

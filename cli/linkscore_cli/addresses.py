@@ -7,14 +7,24 @@ import os
 import socket
 
 _REMEDIES = {
-    errno.EADDRINUSE: "another program listens there: stop it, or choose another address",
-    errno.EADDRNOTAVAIL: "this machine has no such address: choose one of its own, or 0.0.0.0",
-    errno.EACCES: "ports below 1024 are for root: choose another one",
+    errno.EADDRINUSE: ("another program listens there: stop it, or choose another address",),
+    errno.EADDRNOTAVAIL: ("this machine has no such address: write 127.0.0.1, or 0.0.0.0 for all",),
+    errno.EACCES: ("ports below 1024 are for root: choose another one",),
 }
 
 
 class CannotListen(OSError):
     """An address that a server cannot listen at; names the setting, the reason and the remedy."""
+
+    def __init__(self, setting: str, address: str, why: str, remedy: str = "choose another address") -> None:
+        super().__init__(f"{setting}: {address}: {why}; {remedy} (--{setting.replace('_', '-')})")
+        self.rule = f"{why}; {remedy}"
+
+
+def is_address(text: str) -> bool:
+    """Say whether a text has the form ``host:port``."""
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal() and int(port) <= 65_535
 
 
 def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.socket:
@@ -25,7 +35,7 @@ def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.sock
             host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except OSError as exc:
-        raise CannotListen(f"{setting}: {address}: {exc.strerror}") from None
+        raise CannotListen(setting, address, str(exc.strerror)) from None
     made = socket.socket(family, kind, proto)
     try:
         option = socket.SO_REUSEPORT if is_shared else socket.SO_REUSEADDR
@@ -35,10 +45,8 @@ def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.sock
             made.listen()  # else one that listens there already goes unnoticed
     except OSError as exc:
         made.close()
-        why = os.strerror(exc.errno or 0)
-        remedy = _REMEDIES.get(exc.errno or 0, "choose another address")
-        flag = "--" + setting.replace("_", "-")
-        raise CannotListen(f"{setting}: {address}: {why}; {remedy} ({flag})") from None
+        number = exc.errno or 0
+        raise CannotListen(setting, address, os.strerror(number), *_REMEDIES.get(number, ())) from None
     return made
 
 
