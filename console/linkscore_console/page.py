@@ -73,7 +73,7 @@ _Find = Callable[..., Awaitable[Found]]
 
 
 def view(template: str) -> Callable[[_Find], Callable[[Request], Awaitable[Response]]]:
-    """Make a page of what gives its context; that is called with console, request, and crawl and site by name.
+    """Make a page of what gives its context, called with console, request, and crawl and site by name.
 
     A `status` among it is that of the answer.
     """
