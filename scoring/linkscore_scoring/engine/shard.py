@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.limits import CrawlLimits, SiteLimits, SkippedLinks, with_skips
@@ -43,6 +43,7 @@ from linkscore_scoring.types import (
     Suggestion,
     links_of_page,
 )
+from linkscore_scoring.urls.pattern_tree import ROOT
 
 _SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _SKIPPED_BYTES = 18_000, 270, 930, 5_000, 400
 """Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is
@@ -253,18 +254,26 @@ class SiteShard:
         page, model = fetch.features, self.model
         if page is None or not page.links.urls:
             return ScoredLinks(np.zeros(0))
-        links = page.links
+        links, inside = page.links, fetch.in_scope
         ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
-        batch = taken if taken is not None and len(taken.urls) == len(links.urls) else None
-        batch = batch or links_of_page(
-            links.urls,
-            fetch.link_keys,
-            [ids[i] for i in links.link_paths],
-            model.patterns_of(fetch.link_keys, links.keys),
-            links.anchors,
-            source=cluster,
-            depth=depth + 1,
-        )
+        batch = taken
+        if batch is None or len(inside) < len(links.urls):
+            pick, patterns = picking(inside), [ROOT] * len(links.urls)
+            if taken is not None:
+                known = taken.patterns
+            else:
+                known = model.patterns_of(pick(fetch.link_keys), pick(links.keys))
+            for row, pattern in zip(inside, known, strict=True):
+                patterns[row] = pattern
+            batch = links_of_page(
+                links.urls,
+                fetch.link_keys,
+                [ids[i] for i in links.link_paths],
+                patterns,
+                links.anchors,
+                source=cluster,
+                depth=depth + 1,
+            )
         found = self.score(policy, batch, limits=limits, page=page)
         if any(fetch.page_links):
             told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
