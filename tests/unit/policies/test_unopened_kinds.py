@@ -46,5 +46,6 @@ def test_only_labels_grant_kinds_anything(labels: bool) -> None:
     policy, site = board.shard.served, board.shard.model
     nothing = Harvest(Harvest.Params(), tunables=Tunables(unopened=0.0))
     nothing.load_state(policy.to_state())
+    nothing.set_examples((), site)  # works everything out anew
     buckets = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
     assert (policy.value(buckets, site) > nothing.value(buckets, site)).tolist() == [labels]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import islice
 from math import log
 from typing import Any, NamedTuple
 
@@ -37,7 +36,6 @@ from linkscore_scoring.policies.harvest.tables import (
 )
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.texts import HALF_CHARS
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
     ExamplePage,
@@ -142,8 +140,7 @@ class Harvest(Stateful, Policy):
         self.tables = Tables(tunables)
         self.likeness = Likeness(tunables)
         self._starts: Starts | None = None
-        self._scored: Scores | None = None
-        self._repeated: Any = None
+        self._latest: tuple[LinkBatch, Repeated[Node]] | None = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Enter a page and its links, and what it cost the pages that linked to it."""
@@ -153,7 +150,7 @@ class Harvest(Stateful, Policy):
         self._leave(page, site)
         followed = _followed(page.pattern, page.contexts, site)
         if page.redirects:  # where it leads waits in its place; it is no pull
-            tables.find(Counter(compress(map(tables.row, _arms_of(page.links, site)), page.fresh)))
+            tables.find(self._arms_of(page.links, site), page.fresh)
             tables.follow([tables.row(arm) for arm in followed])
             self._changed()
             return
@@ -173,14 +170,14 @@ class Harvest(Stateful, Policy):
             near=near,
         )
         if not page.failed:
-            self._add_links(page, site)
+            tables.add_links(self._arms_of(page.links, site), page)
         tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
         self._changed()
 
     def _changed(self) -> None:
-        """Note the end of an event."""
-        self._scored = self._repeated = None
-        self.tables.changed()
+        """Note the end of an event; score all arms anew when everything else is worked out anew."""
+        if self.tables.changed():
+            self.tables.nodes["score"][:] = self._parts(self.tables.all_rows).score
 
     def _leave(self, page: PageObservation, site: SiteModel) -> None:
         """Let the pages that linked to a page know what text it took from them."""
@@ -195,22 +192,6 @@ class Harvest(Stateful, Policy):
         self.tables.wait_no_more([*sources.items(), *displaced])
         for key, chars in page.lost.items():
             self.tables.lose(key, chars)
-
-    def _add_links(self, page: PageObservation, site: SiteModel) -> None:
-        """Enter the links of the page just entered."""
-        tables = self.tables
-        arms = _arms_of(page.links, site)
-        known = {arm: tables.row(arm) for arm in dict.fromkeys(arms)}
-        rows = [known[arm] for arm in arms]
-        shown, fresh = (Counter(compress(rows, which)) for which in (page.first_here, page.fresh))
-        worth = dict(zip(known.values(), tables.worth(tables.rows_of(list(known))), strict=True))
-        best: dict[int, int] = {}
-        for key, row, is_fresh in zip(page.links.keys, rows, page.fresh, strict=True):
-            if is_fresh or (key in best and worth[row] > worth[best[key]]):
-                best[key] = row
-        fetched = site.memory.fetched_among(page.links.keys)
-        between = _between(page, arms, fetched, self.tunables.few)
-        tables.add_links(shown, fresh, Counter(best.values()), [known[arm] for arm in between])
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links.
@@ -268,7 +249,6 @@ class Harvest(Stateful, Policy):
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
         self.tables.n_examples, self.tables.by_layout = len(self.likeness), self.likeness.has_no_urls
-        self._scored = self._repeated = None
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Ask about types of pages that nobody told of and that most waiting links lead to."""
@@ -324,27 +304,29 @@ class Harvest(Stateful, Policy):
                 pages["source"][row], pages["label"][row], pages["near"][row] = found
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
-        """Score by arm; all links of an arm are equal."""
-        arms = self._arms_of(links, site)
-        values = self._scores(arms.distinct)
+        """Score by arm: all links of one are equal. One page under many addresses is a copy."""
+        arms = self._with_examples(links, site)
+        values, skips = self._scores(arms.distinct), None
+        is_repeated = self.tables.nodes["repeated"]
+        if is_repeated.any():
+            _, *own = self.tables.rows_of(arms.distinct)
+            skips = (_COPY * is_repeated[own].any(axis=0)[arms.places]).tolist()
         buckets = Repeated(list(map(_bucket, arms.distinct)), arms.places)
-        return Scored(values[arms.places], buckets, skip_reasons=self._skip_reasons(arms))
-
-    def _skip_reasons(self, arms: Repeated[Node]) -> list[int] | None:
-        """Say of links to one page under many addresses that they lead to copies."""
-        is_repeated = self._repeated = self.tables.repeated if self._repeated is None else self._repeated
-        if not is_repeated.any():
-            return None
-        _, *rows = self.tables.rows_of(arms.distinct)
-        is_copy = np.any([is_repeated[at] for at in rows], axis=0)[arms.places]
-        return (_COPY * is_copy).tolist() if is_copy.any() else None
+        return Scored(values[arms.places], buckets, skip_reasons=skips)
 
     def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
-        """Return the arm of each link; one that leads to an example is of an arm of its own."""
-        groups = links.grouped()
-        patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
-        arms = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
-        if (examples := self.likeness.keys).isdisjoint(links.keys):
+        """Return the arm of each link; a page just observed is scored next, so the latest ones are kept."""
+        if self._latest is None or self._latest[0] is not links:
+            groups = links.grouped()
+            patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
+            found = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
+            self._latest = links, found
+        return self._latest[1]
+
+    def _with_examples(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
+        """Return the same; a link that leads to an example is of an arm of its own."""
+        arms, examples = self._arms_of(links, site), self.likeness.keys
+        if examples.isdisjoint(links.keys):
             return arms
         rows = zip(links.keys, arms, strict=True)
         return Repeated.of(TO_EXAMPLE if key in examples else arm for key, arm in rows)
@@ -372,19 +354,15 @@ class Harvest(Stateful, Policy):
         return list(warnings(self.tables, self.likeness, expected, site))
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
-        """Return the scores of arms, most of them worked out for all together."""
-        if self._scored is None:
-            self._scored = self._parts(self.tables.all_rows).score
-        get, rows, new = self.tables.node_of.get, [], []
-        for at, arm in enumerate(arms):
+        """Return the scores of arms as they were last worked out, of new ones as they are now."""
+        get, rows, is_new = self.tables.node_of.get, [], []
+        for arm in arms:
             row = get(arm)
-            if row is None:
-                path, pattern = get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY)
-                row = path or pattern
-                if path and pattern:
-                    new.append(at)
-            rows.append(row)
-        scores: Scores = self._scored[np.array(rows, dtype=np.int64)]
+            path, pattern = (NOBODY, NOBODY) if row else (get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY))
+            rows.append(row or path or pattern)
+            is_new.append(path and pattern)
+        scores: Scores = self.tables.nodes["score"][np.array(rows, dtype=np.int64)]
+        new = np.flatnonzero(np.array(is_new, dtype=np.bool_) | (scores == 0.0)).tolist()
         if new:
             scores[new] = self._parts(self.tables.rows_of([arms[at] for at in new])).score
         return scores
@@ -424,8 +402,8 @@ class Harvest(Stateful, Policy):
         # Pages that all have about as much text may be a maze, and are trusted if they paid as much as is
         # expected of any site, without the mean of this one to lean on. If that text is short, a kind nobody
         # opened comes first in any case: of longer text there may be none to compare it with.
-        paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, tables.flat
-        is_short = is_flat & (nodes["least"] > 1) & (nodes["most"] <= HALF_CHARS)
+        paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, nodes["flat"]
+        is_short = nodes["short"]
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
         is_behind = is_short[path] & is_short[pattern] | is_short[arm]
         reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
@@ -485,7 +463,7 @@ class Harvest(Stateful, Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        arms = self._arms_of(links, site)
+        arms = self._with_examples(links, site)
         rows = self.tables.rows_of(arms)
         numbers = (*self._parts(rows), self.tables.fresh_links(rows))
         columns = [np.broadcast_to(column, len(arms)).tolist() for column in numbers]
@@ -553,11 +531,6 @@ class PullsInFlight:
         return get((ANY, path), NOBODY), get((pattern, ANY), NOBODY), get((pattern, path), NOBODY)
 
 
-def _arms_of(links: LinkBatch, site: SiteModel) -> list[Node]:
-    """Return the arm of each link."""
-    return list(zip(links.patterns, site.link_paths.folded(links.link_paths), strict=True))
-
-
 def _named(arm: Node, site: SiteModel) -> str:
     """Return what the links of an arm have in common, for people."""
     if arm == TO_EXAMPLE:
@@ -569,23 +542,6 @@ def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel
     """Return the arms a URL was seen through, each once."""
     folded = site.link_paths.folded([link_path for _, link_path in contexts])
     return [(pattern, link_path) for link_path in dict.fromkeys(folded)]
-
-
-def _between(page: PageObservation, arms: Sequence[Node], fetched: Container[int], least: int) -> list[Node]:
-    """Return an arm of each link path of which `least` links to unfetched pages follow another block each."""
-    if len(set(page.blocks_before)) < least:
-        return []
-    found: dict[int, list[Node]] = {}
-    last: dict[int, int] = {}
-    seen: set[int] = set()
-    for key, arm, blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
-        if key in seen or key in fetched:
-            continue
-        seen.add(key)
-        if blocks > last.get(arm[1], -1):
-            found.setdefault(arm[1], []).append(arm)
-            last[arm[1]] = blocks
-    return [of_path[0] for of_path in found.values() if len(of_path) >= least]
 
 
 @lru_cache(maxsize=DEFAULTS.kept)

@@ -8,16 +8,20 @@ them all anew, so that whatever becomes known of a page counts as if it had been
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.texts import HALF_CHARS
 from linkscore_scoring.state import State, Stateful, Stored, pack_array, unpack_array
+from linkscore_scoring.types import PageObservation
 
 Node = tuple[int, int]
 """URL pattern and folded link path, either of them `ANY`; an arm has both."""
@@ -70,7 +74,7 @@ class Table:
         self.rows += len(next(iter(values.values())))
         for name, column in self._columns.items():
             if len(column) < self.rows:
-                more = np.zeros(2 * self.rows - first, column.dtype)
+                more = np.zeros((2 * self.rows - first, *column.shape[1:]), column.dtype)
                 column = self._columns[name] = np.concatenate([column[:first], more])
             if name in values:
                 column[first : self.rows] = values[name]
@@ -112,6 +116,7 @@ class Tables(Stateful):
     site_mean: Stored[float]
     pages: Stored[Table]
     links: Stored[Table]
+    places: Stored[Table]
     ways: Stored[Table]
     nodes: Stored[Table]
 
@@ -127,18 +132,21 @@ class Tables(Stateful):
         # asked about it, and whether all its text is that of other pages.
         labels = {"source": np.int8, "label": real, "near": real}
         self.pages = Table(own=real, pattern=whole, askable=np.bool_, copied=np.bool_, **labels)
-        # Of the links of a page by arm: those that wait and are known from it first, those nobody had linked
-        # to, each under its best arm, and whether they stand between its texts.
-        self.links = Table(page=whole, arm=whole, path=whole, waits=whole, fresh=whole, between=np.bool_)
+        # Of the links of a page by arm: those nobody had linked to.
+        self.links = Table(page=whole, arm=whole, fresh=whole)
+        # The same by link path, `place` = page << 32 | row of it: those that wait and are known from the page
+        # first, and whether they stand between its texts.
+        self.places = Table(place=whole, waits=whole, between=np.bool_)
         self.ways = Table(page=whole, node=whole)
         # Of a node: rows of its link path and pattern; links that wait, of an arm those shown, fresh ones and
         # the first pull that showed one; of a link path those followed, text they took, pages with them
-        # between texts; what settled pulls brought; lengths of the texts of its pulls (`_compare_texts`); and
-        # what was worked out, see `Worked`.
+        # between texts; characters of its pulls in blocks that were new on the site, and the most of their
+        # `_lengths`; what settled pulls brought; and what was worked out, see `Worked`.
         self.nodes = Table(
-            **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside"), whole),
-            **dict.fromkeys((*ECHOES, "least", "most", "shortest", "longest", "novel"), whole),
-            **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", *WORKED), real),
+            **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside", "novel"), whole),
+            lengths=(whole, 8),
+            **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
+            **dict.fromkeys(TOLD, np.bool_),
         )
         self.nodes.add(n=[0.0, 0.0, 0.0])
         self.starts: Callable[[Tables, Worked], Floats | None] | None = None
@@ -156,17 +164,19 @@ class Tables(Stateful):
         row = np.arange(len(path))
         return path, pattern, np.where((path > 0) & (pattern > 0) | (row == EXAMPLE), row, NOBODY)
 
-    def changed(self) -> None:
-        """Note the end of an event; work everything out anew if that is due.
+    def changed(self) -> bool:
+        """Note the end of an event; work everything out anew if that is due, and say whether it was.
 
         In a small crawl that is after each event. Later one changes little, and the cost must not grow.
         """
         self.changes += 1
-        if self.changes > self.pulls // self.t.worked_per_doubling:
+        is_due = self.changes > self.pulls // self.t.worked_per_doubling
+        if is_due:
             worked = Worked(self)
             self.changes, self.share, self.site_mean = 0, worked.share, worked.site_mean
-            for name in WORKED:
+            for name in (*WORKED, *TOLD):
                 self.nodes[name][:] = getattr(worked, name)
+        return is_due
 
     def after_load(self) -> None:
         """Find pages by key again."""
@@ -207,7 +217,8 @@ class Tables(Stateful):
         nodes = list(dict.fromkeys([SITE, *above, *rows]))
         page = self.pages.add(**{name: [value] for name, value in columns.items()})
         self.ways.add(page=[page] * len(nodes), node=nodes)
-        self._compare_texts(nodes, chars, len(url), novel)
+        self.nodes["novel"][nodes] += novel
+        self.nodes["lengths"][nodes] = np.maximum(self.nodes["lengths"][nodes], _lengths(chars, len(url)))
         if key in self.page_of:
             self.keys[self.page_of[key]] = 0
         self.keys.append(key)
@@ -216,87 +227,39 @@ class Tables(Stateful):
         self.follow(rows)
         return page
 
-    def _compare_texts(self, rows: Sequence[int], chars: int, address: int, novel: int) -> None:
-        """Note whether a page has as much text as the others of its nodes, or but for its address."""
-        nodes = self.nodes
-        nodes["novel"][rows] += novel
-        for said, column in enumerate(ECHOES, 1):
-            before, length = nodes[column][rows], chars - said * address if chars else MIXED
-            nodes[column][rows] = np.where((before == 0) | (before == length), length, MIXED)
-        for least, most, length in (("least", "most", chars + 1), ("shortest", "longest", address)):
-            before = nodes[least][rows]
-            nodes[least][rows] = np.where(before == 0, length, np.minimum(before, length))
-            nodes[most][rows] = np.maximum(nodes[most][rows], length)
-
-    @property
-    def echoing(self) -> NDArray[np.bool_]:
-        """Say of each node whether the texts of its pages differ by their address alone."""
-        nodes, (once, twice) = self.nodes, (self.nodes[column] != MIXED for column in ECHOES)
-        found: NDArray[np.bool_] = (once | twice) & (nodes["longest"] > nodes["shortest"])
-        return found & (nodes["own_n"] >= self.t.repeated)
-
-    @property
-    def flat(self) -> NDArray[np.bool_]:
-        """Say of each node whether all its pages have about as much text."""
-        nodes, enough = self.nodes, self.nodes["own_n"] >= self.t.repeated
-        found: NDArray[np.bool_] = enough & (nodes["most"] <= self.t.flat * nodes["least"])
-        return found
-
-    @property
-    def repeated(self) -> NDArray[np.bool_]:
-        """Say of each node whether its pages are one page under many addresses, that pays nothing."""
-        nodes = self.nodes
-        is_equal = self.flat & (nodes["most"] == nodes["least"])
-        pays = nodes["own_reward"] + nodes["hub"] > self.t.least_left * nodes["own_n"]
-        # Products of a shop may share their text and be told apart by a picture: many must have paid nothing.
-        is_many = nodes["own_n"] >= self.t.few * self.t.repeated
-        is_one = (is_equal & (nodes["novel"] > 0) | self.echoing) & is_many & ~pays
-        # Under the next shape of address nothing of that text is new.
-        found: NDArray[np.bool_] = is_one | is_equal & ~pays & np.isin(nodes["least"], nodes["least"][is_one])
-        return found
-
     def follow(self, rows: Iterable[int]) -> None:
         """Note that a link of each of some arms waits no more."""
         waiting = self.nodes["waiting"]
         for row in rows:
             waiting[row] -= waiting[row] > 0
 
-    def find(self, fresh: Mapping[int, int]) -> None:
-        """Count links nobody had linked to, by the row of their arm."""
-        waiting = self.nodes["waiting"]
-        for row, n in fresh.items():
-            waiting[row] += n
+    def find(self, arms: Repeated[Node], fresh: Sequence[bool]) -> tuple[Ints, Ints]:
+        """Count links nobody had linked to; return rows of the distinct arms, and how many each has."""
+        rows = np.array([self.row(arm) for arm in arms.distinct], dtype=np.int64)
+        found = np.bincount(arms.places[np.array(fresh, dtype=np.bool_)], minlength=len(rows))
+        self.nodes["waiting"][rows] += found
+        return rows, found
 
-    def add_links(
-        self,
-        shown: Mapping[int, int],
-        fresh: Mapping[int, int],
-        best: Mapping[int, int],
-        between: Collection[int],
-    ) -> None:
-        """Enter the links of the latest page by the row of their arm.
-
-        shown: links that are known from it first, or again, and wait. fresh: those nobody had linked to.
-        best: the same, each under its best arm. between: arms of links that stand between its texts.
-        """
-        nodes, page = self.nodes, self.pages.rows - 1
-        self.find(fresh)
-        for column, counted in (("shown", shown), ("fresh", fresh)):
-            for row, n in counted.items():
-                nodes[column][row] += n
-                nodes["seen"][row] = nodes["seen"][row] or self.pulls
-        if rows := list(dict.fromkeys([*shown, *best, *between])):
-            self.links.add(
-                page=[page] * len(rows),
-                arm=rows,
-                path=nodes["path"][rows],
-                waits=[shown.get(row, 0) for row in rows],
-                fresh=[best.get(row, 0) for row in rows],
-                between=[row in between for row in rows],
-            )
-        if self.pages["own"][page] >= HALF_CHARS:
-            for row in between:
-                nodes["beside"][nodes["path"][row]] += 1
+    def add_links(self, arms: Repeated[Node], page: PageObservation) -> None:
+        """Enter the links of the latest page."""
+        rows, fresh = self.find(arms, page.fresh)
+        nodes, last, is_here = self.nodes, self.pages.rows - 1, np.array(page.first_here, dtype=np.bool_)
+        shown = np.bincount(arms.places[is_here], minlength=len(rows))
+        nodes["shown"][rows] += shown
+        nodes["fresh"][rows] += fresh
+        nodes["seen"][rows] += (shown > 0) * (nodes["seen"][rows] == 0) * self.pulls
+        found = np.flatnonzero(fresh)
+        self.links.add(page=np.full(len(found), last), arm=rows[found], fresh=fresh[found])
+        path = nodes["path"][rows]
+        waits = np.bincount(path, shown)
+        paths = np.flatnonzero(waits)
+        blocks, between = list(compress(page.blocks_before, page.first_here)), set[int]()
+        if len(set(blocks)) >= self.t.few:
+            between = _between(path[arms.places[is_here]].tolist(), blocks, self.t.few)
+        is_between = [row in between for row in paths.tolist()] if between else False
+        self.places.add(place=(last << 32) + paths, waits=waits[paths], between=is_between)
+        if between and self.pages["own"][last] >= HALF_CHARS:
+            nodes["beside"][list(between)] += 1
 
     def test(self, path: int, taken: int) -> None:
         """Count a link of a link path that was followed, and what text of its page went with it."""
@@ -304,14 +267,16 @@ class Tables(Stateful):
         self.nodes["tested"][row] += 1
         self.nodes["taken"][row] += taken
 
-    def wait_no_more(self, gone: Iterable[tuple[int, int]]) -> None:
+    def wait_no_more(self, gone: Sequence[tuple[int, int]]) -> None:
         """Note links by (source page, link path) that are not waited for on that page any more."""
-        page_of, node_of, pages = self.page_of, self.node_of, self.links["page"]
-        for source, path in gone:
-            if (page := page_of.get(source)) is not None and (row := node_of.get((ANY, path))) is not None:
-                own = slice(*pages.searchsorted((page, page + 1)).tolist())
-                waits = self.links["waits"][own]
-                waits[np.flatnonzero((self.links["path"][own] == row) & (waits > 0))[:1]] -= 1
+        pages, nodes, places, waits = self.page_of, self.node_of, self.places["place"], self.places["waits"]
+        known = [(pages[source], path) for source, path in gone if source in pages]
+        if not (known and len(places)):
+            return
+        wanted = np.array([(page << 32) + nodes.get((ANY, path), NOBODY) for page, path in known])
+        at = np.minimum(places.searchsorted(wanted), len(places) - 1)
+        np.subtract.at(waits, at, places[at] == wanted)
+        waits[at] = np.maximum(0, waits[at])
 
     def lose(self, key: int, chars: int) -> None:
         """Note characters that a page had and that belong to another one by now."""
@@ -334,17 +299,11 @@ class Tables(Stateful):
         gain = down(self.nodes["gain"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
         return np.maximum(mean, (mean + gain) / (1.0 + self.fresh_links(rows)))
 
-    def worth(self, rows: Rows) -> list[float]:
-        """Return the worth per fetch of arms."""
-        mean = down(self.nodes["reward"], self.nodes["n"], rows, self.t.prior, self.t.prior_weight)
-        found: list[float] = (self.per_fetch(rows, mean) if self.share else mean).tolist()
-        return found
-
     def bound(self, max_pages: int, max_arms: int) -> None:
         """Let the oldest pages settle, and the nodes with fewest pulls go, if there are too many."""
-        if self.links.rows > self._sweep_at:  # of most links nothing is left to know
-            self.links.keep(self.links["waits"] + self.links["fresh"] + self.links["between"] > 0)
-            self._sweep_at = 2 * self.links.rows + 1_000
+        if self.places.rows > self._sweep_at:  # of most nothing is left to know
+            self.places.keep(self.places["waits"] + self.places["between"] > 0)
+            self._sweep_at = 2 * self.places.rows + 1_000
         if self.pages.rows > max_pages:
             self._settle(self.pages.rows - max_pages * 7 // 8)
         if self.nodes.rows > 3 * max_arms:  # of each its link path, its pattern and itself
@@ -361,8 +320,10 @@ class Tables(Stateful):
         self.settled_wanted += int(worked.is_wanted[:n].sum())
         self.pages.keep(slice(n, None))
         self.links.keep(self.links["page"] >= n)
+        self.places.keep(self.places["place"] >= n << 32)
         self.ways.keep(~old)
         self.links["page"][:] -= n
+        self.places["place"][:] -= n << 32
         self.ways["page"][:] -= n
         self.keys, self.urls = self.keys[n:], self.urls[n:]
         self.after_load()
@@ -375,17 +336,17 @@ class Tables(Stateful):
         place = np.where(kept, np.cumsum(kept) - 1, NOBODY)
         self.node_of = {node: int(place[row]) for node, row in self.node_of.items() if kept[row]}
         nodes.keep(kept)
-        for table, column in (
-            *((nodes, column) for column in ("path", "pattern")),
-            *((self.links, column) for column in ("arm", "path")),
-            (self.ways, "node"),
-        ):
+        path = self.places["place"] & _PATH
+        self.places.keep(kept[path])
+        self.places["place"][:] += (place[path] - path)[kept[path]]
+        for table, column in ((nodes, "path"), (nodes, "pattern"), (self.links, "arm"), (self.ways, "node")):
             table[column][:] = place[table[column]]
 
 
-ECHOES, MIXED = ("once", "twice"), -(1 << 62)
-"""Columns of nodes: characters in long blocks of each page less its address, once or twice; `MIXED` if they
-differ."""
+_PATH, _MANY = (1 << 32) - 1, 1 << 40
+"""Part of a place that is the row of its link path; more characters than any page has."""
+TOLD = ("flat", "short", "repeated")
+"""Columns of nodes: whether all pages have about as much text, and little of it; and are one page."""
 WORKED = (
     *("own_n", "own_reward", "n", "reward", "hub"),  # pulls and rewards summed, and with what they start with
     *("menu", "curious"),  # of an arm, how far it is a menu; of a link path, how far its links are untried
@@ -405,9 +366,13 @@ class Worked:
     def __init__(self, tables: Tables) -> None:
         self._tables, self._t = tables, tables.t
         self._rows = tables.all_rows
+        self._page, self._path = tables.places["place"] >> 32, tables.places["place"] & _PATH
+        lengths = tables.nodes["lengths"].T
+        self._most, self._least = lengths[:4] - _MANY, _MANY - lengths[4:]
         self._judge()
         self._sum()
         self._look_at_links()
+        self._compare_texts()
         self.counts = self.number = self.gain = np.zeros(tables.nodes.rows)
         if self.share:
             self._follow_yields()
@@ -427,9 +392,9 @@ class Worked:
         example has a URL, a page with the text of others is like none. Feedback replaces all.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
-        pages, links, nodes, n = tables.pages, tables.links, tables.nodes, tables.pages.rows
+        pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
         own, source, label = pages["own"], pages["source"], pages["label"]
-        is_text, is_like, is_told = (source == each for each in list(Source)[:3])
+        is_text, is_like = source == Source.TEXT, source == Source.LIKENESS
         self.is_wanted = _is_wanted(source, label, t)
         known = tables.n_examples + tables.settled_wanted + int(self.is_wanted.sum())
         # Who says of a dozen pages in two hundred that they are not wanted has not said what is; who says so
@@ -437,24 +402,25 @@ class Worked:
         silent = 1.0 - tables.reported / (tables.pulls + k)
         self.share = 1.0 - min(silent, k / (k + known))
         cost = nodes["taken"] / (nodes["tested"] + k)
-        x = own - _totals(links["page"], links["waits"] * cost[links["path"]], n)
-        x = np.maximum(0.0, x)
-        page, node = tables.ways["page"], tables.ways["node"]
-        own = own * (np.bincount(page, tables.echoing[node], n) == 0)
-        x *= own > 0.0
+        x = np.maximum(0.0, own - _totals(self._page, places["waits"] * cost[self._path], n))
+        if (is_echo := self._is_echo(nodes["own_n"])).any():
+            own = own * (np.bincount(tables.ways["page"], is_echo[tables.ways["node"]], n) == 0)
+            x *= own > 0.0
         self.text = x / (x + self._half_chars(own))
-        between = np.flatnonzero(links["between"])
-        path, doubt = links["path"][between], np.zeros(n)
+        between = np.flatnonzero(places["between"])
+        path, doubt = self._path[between], np.zeros(n)
         tried = nodes["tested"][path] + nodes["beside"][path] / t.few
-        np.maximum.at(doubt, links["page"][between], k / (k + tried))
+        np.maximum.at(doubt, self._page[between], k / (k + tried))
         sure = np.maximum(t.least_left, 1.0 - doubt)
         self.weight = np.where(is_text, (1.0 - self.share) * sure, 1.0)
-        if tables.by_layout:
-            label = np.where(is_like & pages["copied"], np.minimum(label, 0.0), label)
-        elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
-        unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
-        alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
-        self.page_reward = np.select([is_text, is_like, is_told], [self.text, alike, label], 0.0)
+        if is_like.any():
+            if tables.by_layout:
+                label = np.where(is_like & pages["copied"], np.minimum(label, 0.0), label)
+            elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
+            unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
+            alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
+            label = np.where(is_like, alike, label)
+        self.page_reward = np.where(is_text, self.text, label)
 
     def _half_chars(self, own: Floats) -> float:
         """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most.
@@ -463,9 +429,9 @@ class Worked:
         characters are a signature.
         """
         usual = np.full(self._t.prior_pages, HALF_CHARS / self._t.text_share)
-        chars = np.sort(np.concatenate([own[own > 0.0], usual]))
+        chars = np.concatenate([own[own > 0.0], usual])
         at = int(np.ceil(self._t.text_quantile * len(chars))) - 1
-        return min(HALF_CHARS, self._t.text_share * float(chars[at]))
+        return min(HALF_CHARS, self._t.text_share * float(np.partition(chars, at)[at]))
 
     def _sum(self) -> None:
         """Sum up what nodes brought; a page is a hub by what its fresh links should bring."""
@@ -494,6 +460,26 @@ class Worked:
         self.menu = np.minimum(1.0, shown) * ((nodes["fresh"] > 0) & (pages >= few))
         tried = nodes["tested"] + (self.n - self.own_n)
         self.curious = np.minimum(1.0, nodes["beside"] / few) * (tried < few)
+
+    def _is_echo(self, pulls: Floats) -> NDArray[np.bool_]:
+        """Say of each node whether the texts of its pages differ by their address alone."""
+        (least, *_), same = self._least, self._most == self._least
+        return (least > 0) & (same[1] | same[2]) & ~same[3] & (pulls >= self._t.repeated)
+
+    def _compare_texts(self) -> None:
+        """Tell nodes whose pages all have about as much text, and those whose pages are one.
+
+        A page under many addresses pays nothing. Products of a shop may share their text and be told apart by
+        a picture: many must have paid nothing. Under the next shape of address nothing of that text is new.
+        """
+        t, n, least, most = self._t, self.own_n, self._least[0], self._most[0]
+        self.flat = (n >= t.repeated) & (most + 1 <= t.flat * (least + 1))
+        self.short = self.flat & (least > 0) & (most < HALF_CHARS)
+        pays_nothing = self.own_reward + self.hub <= t.least_left * n
+        is_equal = self.flat & (most == least) & pays_nothing
+        is_one = is_equal & (self._tables.nodes["novel"] > 0) | self._is_echo(n) & pays_nothing
+        is_one &= n >= t.few * t.repeated
+        self.repeated = is_one | is_equal & np.isin(least, least[is_one]) if is_one.any() else is_one
 
     def _follow_yields(self) -> None:
         """Work out what arms are worth by the links behind them, over any number of hops.
@@ -526,6 +512,19 @@ class Worked:
                 down(each, self.counts, self._rows, 0.0, k) for each in (self.gain, self.number)
             )
             worth = np.maximum(self._mean, (self._mean + behind) / (1.0 + links_behind))
+
+
+def _lengths(chars: int, address: int) -> Ints:
+    """Return lengths of a page, from `_MANY` up and down, so that the most of several pages tells the longest
+    and the shortest: of its text, of that less its address once and twice, and of the address."""
+    lengths = np.array([chars, chars - address, chars - 2 * address, address])
+    return np.concatenate([_MANY + lengths, _MANY - lengths])
+
+
+def _between(paths: Sequence[int], blocks: Sequence[int], least: int) -> set[int]:
+    """Return the link paths of which links follow `least` text blocks or more, each another one."""
+    followed = Counter(path for path, _ in set(zip(paths, blocks, strict=True)))
+    return {path for path, n in followed.items() if n >= least}
 
 
 def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
@@ -67,9 +68,8 @@ def started(
     pattern = patterns.insert("http://a/post/1")
     for n in range(pulls):
         tables.add_page(n + 1, "", [(pattern, LINK_PATH)], source=Source.FEEDBACK, label=reward)
-    tables.find({tables.row((pattern, LINK_PATH)): 1})
-    if others:
-        tables.find({tables.row((pattern, 5)): others})
+    waiting = [(pattern, LINK_PATH), *[(pattern, 5)] * others]
+    tables.find(Repeated.of(waiting), [True] * len(waiting))
     starts = tables.starts = Starts(patterns)
     starts.set_experience(experiences)
     found = starts(tables, Worked(tables))
