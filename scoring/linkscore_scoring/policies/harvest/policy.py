@@ -357,8 +357,9 @@ class Harvest(Stateful, Policy):
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
         get, rows, is_new = self.tables.node_of.get, [], []
         for arm in arms:
-            row = get(arm)
-            path, pattern = (NOBODY, NOBODY) if row else (get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY))
+            row, path, pattern = get(arm), NOBODY, NOBODY
+            if row is None:
+                path, pattern = get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY)
             rows.append(row or path or pattern)
             is_new.append(path and pattern)
         scores: Scores = self.tables.nodes["score"][np.array(rows, dtype=np.int64)]

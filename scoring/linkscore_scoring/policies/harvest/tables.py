@@ -143,7 +143,8 @@ class Tables(Stateful):
         # between texts; characters of its pulls in blocks that were new on the site, and the most of their
         # `_lengths`; what settled pulls brought; and what was worked out, see `Worked`.
         self.nodes = Table(
-            **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside", "novel"), whole),
+            **dict.fromkeys(("path", "pattern"), whole),
+            **dict.fromkeys(("waiting", "shown", "fresh", "seen", "beside", "novel"), whole),
             lengths=(whole, 8),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
             **dict.fromkeys(TOLD, np.bool_),
