@@ -282,9 +282,9 @@ class SiteShard:
             hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1, revision=model.revision
         )
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
-        if len(fetch.in_scope) < len(links.urls):
-            inside = set(fetch.in_scope)
-            found.in_scope = [row in inside for row in range(len(links.urls))]
+        if len(inside) < len(links.urls):
+            own = set(inside)
+            found.in_scope = [row in own for row in range(len(links.urls))]
         return found
 
     def activate(self, learned: LearnedSite) -> None:

@@ -310,7 +310,8 @@ class Harvest(Stateful, Policy):
         is_repeated = self.tables.nodes["repeated"]
         if is_repeated.any():
             _, *own = self.tables.rows_of(arms.distinct)
-            skips = (_COPY * is_repeated[own].any(axis=0)[arms.places]).tolist()
+            is_copy = np.any(is_repeated[np.array(own)], axis=0)
+            skips = (_COPY * is_copy[arms.places]).tolist()
         buckets = Repeated(list(map(_bucket, arms.distinct)), arms.places)
         return Scored(values[arms.places], buckets, skip_reasons=skips)
 

@@ -465,7 +465,8 @@ class Worked:
     def _is_echo(self, pulls: Floats) -> NDArray[np.bool_]:
         """Say of each node whether the texts of its pages differ by their address alone."""
         (least, *_), same = self._least, self._most == self._least
-        return (least > 0) & (same[1] | same[2]) & ~same[3] & (pulls >= self._t.repeated)
+        found: NDArray[np.bool_] = (least > 0) & (same[1] | same[2]) & ~same[3] & (pulls >= self._t.repeated)
+        return found
 
     def _compare_texts(self) -> None:
         """Tell nodes whose pages all have about as much text, and those whose pages are one.
