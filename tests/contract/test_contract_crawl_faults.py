@@ -170,6 +170,25 @@ def test_redirects_to_another_site_spend_what_the_asked_one_has(server: Stubs, n
     assert there.page_count == 10
 
 
+@pytest.mark.parametrize("scope", [crawl_service_pb2.CRAWL_SCOPE_HOST, crawl_service_pb2.CRAWL_SCOPE_DOMAIN])
+@pytest.mark.parametrize(
+    ("final", "by_link", "is_inside"),
+    [("http://b.test", True, False), ("http://www.a.test", True, True), ("http://b.test", False, True)],
+)
+def test_a_redirect_behind_a_link_brings_no_other_domain_into_the_crawl(
+    server: Stubs, new_crawl: NewCrawl, scope: int, final: str, by_link: bool, is_inside: bool
+) -> None:
+    """Of a seed it does."""
+    crawl = new_crawl(scope=scope)
+    (found,) = sent(server, crawl, page(f"{HOST}/", 0, text(0, links='<a href="/out">out</a>')))
+    ticket = found.links.ticket_values[0] if by_link else b""
+    there = page(
+        f"{HOST}/out", 0, text(1, links='<a href="/more">more</a>'), final_url=f"{final}/", ticket=ticket
+    )
+    (behind,) = sent(server, crawl, there)
+    assert (list(behind.links.in_scope) or [True]) == [is_inside]
+
+
 @pytest.mark.parametrize(("scheme", "port"), [("http", ":80"), ("http", ":0080"), ("https", ":443")])
 def test_a_default_port_is_no_part_of_a_url(
     server: Stubs, new_crawl: NewCrawl, scheme: str, port: str

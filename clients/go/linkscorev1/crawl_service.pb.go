@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Which links belong to the crawl.
+// Which links belong to the crawl. A page that a link of another registrable domain led to by a redirect has none.
 type CrawlScope int32
 
 const (

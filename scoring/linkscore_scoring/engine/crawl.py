@@ -95,7 +95,7 @@ class CrawlModel:
     """The state of one crawl: events in by `apply`; `CrawlQueries` asks it.
 
     `config`: how the crawl is set up. `ticket_key`: secret for ticket MACs. `domain_of`: host -> registrable
-    domain; used by crawls of scope ``domain`` only. `sites`: makes the table that the sites are kept in.
+    domain; for scope ``domain`` and redirects. `sites`: makes the table that the sites are kept in.
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
     `crawl_wide`: what policies know across sites. `limits`: what its settings forbid, over all sites.
@@ -121,7 +121,7 @@ class CrawlModel:
         self._ticket_key = ticket_key
         self.jobs: list[LearningJob] = []
         self._event_ids: OrderedDict[str, None] = OrderedDict()
-        self._domain_of = domain_of or (lambda host: host)
+        self._domain_of = domain_of or (lambda host: "" if config.scope == "host" else host)
 
     def shard(self, site: str) -> SiteShard:
         """Return a site.
@@ -183,10 +183,16 @@ class CrawlModel:
             fetch.canonical = hash_of(page.canonical_key or page.key)
             links = page.links
             fetch.link_keys = list(map(hash_of, links.keys))
-            fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
+            if site_of is None or ticket is None or not self._leaves(event):
+                fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
             places = [links.link_path_table[row] for row in links.link_paths]
             fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
         return fetch
+
+    def _leaves(self, event: PageFetched) -> bool:
+        """Say whether the URL asked for led to another domain; without names of domains no page does."""
+        asked = self.site_of(event.requested_key)
+        return asked != event.site and self._domain_of(asked) != self._domain_of(event.site)
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
         """Apply one event and return its outcome; nothing else changes the crawl.

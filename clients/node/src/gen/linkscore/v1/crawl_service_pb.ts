@@ -1164,7 +1164,7 @@ export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*
   messageDesc(file_linkscore_v1_crawl_service, 24);
 
 /**
- * Which links belong to the crawl.
+ * Which links belong to the crawl. A page that a link of another registrable domain led to by a redirect has none.
  *
  * @generated from enum linkscore.v1.CrawlScope
  */
