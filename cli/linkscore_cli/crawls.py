@@ -33,7 +33,7 @@ _STATES = {
     pb.SHARD_STATE_DAMAGED: "damaged",
     pb.SHARD_STATE_SILENT: "no answer",
 }
-_NUMBERS = ("events", "events/s", "bytes/s", "delay", "replay", "waiting", "sites", "live", "memory", "disk")
+_NUMBERS = ("events", "replay", "waiting", "sites", "live", "memory", "disk")
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
@@ -293,15 +293,8 @@ def _shards(found: list[pb.Shard]) -> Iterator[str | Table]:
         made.add_column(column, justify="right", no_wrap=True)
     for row in found:
         group = f"{row.group}/{row.group_count}" if row.group_count else ""
-        counts = (row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
-        known = (
-            f"{row.event_seq:,}",
-            f"{row.events_per_s:,.1f}",
-            decimal(round(row.bytes_per_s)),
-            f"{row.delay_s * 1e3:,.0f} ms",
-            *(f"{count:,}" for count in counts),
-            decimal(row.memory_bytes),
-        )
+        counts = (row.event_seq, row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
+        known = (*(f"{count:,}" for count in counts), decimal(row.memory_bytes))
         made.add_row(
             name_of(row.crawl.removeprefix("crawls/")),
             group,

@@ -1891,13 +1891,7 @@ type Shard struct {
 	// Calls whose events wait to be made durable.
 	WaitingCount uint64 `protobuf:"varint,12,opt,name=waiting_count,json=waitingCount,proto3" json:"waiting_count,omitempty"`
 	// What is wrong with it; empty if nothing is.
-	Trouble string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
-	// Events that became durable, a second: a mean over about the last minute, as the next two.
-	EventsPerS float64 `protobuf:"fixed64,14,opt,name=events_per_s,json=eventsPerS,proto3" json:"events_per_s,omitempty"`
-	// Bytes of these events, a second.
-	BytesPerS float64 `protobuf:"fixed64,15,opt,name=bytes_per_s,json=bytesPerS,proto3" json:"bytes_per_s,omitempty"`
-	// Seconds that a call waited until its events were durable.
-	DelayS        float64 `protobuf:"fixed64,16,opt,name=delay_s,json=delayS,proto3" json:"delay_s,omitempty"`
+	Trouble       string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2021,27 +2015,6 @@ func (x *Shard) GetTrouble() string {
 		return x.Trouble
 	}
 	return ""
-}
-
-func (x *Shard) GetEventsPerS() float64 {
-	if x != nil {
-		return x.EventsPerS
-	}
-	return 0
-}
-
-func (x *Shard) GetBytesPerS() float64 {
-	if x != nil {
-		return x.BytesPerS
-	}
-	return 0
-}
-
-func (x *Shard) GetDelayS() float64 {
-	if x != nil {
-		return x.DelayS
-	}
-	return 0
 }
 
 // Response of ListShards.
@@ -2346,7 +2319,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xfd\x03\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa2\x03\n" +
 	"\x05Shard\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
@@ -2364,11 +2337,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	" \x01(\x04R\rliveSiteCount\x12!\n" +
 	"\fmemory_bytes\x18\v \x01(\x04R\vmemoryBytes\x12#\n" +
 	"\rwaiting_count\x18\f \x01(\x04R\fwaitingCount\x12\x18\n" +
-	"\atrouble\x18\r \x01(\tR\atrouble\x12 \n" +
-	"\fevents_per_s\x18\x0e \x01(\x01R\n" +
-	"eventsPerS\x12\x1e\n" +
-	"\vbytes_per_s\x18\x0f \x01(\x01R\tbytesPerS\x12\x17\n" +
-	"\adelay_s\x18\x10 \x01(\x01R\x06delayS\"i\n" +
+	"\atrouble\x18\r \x01(\tR\atrouble\"i\n" +
 	"\x12ListShardsResponse\x12+\n" +
 	"\x06shards\x18\x01 \x03(\v2\x13.linkscore.v1.ShardR\x06shards\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x16\n" +

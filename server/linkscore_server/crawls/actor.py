@@ -33,7 +33,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
 from linkscore_server.crawls.space import DiskFull, as_disk_full
-from linkscore_server.crawls.submissions import Outcomes, Pace, SiteHolds, Submission, new_events
+from linkscore_server.crawls.submissions import Outcomes, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.store import Core, StoreAway, StoredShard
 
@@ -82,7 +82,6 @@ class CrawlActor:
     ) -> None:
         self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
         self.queries = CrawlQueries(model)
-        self.pace = Pace()
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self.last_used_s = time.monotonic()
         self._background, self._reader = background, reader
@@ -335,11 +334,8 @@ class CrawlActor:
                 item.fail(exc)
             return None
         if events:
-            now = time.perf_counter()
-            size, waited_s = sum(len(event.body) for event in events), sum(now - item.came for item in group)
-            self._metrics.commit_seconds.observe(now - started)
+            self._metrics.commit_seconds.observe(time.perf_counter() - started)
             self._metrics.commit_events.inc(len(events))
-            self.pace.add(events=len(events), size=size, calls=len(group), waited_s=waited_s)
         return first
 
     async def _apply_group(self, group: list[Submission], seq: int) -> None:

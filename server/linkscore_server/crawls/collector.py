@@ -41,7 +41,7 @@ class RegistryCollector(Collector):
         tables = [actor.model.sites for actor in actors]
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
-        for name, meaning, value in (*self._crawls(actors), *self._memory(), *self._disk()):
+        for name, meaning, value in self._gauges(actors):
             yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
         yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
         yield from self._bounds(sites)
@@ -50,26 +50,20 @@ class RegistryCollector(Collector):
         meaning = "Links forgotten because of site_links, in the sites in memory"
         yield GaugeMetricFamily("linkscore_links_evicted", meaning, value=evicted)
 
-    def _crawls(self, actors: Sequence[CrawlActor]) -> Iterator[_Gauge]:
-        registry = self._registry
+    def _gauges(self, actors: Sequence[CrawlActor]) -> Iterator[_Gauge]:
+        registry, budget = self._registry, self._registry.memory.budget
+        replayed, (free, is_full) = sum(actor.replay_count for actor in actors), registry.space.left()
+        bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"
+        most = "The setting memory_mb; compare process_resident_memory_bytes"
+        full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
         yield "crawls", "Crawls", registry.crawl_count
         yield "crawls_open", "Crawls in memory", len(actors)
         yield "crawls_damaged", "Crawls whose log could not be read", len(registry.damaged)
-        replayed = sum(actor.replay_count for actor in actors)
         yield "events_to_replay", "Events that a start applies before it serves, 3 ms each", replayed
-
-    def _memory(self) -> Iterator[_Gauge]:
-        budget = self._registry.memory.budget
         yield "site_memory_bytes", "Memory of the sites, estimated", budget.used
-        bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"
         yield "site_memory_limit_bytes", bound, budget.limit
-        most = "The setting memory_mb; compare process_resident_memory_bytes"
         yield "memory_limit_bytes", most, self._settings.memory_mb << 20
-
-    def _disk(self) -> Iterator[_Gauge]:
-        free, is_full = self._registry.space.left()
         yield "disk_free_bytes", "Free space on the disk of the data folder; infinite where none is", free
-        full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
         yield "disk_full", full, float(is_full)
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:

@@ -119,10 +119,9 @@ async def shard_row(registry: CrawlRegistry, key: str) -> pb.Shard:
         trouble=trouble,
     )
     if actor is not None:
-        sites, pace = actor.model.sites, actor.pace
+        sites = actor.model.sites
         row.event_seq, row.replay_count = actor.model.seq, actor.replay_count
         row.waiting_count, row.memory_bytes = actor.waiting_count, sites.memory_bytes
-        row.events_per_s, row.bytes_per_s, row.delay_s = pace.events_per_s, pace.bytes_per_s, pace.delay_s
         row.site_count, row.live_site_count = len(sites), len(sites.in_memory)
     return row
 

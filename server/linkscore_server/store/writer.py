@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -49,8 +48,8 @@ _WAKE = _Call(lambda session: None, Future())
 class Writer:
     """Makes events durable, see the module.
 
-    `on_commit`: called in the thread with seconds and events of each commit. `on_session`: called in the
-    thread with each new connection, before it writes: takes the locks of this process.
+    `on_session`: called in the thread with each new connection, before it writes: takes the locks of this
+    process.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -59,7 +58,6 @@ class Writer:
         self._session: Session | None = None
         self._owing: set[StoredShard] = set()
         self._is_closed = self._has_failed = False
-        self.on_commit: Callable[[float, int], None] = lambda seconds, events: None
         self.on_session: Callable[[Session], None] = lambda session: None
         self._thread = threading.Thread(target=self._run, name="linkscore-store", daemon=True)
         self._thread.start()
@@ -171,7 +169,6 @@ class Writer:
                 item.done.set_exception(exc)
 
     def _commit(self, appends: Sequence[_Append], owing: Sequence[StoredShard]) -> None:
-        started = time.perf_counter()
         by_shard: dict[StoredShard, list[NewEvent]] = {shard: [] for shard in owing}
         numbers = []
         for item in appends:
@@ -190,8 +187,6 @@ class Writer:
         for batch in batches:
             if batch.shard.written(batch):
                 self._owing.discard(batch.shard)
-        if appends:
-            self.on_commit(time.perf_counter() - started, sum(len(item.events) for item in appends))
         for item, number in zip(appends, numbers, strict=True):
             item.done.set_result(number)
 

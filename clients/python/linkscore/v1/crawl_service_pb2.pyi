@@ -321,7 +321,7 @@ class ListShardsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class Shard(_message.Message):
-    __slots__ = ("crawl", "group", "group_count", "state", "owner", "event_seq", "replay_count", "disk_bytes", "site_count", "live_site_count", "memory_bytes", "waiting_count", "trouble", "events_per_s", "bytes_per_s", "delay_s")
+    __slots__ = ("crawl", "group", "group_count", "state", "owner", "event_seq", "replay_count", "disk_bytes", "site_count", "live_site_count", "memory_bytes", "waiting_count", "trouble")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -335,9 +335,6 @@ class Shard(_message.Message):
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
     TROUBLE_FIELD_NUMBER: _ClassVar[int]
-    EVENTS_PER_S_FIELD_NUMBER: _ClassVar[int]
-    BYTES_PER_S_FIELD_NUMBER: _ClassVar[int]
-    DELAY_S_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     group: int
     group_count: int
@@ -351,10 +348,7 @@ class Shard(_message.Message):
     memory_bytes: int
     waiting_count: int
     trouble: str
-    events_per_s: float
-    bytes_per_s: float
-    delay_s: float
-    def __init__(self, crawl: _Optional[str] = ..., group: _Optional[int] = ..., group_count: _Optional[int] = ..., state: _Optional[_Union[ShardState, str]] = ..., owner: _Optional[str] = ..., event_seq: _Optional[int] = ..., replay_count: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., site_count: _Optional[int] = ..., live_site_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., waiting_count: _Optional[int] = ..., trouble: _Optional[str] = ..., events_per_s: _Optional[float] = ..., bytes_per_s: _Optional[float] = ..., delay_s: _Optional[float] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., group: _Optional[int] = ..., group_count: _Optional[int] = ..., state: _Optional[_Union[ShardState, str]] = ..., owner: _Optional[str] = ..., event_seq: _Optional[int] = ..., replay_count: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., site_count: _Optional[int] = ..., live_site_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., waiting_count: _Optional[int] = ..., trouble: _Optional[str] = ...) -> None: ...
 
 class ListShardsResponse(_message.Message):
     __slots__ = ("shards", "next_page_token")
