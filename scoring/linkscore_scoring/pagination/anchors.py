@@ -160,18 +160,18 @@ class Mark:
     is_arrow: bool = False
 
 
-_NOTHING = Mark()
+NOTHING = Mark()
 
 
 @lru_cache(maxsize=16_384)
 def read_anchor(anchor: str) -> Mark:
     """Return what an anchor says; a title, a date or a post number (``#12``) says nothing. O(length)."""
     if not anchor or len(anchor) > MAX_CHARS:
-        return _NOTHING
+        return NOTHING
     if anchor[0].isalpha():  # as most do: neither a number nor a range begins so
         word = _FIRST_WORD.match(anchor)
         if word is not None and fold(word[0].replace("'", "")) not in KNOWN_WORDS:
-            return _NOTHING
+            return NOTHING
         return _read_words(anchor.replace("'", ""))
     number = _NUMBER.fullmatch(anchor)
     if number is not None:
@@ -185,7 +185,7 @@ def read_anchor(anchor: str) -> Mark:
 def _read_range(first: int, last: int) -> Mark:
     """Read ``21-40``: the second page of twenty items."""
     size = last - first + 1
-    return Mark(PAGE, first // size + 1) if size > 1 and first % size == 1 else _NOTHING
+    return Mark(PAGE, first // size + 1) if size > 1 and first % size == 1 else NOTHING
 
 
 def _read_words(anchor: str) -> Mark:
@@ -200,9 +200,9 @@ def _read_words(anchor: str) -> Mark:
         elif token not in _PUNCTUATION:
             words.append(fold(token))
             if words[-1] not in KNOWN_WORDS:
-                return _NOTHING
+                return NOTHING
     if not words:
-        return Mark(_arrow_kind(arrows), is_arrow=True) if arrows and not numbers else _NOTHING
+        return Mark(_arrow_kind(arrows), is_arrow=True) if arrows and not numbers else NOTHING
     return _worded(words, numbers)
 
 
@@ -212,7 +212,7 @@ def _worded(words: list[str], numbers: list[str]) -> Mark:
     if not phrase and not kinds:
         return _numbered(words, numbers)
     if len(numbers) > 2 or not (phrase or all(map(_is_whole, words))):
-        return _NOTHING
+        return NOTHING
     kind, named = phrase or kinds[0], _names_pages(words, phrase)
     if kind == LAST and len(numbers) == 1 and not named and len(numbers[0]) < 7:
         return Mark(PAGE, int(numbers[0]))
@@ -234,7 +234,7 @@ def _numbered(words: list[str], numbers: list[str]) -> Mark:
     """Read ``Page 3``."""
     if len(words) == 1 and words[0] in PAGE_NOUNS and len(numbers) == 1 and len(numbers[0]) < 7:
         return Mark(PAGE, int(numbers[0]))
-    return _NOTHING
+    return NOTHING
 
 
 def _arrow_kind(arrows: list[str]) -> int:

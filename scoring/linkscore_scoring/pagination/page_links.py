@@ -16,6 +16,7 @@ from linkscore_scoring.pagination.anchors import (
     LAST,
     NEXT,
     NO_PAGE_LINK,
+    NOTHING,
     PAGE,
     PAGE_NOUNS,
     PREV,
@@ -60,15 +61,11 @@ def find_page_links(
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
     """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
-    marks: dict[int, Mark] = {}
-    for row, mark in enumerate(map(read_anchor, anchors)):
-        if mark.kind:
-            marks[row] = mark
-        elif not anchors[row] and (
-            kind := _silent_kind(rels[row] if rels else "", places[row] if places else "")
-        ):
+    marks = {row: mark for row, mark in enumerate(map(read_anchor, anchors)) if mark is not NOTHING}
+    for row in [row for row, anchor in enumerate(anchors) if not anchor]:
+        if kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
             marks[row] = Mark(kind)
-    return marks
+    return dict(sorted(marks.items()))
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -323,14 +323,14 @@ class SampledPage:
     """A page kept for learning.
 
     `seq`: sequence number of its event. `key`, `hash`: identity of the page's URL, as text and as 64-bit
-    hash. `nodes`: nodes of its tag paths. `packed_paths`, `packed_links`: its tag paths and its distinct
-    links, in msgpack; `paths` and `links` read them, in some 25 us.
+    hash. `nodes`: nodes of its tag paths. `packed_paths`, `packed_links`: its tag paths and its links, in
+    msgpack; `paths` and `links` read them, in some 25 us.
 
     Examples
     --------
     >>> from linkscore_scoring.testing.pages import trie_of
     >>> trie = trie_of(["html/body/p/text()", "html/body/img"])
-    >>> page = SampledPage.of(1, "http://h/", 7, trie, [(3, 2**64 - 1), (3, 8)])
+    >>> page = SampledPage.of(1, "http://h/", 7, trie, [3, 3, 3], [2**64 - 1, 8, 8])
     >>> page.paths == trie, page.links == [(3, 2**64 - 1), (3, 8)], page.nodes
     (True, True, 5)
     """
@@ -343,9 +343,10 @@ class SampledPage:
     packed_links: bytes
 
     @classmethod
-    def of(cls, seq: int, key: str, hash_: int, trie: PathTrie, links: Sequence[SampledLink]) -> SampledPage:
-        """Return a page with its tag paths and distinct links."""
-        link_paths, targets = zip(*links, strict=True) if links else ((), ())
+    def of(
+        cls, seq: int, key: str, hash_: int, trie: PathTrie, link_paths: Iterable[int], targets: Sequence[int]
+    ) -> SampledPage:
+        """Return a page with its tag paths, and the link path and the target of each of its links."""
         packed_links = packed([*numbered(link_paths), targets])
         return cls(
             seq,
@@ -366,4 +367,5 @@ class SampledPage:
     def links(self) -> list[SampledLink]:
         """One for every distinct link path and target of the page."""
         link_paths, rows, targets = unpacked(self.packed_links)
-        return [(link_paths[row], target) for row, target in zip(rows, targets, strict=True)]
+        places = map(link_paths.__getitem__, rows)
+        return list(dict.fromkeys(zip(places, targets, strict=True)))

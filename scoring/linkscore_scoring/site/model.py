@@ -198,14 +198,15 @@ class SiteModel(Stateful):
             link_path = page.contexts[0][1]
         page.reported = self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
         if features is not None and features.paths.parents and not page.refetch:
-            links = self._sample_page(fetch, features, page)
+            self._sample_page(fetch, features, page)
             if self.templates is None:
                 if not self.waits_for_question:
                     self.plan.add_page(page.links, [fetch.seed, fetch.seq])
             else:
                 self.crawled[page.cluster] += 1
                 if self.navigates:
-                    self._navigate(links, page.cluster, page.contexts)
+                    links = dict.fromkeys(zip(page.links.link_paths, page.links.keys, strict=True))
+                    self._navigate(list(links), page.cluster, page.contexts)
         return page
 
     def feedback(self, event: FeedbackObservation) -> None:
@@ -381,14 +382,13 @@ class SiteModel(Stateful):
         page.unseen_chars = change.unseen_chars
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 
-    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> list[SampledLink]:
-        """Keep a page for the next learning, and return its distinct links."""
-        links = list(dict.fromkeys(zip(page.links.link_paths, page.links.keys, strict=True)))
-        self.sample.append(SampledPage.of(fetch.seq, features.key, fetch.key, features.paths, links))
+    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
+        """Keep a page for the next learning."""
+        of, links = (fetch.seq, features.key, fetch.key, features.paths), page.links
+        self.sample.append(SampledPage.of(*of, links.link_paths, links.keys))
         if features.title:
             self.titles[fetch.key] = features.title
             drop_oldest(self.titles, self.learning.max_sample_pages)
-        return links
 
     def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""

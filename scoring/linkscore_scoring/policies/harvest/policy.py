@@ -181,15 +181,12 @@ class Harvest(Stateful, Policy):
 
     def _leave(self, page: PageObservation, site: SiteModel) -> None:
         """Let the pages that linked to a page know what text it took from them."""
-        folded = site.link_paths.folded([path for _, path in page.contexts])
-        sources: dict[int, int] = {}
-        for (source, _), path in zip(page.contexts, folded, strict=True):
-            sources.setdefault(source, path)
-        for source, path in sources.items():
-            self.tables.test(path, page.lost.get(source, 0))
-        paths = site.link_paths.folded([path for _, path in page.displaced])
-        displaced = zip((source for source, _ in page.displaced), paths, strict=True)
-        self.tables.wait_no_more([*sources.items(), *displaced])
+        ways = [*page.contexts, *page.displaced]
+        paths = site.link_paths.folded([path for _, path in ways])
+        gone = [(source, path) for (source, _), path in zip(ways, paths, strict=True)]
+        sources = dict(reversed(gone[: len(page.contexts)]))
+        self.tables.test(sources.values(), [page.lost.get(source, 0) for source in sources])
+        self.tables.wait_no_more([*sources.items(), *gone[len(page.contexts) :]])
         for key, chars in page.lost.items():
             self.tables.lose(key, chars)
 

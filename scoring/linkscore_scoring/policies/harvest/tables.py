@@ -138,18 +138,18 @@ class Tables(Stateful):
         # first, and whether they stand between its texts.
         self.places = Table(place=whole, waits=whole, between=np.bool_)
         self.ways = Table(page=whole, node=whole)
-        # Of a node: rows of its link path and pattern; links that wait, of an arm those shown, fresh ones and
-        # the first pull that showed one; of a link path those followed, text they took, pages with them
-        # between texts; characters of its pulls in blocks that were new on the site, and the most of their
-        # `_lengths`; what settled pulls brought; and what was worked out, see `Worked`.
+        # Of a node: rows of its link path, its pattern and, of an arm, itself; links that wait; of an arm
+        # those shown, fresh ones and the first pull that showed one; of a link path those followed, text they
+        # took, pages with them between texts; characters of its pulls in blocks new on the site, and the most
+        # of their `_lengths`; what settled pulls brought; and what is worked out, see `Worked`.
         self.nodes = Table(
-            **dict.fromkeys(("path", "pattern"), whole),
+            **dict.fromkeys(("path", "pattern", "arm"), whole),
             **dict.fromkeys(("waiting", "shown", "fresh", "seen", "beside", "novel"), whole),
             lengths=(whole, 8),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
             **dict.fromkeys(TOLD, np.bool_),
         )
-        self.nodes.add(n=[0.0, 0.0, 0.0])
+        self.nodes.add(arm=[NOBODY, NOBODY, EXAMPLE])
         self.starts: Callable[[Tables, Worked], Floats | None] | None = None
         self._sweep_at = 1_000
 
@@ -161,9 +161,7 @@ class Tables(Stateful):
     @property
     def all_rows(self) -> Rows:
         """The rows of each node as an arm of which nothing else is known."""
-        path, pattern = self.nodes["path"], self.nodes["pattern"]
-        row = np.arange(len(path))
-        return path, pattern, np.where((path > 0) & (pattern > 0) | (row == EXAMPLE), row, NOBODY)
+        return self.nodes["path"], self.nodes["pattern"], self.nodes["arm"]
 
     def changed(self) -> bool:
         """Note the end of an event; work everything out anew if that is due, and say whether it was.
@@ -190,13 +188,13 @@ class Tables(Stateful):
             pattern, path = node
             row = self.nodes.rows
             if pattern == ANY:
-                above = row, NOBODY
+                of = row, NOBODY, NOBODY
             elif path == ANY:
-                above = NOBODY, row
+                of = NOBODY, row, NOBODY
             else:
-                above = self.row((ANY, path)), self.row((pattern, ANY))
-                row = self.nodes.rows
-            self.node_of[node] = self.nodes.add(path=[above[0]], pattern=[above[1]])
+                of = self.row((ANY, path)), self.row((pattern, ANY)), self.nodes.rows
+                row = of[2]
+            self.node_of[node] = self.nodes.add(path=of[:1], pattern=of[1:2], arm=of[2:])
         return row
 
     def rows_of(self, arms: Sequence[Node]) -> Rows:
@@ -262,11 +260,11 @@ class Tables(Stateful):
         if between and self.pages["own"][last] >= HALF_CHARS:
             nodes["beside"][list(between)] += 1
 
-    def test(self, path: int, taken: int) -> None:
-        """Count a link of a link path that was followed, and what text of its page went with it."""
-        row = self.row((ANY, path))
-        self.nodes["tested"][row] += 1
-        self.nodes["taken"][row] += taken
+    def test(self, paths: Iterable[int], taken: Sequence[int]) -> None:
+        """Count a link of each link path that was followed, and what text of its page went with it."""
+        rows = [self.row((ANY, path)) for path in paths]
+        np.add.at(self.nodes["tested"], rows, 1.0)
+        np.add.at(self.nodes["taken"], rows, taken)
 
     def wait_no_more(self, gone: Sequence[tuple[int, int]]) -> None:
         """Note links by (source page, link path) that are not waited for on that page any more."""
@@ -286,9 +284,8 @@ class Tables(Stateful):
 
     def alike_keys(self) -> set[int]:
         """Return the pages that examples or feedback say are wanted, or that may be if layout alone tells."""
-        source, label, near = (self.pages[column] for column in ("source", "label", "near"))
-        may_be = self.by_layout & (near >= self.t.least_cosine)
-        rows = np.flatnonzero(_is_wanted(source, label, self.t) | may_be)
+        may_be = self.by_layout & (self.pages["near"] >= self.t.least_cosine)
+        rows = np.flatnonzero((self.pages["label"] >= self.t.wanted) | may_be)
         return {self.keys[row] for row in rows.tolist()}
 
     def fresh_links(self, rows: Rows) -> Any:
@@ -340,7 +337,8 @@ class Tables(Stateful):
         path = self.places["place"] & _PATH
         self.places.keep(kept[path])
         self.places["place"][:] += (place[path] - path)[kept[path]]
-        for table, column in ((nodes, "path"), (nodes, "pattern"), (self.links, "arm"), (self.ways, "node")):
+        own = ((nodes, column) for column in ("path", "pattern", "arm"))
+        for table, column in (*own, (self.links, "arm"), (self.ways, "node")):
             table[column][:] = place[table[column]]
 
 
@@ -369,7 +367,9 @@ class Worked:
         self._rows = tables.all_rows
         self._page, self._path = tables.places["place"] >> 32, tables.places["place"] & _PATH
         lengths = tables.nodes["lengths"].T
-        self._most, self._least = lengths[:4] - _MANY, _MANY - lengths[4:]
+        most, least = lengths[:4] - _MANY, _MANY - lengths[4:]
+        self._most, self._least, same = most[0], least[0], most == least
+        self._alike_but_address = (self._least > 0) & (same[1] | same[2]) & ~same[3]
         self._judge()
         self._sum()
         self._look_at_links()
@@ -396,7 +396,7 @@ class Worked:
         pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
         own, source, label = pages["own"], pages["source"], pages["label"]
         is_text, is_like = source == Source.TEXT, source == Source.LIKENESS
-        self.is_wanted = _is_wanted(source, label, t)
+        self.is_wanted = label >= t.wanted
         known = tables.n_examples + tables.settled_wanted + int(self.is_wanted.sum())
         # Who says of a dozen pages in two hundred that they are not wanted has not said what is; who says so
         # of every page has.
@@ -464,8 +464,7 @@ class Worked:
 
     def _is_echo(self, pulls: Floats) -> NDArray[np.bool_]:
         """Say of each node whether the texts of its pages differ by their address alone."""
-        (least, *_), same = self._least, self._most == self._least
-        found: NDArray[np.bool_] = (least > 0) & (same[1] | same[2]) & ~same[3] & (pulls >= self._t.repeated)
+        found: NDArray[np.bool_] = self._alike_but_address & (pulls >= self._t.repeated)
         return found
 
     def _compare_texts(self) -> None:
@@ -474,7 +473,7 @@ class Worked:
         A page under many addresses pays nothing. Products of a shop may share their text and be told apart by
         a picture: many must have paid nothing. Under the next shape of address nothing of that text is new.
         """
-        t, n, least, most = self._t, self.own_n, self._least[0], self._most[0]
+        t, n, least, most = self._t, self.own_n, self._least, self._most
         self.flat = (n >= t.repeated) & (most + 1 <= t.flat * (least + 1))
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
         pays_nothing = self.own_reward + self.hub <= t.least_left * n
@@ -548,8 +547,3 @@ def shrunk(total: Floats, n: Floats, chain: Sequence[Any], prior: float, prior_n
 def _totals(rows: Ints, values: NDArray[Any], n: int) -> Floats:
     """Return the sum of the values of each of n rows."""
     return np.asarray(np.bincount(rows, values, n), dtype=np.float64)
-
-
-def _is_wanted(source: NDArray[np.int8], label: Floats, t: Tunables) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (source == Source.LIKENESS) | (source == Source.FEEDBACK)
-    return found & (label >= t.wanted)

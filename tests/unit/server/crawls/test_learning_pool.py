@@ -26,8 +26,8 @@ def job(pages: int = 120, clusterer: str = "cosine_linkage") -> LearningJob:
     kinds = (["html/body.list/ul/li/a"] * 3, ["html/body.post/h1/text()", "html/body.post/p/text()"])
     keys = [f"http://h.test/{n}" for n in range(pages)]
     hashes = [hash64(key) for key in keys]
-    links = [[(7, hashes[(n + 1) % pages])] for n in range(pages)]
-    sampled = [SampledPage.of(n, keys[n], hashes[n], trie_of(kinds[n % 2]), links[n]) for n in range(pages)]
+    links = [([7], [hashes[(n + 1) % pages]]) for n in range(pages)]
+    sampled = [SampledPage.of(n, keys[n], hashes[n], trie_of(kinds[n % 2]), *links[n]) for n in range(pages)]
     return LearningJob("h.test", pages, sampled, LearningConfig(clusterer), {}, ClusterIdentities())
 
 
