@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.link_graph import Arrival, LinkGraph
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 
 FLOOR = 1e-12
@@ -59,7 +60,11 @@ class RankMass(UrlValuePolicy):
 
     name = "rank_mass"
     Params = RankMassParams
-    nodes: LinkGraph
+    Nodes = LinkGraph
+
+    nodes: Stored[LinkGraph]
+    covered: Stored[float]
+    seeds: Stored[int]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -67,10 +72,6 @@ class RankMass(UrlValuePolicy):
         self.seeds = 0
         self._heaps: tuple[list[Entry], list[Entry]] = ([], [])
         self._changed: dict[int, None] = {}
-
-    def make_nodes(self) -> LinkGraph:
-        """Return an empty graph."""
-        return LinkGraph()
 
     def coverage(self) -> float:
         """Return the share of personalised PageRank that pages fetched are sure to hold, [0, 1]."""
@@ -154,13 +155,6 @@ class RankMass(UrlValuePolicy):
             ],
         )
 
-    def to_state(self) -> dict[str, Any]:
-        """Return graph and masses as plain values."""
-        return {**super().to_state(), "covered": self.covered, "seeds": self.seeds}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over graph and masses of `to_state`."""
-        super().load_state(state)
-        with reading_state("rank_mass"):
-            self.covered, self.seeds = float(state["covered"]), int(state["seeds"])
+    def after_load(self) -> None:
+        """Make the heaps anew."""
         self._rebuild()

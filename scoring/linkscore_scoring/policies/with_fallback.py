@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
+from linkscore_scoring.errors import FieldProblem, InvalidParams, NotFound
 from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight
 from linkscore_scoring.policies.base import Explanation, Params, Part, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch
 
 _MARK = "~"
@@ -78,7 +79,7 @@ class _FallbackInFlight:
         return self._counted.values([bucket.partition(_MARK)[2] for bucket in buckets])
 
 
-class WithFallback(Policy):
+class WithFallback(Stateful, Policy):
     """Score by own knowledge where the site `is_ready`, else by the policy `params.fallback`.
 
     Bucket = ``<own bucket>~<bucket of the fallback>``, so that links found before the policy was ready, or
@@ -89,6 +90,8 @@ class WithFallback(Policy):
     falls back is worth what its unknown bucket is worth. Its buckets hold those of the fallback, so values
     never move per URL.
     """
+
+    fallback: Stored[Policy]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -170,17 +173,6 @@ class WithFallback(Policy):
     def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
         """Say whether the policy itself, not its fallback, scores the site."""
         return self.is_ready(site)
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what the fallback knows; subclasses add their own."""
-        return {"policy": self.name, "inner": self.fallback.to_state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Give the fallback its knowledge back; subclasses take their own first."""
-        if state.get("policy") != self.name:
-            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
-        with reading_state(self.name):
-            self.fallback.load_state(state["inner"])
 
 
 def _told_always(name: str) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.columns import Repeated, left_sum
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, feature_names
 from linkscore_scoring.learners.models import CLASSIFIERS
@@ -17,6 +18,7 @@ from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 _TOP_FEATURES = 5
@@ -25,10 +27,7 @@ _SITE_PATTERNS = 16
 """Newest patterns that the value of a site looks at; `RankSites` asks for many. Chosen, not measured."""
 _MOST_DECAY = 10**9
 """A bound of the parameter: more labels than any crawl has."""
-_MOST_PATTERN = 2**63
-"""A bound: numbers of patterns in names of buckets are below it."""
-_DIGITS = 20
-"""Such a number has fewer digits; Python refuses to read very long ones."""
+_BUCKET = re.compile("p([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class AnthelionParams(Params):
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
 
 
-class Anthelion(Policy):
+class Anthelion(Stateful, Policy):
     """Hosts by what they yielded so far, links by an online classifier; learns from feedback alone.
 
     Relevant is a page with a reported reward of at least 0.5. Classifier, bandit and labels are crawl-wide: a
@@ -95,6 +94,7 @@ class Anthelion(Policy):
     reads_templates = False
 
     crawl_wide: HostCrawl
+    _examples: Stored[LatestLinks]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -187,16 +187,6 @@ class Anthelion(Policy):
             explained.append(Explanation(summary, [own, *host, *top]))
         return explained
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what is of this site: a link for each pattern."""
-        return {"examples": self._examples.to_state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the links of `to_state`."""
-        if set(state) != {"examples"}:
-            raise CorruptState(f"anthelion: want the field 'examples', got {sorted(state)}")
-        self._examples.load_state(state["examples"])
-
     def _top(self, links: LinkBatch, row: int, indices: list[int], weights: list[float]) -> list[Term]:
         names = feature_names(links.urls[row])
         order = sorted(range(len(indices)), key=lambda at: -abs(weights[at]))[:_TOP_FEATURES]
@@ -209,6 +199,5 @@ class Anthelion(Policy):
 
 def _number(bucket: str) -> int:
     """Return the number of a bucket, 0 if it has none."""
-    number = bucket[1:]
-    known = number.isascii() and number.isdecimal() and len(number) < _DIGITS
-    return int(number) if known and int(number) < _MOST_PATTERN else 0
+    found = _BUCKET.fullmatch(bucket)
+    return int(found[1]) if found else 0

@@ -14,7 +14,7 @@ from linkscore_scoring.browse_logs.behavior import (
 )
 from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorOrder, BehaviorParams, model_of
 from linkscore_scoring.site.model import SiteModel
@@ -115,6 +115,8 @@ class BehaviorDiscovery(BehaviorOrder):
     Params = BehaviorDiscoveryParams
     measure = "gain"
 
+    discovered: Stored[Discovered]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.discovered = Discovered()
@@ -166,14 +168,3 @@ class BehaviorDiscovery(BehaviorOrder):
             )
             for node in best
         ]
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what the fallback knows and what patterns showed."""
-        return {**super().to_state(), "discovered": self.discovered.to_state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the state of `to_state`."""
-        with reading_state(self.name):
-            discovered = state["discovered"]
-        super().load_state(state)
-        self.discovered.load_state(discovered)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.columns import left_sum
-from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
+from linkscore_scoring.errors import FieldProblem, NotFound
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import (
     FOLLOW,
@@ -26,6 +26,7 @@ from linkscore_scoring.policies.focus.page_types import PageType, load_page_type
 from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares, known_identity
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import (
     INDEX,
     OTHER,
@@ -124,6 +125,8 @@ class Focus(WithFallback):
     Params = FocusParams
     reads_templates = False
     reads_layout = True
+
+    model: Stored[ForumModel]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -249,16 +252,6 @@ class Focus(WithFallback):
                 Term("votes", estimate.support, "pages behind such links and beside them that voted"),
             ],
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the votes and all that follows, and what the fallback knows."""
-        return {**super().to_state(), "model": self.model.to_state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the state of `to_state`."""
-        with reading_state(self.name):
-            self.model.load_state(state["model"])
-        super().load_state(state)
 
 
 def _parts(place: str) -> tuple[int, int, int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.base import Explanation, Term
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 
 
@@ -33,11 +33,13 @@ class Opic(UrlValuePolicy):
 
     name = "opic"
 
+    units: Stored[int]
+    root: Stored[float]
+    _seeds: Stored[dict[int, None]]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.units = 0
-        self.root = 0.0
-        self._seeds: dict[int, None] = {}
+        self.units, self.root, self._seeds = 0, 0.0, {}
 
     def total(self) -> float:
         """Return all cash, root included, as the share the paper keeps at 1; 1 before any page."""
@@ -75,14 +77,3 @@ class Opic(UrlValuePolicy):
             f"it holds {value:.3g} units of cash",
             [Term("cash", value, "cash received, 1 for each seed in all")],
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the cash as plain values."""
-        return {**super().to_state(), "units": self.units, "root": self.root, "seeds": list(self._seeds)}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the cash of `to_state`."""
-        super().load_state(state)
-        with reading_state("opic"):
-            self.units, self.root = int(state["units"]), float(state["root"])
-            self._seeds = dict.fromkeys(map(int, state["seeds"]))

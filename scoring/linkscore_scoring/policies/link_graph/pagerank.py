@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.link_graph import Arrival, LinkGraph, pagerank
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 
 
@@ -55,17 +56,17 @@ class Pagerank(UrlValuePolicy):
 
     name = "pagerank"
     Params = PagerankParams
-    nodes: LinkGraph
+    Nodes = LinkGraph
+
+    nodes: Stored[LinkGraph]
+    rest: Stored[float]
+    _due: Stored[int]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.rest = 1.0
         self._due = 1
         self._changed: list[KnownUrl] = []
-
-    def make_nodes(self) -> LinkGraph:
-        """Return an empty graph."""
-        return LinkGraph()
 
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Hand the rank of a page on to its links, or rank the whole graph when it is due."""
@@ -112,13 +113,3 @@ class Pagerank(UrlValuePolicy):
                 Term("rest", self.rest, "PageRank that every URL has alike"),
             ],
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return graph and ranks as plain values."""
-        return {**super().to_state(), "rest": self.rest, "due": self._due}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over graph and ranks of `to_state`."""
-        super().load_state(state)
-        with reading_state("pagerank"):
-            self.rest, self._due = float(state["rest"]), int(state["due"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.graph.link_graph import Arrival, UrlNodes
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 STEPS = 4
@@ -23,7 +23,7 @@ _MOST = 4 * 1_024 - 1
 _NOTHING = "q-"
 
 
-class UrlValuePolicy(Policy):
+class UrlValuePolicy(Stateful, Policy):
     """A value >= 0 for each URL, moved by the links of every page.
 
     Score = 1 / (1 + log2(1 + 1 / value)), which keeps the order over many orders of magnitude: value 1 scores
@@ -38,14 +38,13 @@ class UrlValuePolicy(Policy):
     reads_templates = False
     baseline = True
     residual = 0.034
+    Nodes: ClassVar[type[UrlNodes]] = UrlNodes
+
+    nodes: Stored[UrlNodes]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.nodes = self.make_nodes()
-
-    def make_nodes(self) -> UrlNodes:
-        """Return the empty nodes of a new policy."""
-        return UrlNodes()
+        self.nodes = self.Nodes()
 
     @abstractmethod
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
@@ -93,14 +92,3 @@ class UrlValuePolicy(Policy):
         if bucket[:1] != "q" or not (digits.isascii() and digits.isdecimal() and len(digits) <= 4):
             return 0.0
         return float(2.0 ** (min(sign * int(digits), _MOST) / STEPS))
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the values as plain values."""
-        return {"policy": self.name, "nodes": self.nodes.to_state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the values of `to_state`."""
-        if state.get("policy") != self.name:
-            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r}")
-        with reading_state(f"{self.name}"):
-            self.nodes.load_state(state["nodes"])
