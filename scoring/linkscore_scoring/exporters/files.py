@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from lxml import etree
-
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
 from linkscore_scoring.types import UrlRule
@@ -108,27 +106,38 @@ def browsertrix(site: SiteRules) -> RuleFile:
     return RuleFile("browsertrix.yaml", "application/yaml", "\n".join(lines) + "\n", notes)
 
 
-_BEANS = "http://www.springframework.org/schema/beans"
-_XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_BEANS = """<?xml version="1.0" encoding="UTF-8"?>
+<beans xmlns="http://www.springframework.org/schema/beans"
+       xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+       xsi:schemaLocation="http://www.springframework.org/schema/beans
+                           http://www.springframework.org/schema/beans/spring-beans-3.0.xsd">
+%s
+  <bean class="org.archive.modules.deciderules.DecideRuleSequence" id="linkscoreRules">
+    <property name="rules"><list>
+%s
+    </list></property>
+  </bean>
+</beans>
+"""
+_DECIDE = """      <bean class="org.archive.modules.deciderules.MatchesListRegexDecideRule">
+        <property name="decision" value="%s"/>
+        <property name="regexList"><list>%s</list></property>
+      </bean>"""
 
 
 def heritrix(site: SiteRules) -> RuleFile:
     """A Spring bean that rejects the site, then accepts what fits: of decide rules the last one counts.
 
-    Last it rejects what is denied; that alone if no rule says what to follow.
+    Last it rejects what is denied; that alone if no rule says what to follow. Expressions hold no character
+    that XML escapes, see `portable`.
     """
     allowed, denied, notes = _filters(site)
-    root = etree.Element(f"{{{_BEANS}}}beans", nsmap={None: _BEANS, "xsi": _XSI})
-    root.set(f"{{{_XSI}}}schemaLocation", f"{_BEANS} {_BEANS}/spring-beans-3.0.xsd")
-    root.extend(_xml_comment(line) for line in _heading(site))
-    rules = _xml_list(_bean(root, "DecideRuleSequence", id="linkscoreRules"), "rules")
-    if allowed:
-        _decide(rules, "REJECT", [f"{_url_of_site(site)}.*"])
+    rules = [_decided("REJECT", [f"{_url_of_site(site)}.*"])] if allowed else []
     for decision, entries in (("ACCEPT", allowed), ("REJECT", denied)):
-        rules.extend(_xml_comment(entry.comment) for entry in entries)
+        rules += [_xml_comment(entry.comment) for entry in entries]
         if entries:
-            _decide(rules, decision, [f".*(?:{entry.pattern}).*" for entry in entries])
-    text = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True).decode()
+            rules.append(_decided(decision, [f".*(?:{entry.pattern}).*" for entry in entries]))
+    text = _BEANS % ("\n".join(map(_xml_comment, _heading(site))), "\n".join(rules))
     return RuleFile("linkscore-decide-rules.xml", "application/xml", text, notes)
 
 
@@ -337,26 +346,13 @@ def _yaml(text: str) -> str:
     )
 
 
-def _decide(rules: etree._Element, decision: str, patterns: Sequence[str]) -> None:
-    bean = _bean(rules, "MatchesListRegexDecideRule")
-    etree.SubElement(bean, f"{{{_BEANS}}}property", name="decision", value=decision)
-    entries = _xml_list(bean, "regexList")
-    for pattern in patterns:
-        etree.SubElement(entries, f"{{{_BEANS}}}value").text = pattern
+def _decided(decision: str, patterns: Sequence[str]) -> str:
+    return _DECIDE % (decision, "".join(f"\n          <value>{pattern}</value>" for pattern in patterns))
 
 
-def _bean(parent: etree._Element, kind: str, **more: str) -> etree._Element:
-    named = {"class": f"org.archive.modules.deciderules.{kind}"}
-    return etree.SubElement(parent, f"{{{_BEANS}}}bean", **more, attrib=named)
-
-
-def _xml_list(bean: etree._Element, name: str) -> etree._Element:
-    return etree.SubElement(etree.SubElement(bean, f"{{{_BEANS}}}property", name=name), f"{{{_BEANS}}}list")
-
-
-def _xml_comment(text: str) -> etree._Element:
+def _xml_comment(text: str) -> str:
     """Return a comment; two hyphens in a row may not stand in one."""
-    return etree.Comment(f" {text.replace('-', chr(92) + 'x2d') if '--' in text else text} ")
+    return f"      <!-- {text.replace('-', chr(92) + 'x2d') if '--' in text else text} -->"
 
 
 # Scrapy: rules by URL, or by link path

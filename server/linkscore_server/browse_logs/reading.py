@@ -210,14 +210,11 @@ def found_columns(names: Iterable[str], given: Mapping[str, str], path: Path) ->
     return found
 
 
-def record_sql(
-    source: str, fields: Mapping[str, str], *, host: str = "", bad: str = "false", line: str = "NULL"
-) -> str:
+def record_sql(source: str, fields: Mapping[str, str], *, host: str = "", line: str = "NULL") -> str:
     """Return the SQL of records of a FROM item, by the expression of each field.
 
     They have the columns t (seconds since the epoch, double), client, url, referrer, user_agent, method,
-    status (integer), content_type; NULL is not known. `bad` says that the line is no record, `line` is its
-    text then.
+    status (integer), content_type, bad (it is no record); NULL is not known. `line` is its text then.
     """
     have = {
         name: f"NULLIF(NULLIF(trim(CAST({fields[name]} AS VARCHAR)), ''), '-')"
@@ -225,7 +222,6 @@ def record_sql(
         if name != "time"
     }
     seconds = _seconds(f"CAST({fields['time']} AS VARCHAR)")
-    wrong = f"(({bad}) OR t IS NULL OR client IS NULL)"
     columns = [
         f"{seconds} AS t",
         f"{have['client']} AS client",
@@ -233,7 +229,7 @@ def record_sql(
         *(f"{have.get(name, 'NULL')}::VARCHAR AS {name}" for name in ("referrer", "user_agent", "method")),
         f"TRY_CAST({have.get('status', 'NULL')} AS INTEGER) AS status",
         f"{have.get('content_type', 'NULL')}::VARCHAR AS content_type",
-        f"coalesce({wrong}, true) AS bad",
+        "t IS NULL OR client IS NULL AS bad",
         f"CASE WHEN bad THEN CAST({line} AS VARCHAR) END AS line",
     ]
     return f"SELECT {', '.join(columns)} FROM {source}"
