@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.errors import FieldProblem, InvalidParams
 from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight, KnownUrl, SiteBandit
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -92,11 +93,11 @@ class Explanation:
     terms: list[Term]
 
 
-class Policy(ABC):
+class Policy(Stateful, ABC):
     """A link scoring policy for one site of one crawl.
 
     A new policy defines `name`, `score`, `value` and `explain`, and whatever it learns in `observe` and
-    `feedback` goes into `to_state`. Anything more it can do it says by the methods that have a default.
+    `feedback` it declares as `Stored`, see `state`. What else it can do it says by methods with a default.
 
     Parameters
     ----------
@@ -185,35 +186,20 @@ class Policy(ABC):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, one explanation per link."""
 
-    def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
+    def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Learn from one fetch; `site` has taken the page in already."""
 
-    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
+    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Learn from what extraction found."""
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what the policy knows as plain values (dict, list, str, int, float, bool, bytes)."""
-        return {}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If the state is not one of this policy.
-        """
-        if state:
-            raise CorruptState(f"{self.name}: unexpected state fields {sorted(state)}")
-
-    def model_activated(self, site: SiteModel) -> None:  # noqa: B027
+    def model_activated(self, site: SiteModel) -> None:
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
     def mining_settings(self) -> dict[str, Any]:
         """Return fields of `browse_logs.mining.MiningSettings` as the parameters say."""
         return {}
 
-    def logs_mined(self, site: SiteModel) -> None:  # noqa: B027
+    def logs_mined(self, site: SiteModel) -> None:
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
 
     def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
@@ -266,7 +252,7 @@ class Policy(ABC):
         """Return the bandit that decides between sites, or None: always the best."""
         return None
 
-    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Take over all example pages of the site; called when the policy is made and when they change."""
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
@@ -281,14 +267,14 @@ class Policy(ABC):
         """Return up to `n` unfetched pages that would teach the policy most; it never waits for one."""
         return []
 
-    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:  # noqa: B027
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Start from what was learned elsewhere; called once, when the policy is made."""
 
     def experience(self, site: SiteModel) -> Experience | None:
         """Return what was learned on this site, without what it started from. Only reads."""
         return None
 
-    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:  # noqa: B027
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
         """Crawl for this from now on, None: nothing is said; the same as before changes nothing."""
 
     def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
@@ -311,7 +297,7 @@ class Policy(ABC):
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""
 
-    @classmethod  # noqa: B027
+    @classmethod
     def load_libraries(cls, params: Any) -> None:
         """Import what a policy with these parameters would import while it learns; it may take seconds."""
 

@@ -148,11 +148,11 @@ _CHECKS: dict[str, Callable[..., Any]] = {
 """What raises if an answer is not one of a policy."""
 
 
-_ASKED = sorted(
+_ASKED = ["load_state", "to_state"] + [
     name
     for name, member in vars(Policy).items()
     if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod | property))
-)
+]
 """What is asked of a policy from outside."""
 
 

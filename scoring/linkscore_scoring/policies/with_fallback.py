@@ -12,7 +12,7 @@ from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight
 from linkscore_scoring.policies.base import Explanation, Params, Part, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch
 
 _MARK = "~"
@@ -79,7 +79,7 @@ class _FallbackInFlight:
         return self._counted.values([bucket.partition(_MARK)[2] for bucket in buckets])
 
 
-class WithFallback(Stateful, Policy):
+class WithFallback(Policy):
     """Score by own knowledge where the site `is_ready`, else by the policy `params.fallback`.
 
     Bucket = ``<own bucket>~<bucket of the fallback>``, so that links found before the policy was ready, or

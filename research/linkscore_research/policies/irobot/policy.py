@@ -25,7 +25,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 _FLIP = re.compile(
@@ -57,7 +57,7 @@ class IrobotParams(Params):
         yield from outside("flip_share", self.flip_share, 1e-6, 1.0)
 
 
-class Irobot(Stateful, Policy):
+class Irobot(Policy):
     """Learn a map of page kinds, keep the tree of links that leads to the informative ones, drop the rest.
 
     Until the site is learned: links of the sampling plan first (0.9, bucket ``p0.<link path>.<URL

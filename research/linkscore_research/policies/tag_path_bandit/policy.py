@@ -27,7 +27,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, LinkBatch, PageObservation
 
 _TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
@@ -55,7 +55,7 @@ class TagPathBanditParams(Params):
         yield from one_of("classifier", self.classifier, CLASSIFIERS)
 
 
-class TagPathBandit(Stateful, Policy):
+class TagPathBandit(Policy):
     """Links that look like targets first, else the tag paths whose pages hold most new targets.
 
     A target is a page with a reported reward of at least 0.5; without feedback nothing is learned but the

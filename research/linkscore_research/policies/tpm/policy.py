@@ -26,7 +26,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 # Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the path:
@@ -67,7 +67,7 @@ class TpmParams(Params):
         yield from outside("max_differing", self.max_differing, 0, 20)
 
 
-class Tpm(Stateful, Policy):
+class Tpm(Policy):
     """Map a part of the site, find what resembles the example, and follow links like those that led there.
 
     While mapping, pages come breadth-first without verdict: score 0.5 / (1 + number of the page the link was

@@ -18,7 +18,7 @@ from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 _TOP_FEATURES = 5
@@ -57,7 +57,7 @@ class AnthelionParams(Params):
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
 
 
-class Anthelion(Stateful, Policy):
+class Anthelion(Policy):
     """Hosts by what they yielded so far, links by an online classifier; learns from feedback alone.
 
     Relevant is a page with a reported reward of at least 0.5. Classifier, bandit and labels are crawl-wide: a

@@ -36,7 +36,7 @@ from linkscore_scoring.policies.harvest.tables import (
 )
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -93,7 +93,7 @@ class Parts(NamedTuple):
         return value / (1.0 + value)
 
 
-class Harvest(Stateful, Policy):
+class Harvest(Policy):
     """A sleeping bandit over (URL pattern, link path) arms whose reward is text of a page's own.
 
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + h), x = characters

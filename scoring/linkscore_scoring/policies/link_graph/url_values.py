@@ -12,7 +12,7 @@ import numpy as np
 from linkscore_scoring.graph.link_graph import Arrival, UrlNodes
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 STEPS = 4
@@ -23,7 +23,7 @@ _MOST = 4 * 1_024 - 1
 _NOTHING = "q-"
 
 
-class UrlValuePolicy(Stateful, Policy):
+class UrlValuePolicy(Policy):
     """A value >= 0 for each URL, moved by the links of every page.
 
     Score = 1 / (1 + log2(1 + 1 / value)), which keeps the order over many orders of magnitude: value 1 scores

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term, sampling_reason
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
@@ -70,7 +70,7 @@ def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
     return scores
 
 
-class StructuralPolicy(Stateful, Policy):
+class StructuralPolicy(Policy):
     """A value per cluster, and links scored by the clusters their (source cluster, link path) leads to.
 
     Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others

@@ -30,7 +30,7 @@ from linkscore_scoring.policies.topic.learning import (
 )
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.wanted import PageRelevance, Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
@@ -76,7 +76,7 @@ class JudgedPage:
     lists: list[Arm] = field(default_factory=list)
 
 
-class Topical(Stateful, Policy):
+class Topical(Policy):
     """Pages about the topic first, and pages that lead to many of them.
 
     What is wanted stands in the configuration of the crawl (`wanted`). The worth of a page is its relevance,
