@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import count
 from random import Random
 from typing import ClassVar
@@ -131,14 +132,17 @@ class SoftNotFoundSite(TrapSite):
     """Pages that are not there are answered with 200 and a sentence, and suggest others that are not there.
 
     `echoes`: how often the sentence says the address. `told`: length of a number of the request in it;
-    its links then stand where those to lists do.
+    its links then stand where those to lists do. `names`: shapes of its addresses; of several the sentence is
+    all it says.
     """
 
     ways = 5
 
-    def __init__(self, *, chained: bool = False, echoes: int = 0, told: int = 0) -> None:
+    def __init__(
+        self, *, chained: bool = False, echoes: int = 0, told: int = 0, names: Sequence[str] = ("missing",)
+    ) -> None:
         super().__init__(chained=chained)
-        self.echoes, self.told = echoes, told
+        self.echoes, self.told, self.names = echoes, told, names
 
     def entries(self) -> list[Link]:
         place = "html/body/ul/li/a[list]" if self.told else "html/body/nav/a[old]"
@@ -147,8 +151,11 @@ class SoftNotFoundSite(TrapSite):
     def trap(self, url: str) -> PageFeatures | None:
         drawn = Random(url)
         place = "html/body/ul/li/a[list]" if self.told else "html/body/p/a"
-        found = [(f"{ROOT}/missing/{drawn.randrange(9_999)}", place) for _ in range(self.ways)]
+        numbers = [drawn.randrange(9_999) for _ in range(self.ways)]
+        found = [(f"{ROOT}/{self.names[n % len(self.names)]}/{n}", place) for n in numbers]
         said = f"{url} was not found" if self.echoes or self.told else "was not found"
+        if len(self.names) > 1:
+            return page_of(url, ["html/body/p/text()"], links=found, texts=[(said, 60)])
         return self._page(url, found, [(said, 60 + self.echoes * len(url) + drawn.randrange(self.told + 1))])
 
 

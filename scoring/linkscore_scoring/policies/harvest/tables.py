@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, drop_oldest
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.texts import HALF_CHARS
 from linkscore_scoring.state import State, Stateful, Stored, pack_array, unpack_array
@@ -98,10 +98,12 @@ class Tables(Stateful):
     """The tables of one site; `Worked` has what follows from them.
 
     `settled`, `settled_wanted`: pulls that are in `nodes` alone, and how many of them were wanted.
-    `reported`: pages of which feedback came. `share`, `site_mean`: how far labels, not text, decide, and the
-    mean reward of the site. `changes`: events since all was worked out. `n_examples`, `by_layout`, `starts`:
-    what was told beside that, from the policy; by layout alone if no example has a URL. Cost: O(pages +
-    links) to work out, of the latest pages: older ones keep their last reward.
+    `reported`: pages of which feedback came. `texts`: pages by the characters in their long blocks, from the
+    first one on of which all was new, but for the first pages of a site. `share`, `site_mean`: how far
+    labels, not text, decide, and the mean reward of the site. `changes`: events since all was worked out.
+    `n_examples`, `by_layout`, `starts`: what was told beside that, from the policy; by layout alone if no
+    example has a URL. Cost: O(pages + links) to work out, of the latest pages: older ones keep their last
+    reward.
     """
 
     keys: Stored[list[int]]
@@ -110,6 +112,7 @@ class Tables(Stateful):
     settled: Stored[int]
     settled_wanted: Stored[int]
     reported: Stored[int]
+    texts: Stored[dict[int, int]]
     changes: Stored[int]
     _sweep_at: Stored[int]
     share: Stored[float]
@@ -125,6 +128,7 @@ class Tables(Stateful):
         self.t = tunables
         self.keys, self.urls = [], []
         self.page_of: dict[int, int] = {}
+        self.texts = {}
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
         self.share, self.site_mean, self.by_layout = 0.0, 0.0, False
@@ -217,6 +221,9 @@ class Tables(Stateful):
         page = self.pages.add(**{name: [value] for name, value in columns.items()})
         self.ways.add(page=[page] * len(nodes), node=nodes)
         self.nodes["novel"][nodes] += novel
+        if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):
+            self.texts[chars] = self.texts.get(chars, 0) + 1
+            drop_oldest(self.texts, self.t.kept)
         self.nodes["lengths"][nodes] = np.maximum(self.nodes["lengths"][nodes], _lengths(chars, len(url)))
         if key in self.page_of:
             self.keys[self.page_of[key]] = 0
@@ -471,16 +478,19 @@ class Worked:
         """Tell nodes whose pages all have about as much text, and those whose pages are one.
 
         A page under many addresses pays nothing. Products of a shop may share their text and be told apart by
-        a picture: many must have paid nothing. Under the next shape of address nothing of that text is new.
+        a picture: many must have paid nothing. Under the next shape of address nothing of that text is new,
+        and if all of it was new at first no single shape needs to have that many.
         """
         t, n, least, most = self._t, self.own_n, self._least, self._most
         self.flat = (n >= t.repeated) & (most + 1 <= t.flat * (least + 1))
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
         pays_nothing = self.own_reward + self.hub <= t.least_left * n
-        is_equal = self.flat & (most == least) & pays_nothing
+        is_equal, many = (n >= t.few) & (most == least) & pays_nothing, t.few * t.repeated
         is_one = is_equal & (self._tables.nodes["novel"] > 0) | self._is_echo(n) & pays_nothing
-        is_one &= n >= t.few * t.repeated
-        self.repeated = is_one | is_equal & np.isin(least, least[is_one]) if is_one.any() else is_one
+        is_one &= n >= many
+        said = {text for text in least[is_equal].tolist() if self._tables.texts.get(text, 0) >= many}
+        said.update(least[is_one].tolist())
+        self.repeated = is_one | is_equal & np.isin(least, list(said)) if said else is_one
 
     def _follow_yields(self) -> None:
         """Work out what arms are worth by the links behind them, over any number of hops.

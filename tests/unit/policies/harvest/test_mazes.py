@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -42,8 +43,9 @@ def test_in_a_maze_harvest_finds_no_less_than_breadth_first(kind: str, chained: 
     assert found.wanted_share() >= max(0.3, usual.wanted_share())
 
 
-def test_links_to_one_page_under_many_addresses_are_to_skip_and_say_why() -> None:
-    crawl = crawled(SoftNotFoundSite(echoes=1))
+@pytest.mark.parametrize("site", [{"echoes": 1}, {"names": ("missing", "gone", "lost")}])
+def test_links_to_one_page_under_many_addresses_are_to_skip_and_say_why(site: dict[str, Any]) -> None:
+    crawl = crawled(SoftNotFoundSite(**site))
     urls = [f"{ROOT}/missing/12345", f"{ROOT}/article/77"]
     found = CrawlQueries(crawl.model).score_links(urls, urls, [b""] * 2, [""] * 2)
     assert (found.verdicts, found.skip_reasons) == ([2, 0], [COPY, 0])
