@@ -69,8 +69,7 @@ def identity(url: str) -> str:
 
 def resolve(base: str, href: str) -> str | None:
     """Return `href` of a page at `base` as an absolute http(s) URL; None when it names nothing to crawl."""
-    answer = UrlResolver(base).resolve(href)
-    return None if isinstance(answer, str) else answer[0]
+    return UrlResolver(base).resolve(href)[0] or None
 
 
 def identity_or_none(url: str) -> str | None:

@@ -60,11 +60,11 @@ def with_links(
     turns = _turns(page.links)
     for link in given[: limits.links]:
         found = resolver.resolve(link.url)
-        chars += len(found[0]) if isinstance(found, tuple) else 0
+        chars += len(found[0])
         if chars > max_chars:
             break
-        if not isinstance(found, tuple):
-            links.skipped[found] = links.skipped.get(found, 0) + 1
+        if not found[0]:
+            links.skipped[found[1]] = links.skipped.get(found[1], 0) + 1
             found = ("", "")
         links.urls.append(found[0])
         links.keys.append(found[1])

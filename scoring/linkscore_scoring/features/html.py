@@ -13,7 +13,7 @@ from threading import local
 
 from lxml import etree
 
-from linkscore_scoring.columns import picking
+from linkscore_scoring.columns import numbered, picking
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import (
     CROWDED_BYTES,
@@ -150,24 +150,23 @@ def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
 def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int], bool]:
     """Return the links of a page, the number of each one's anchor, and whether links were cut."""
     answers = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
-    numbers = [number for number, answer in enumerate(answers) if not isinstance(answer, str)]
-    skipped = Counter(answer for answer in answers if isinstance(answer, str))
+    numbers = [number for number, (url, _) in enumerate(answers) if url]
+    skipped = Counter([reason for url, reason in answers if not url])
     pick = picking(numbers)
     urls = [url for url, _ in pick(answers)]
     within = len(urls)
     if sum(map(len, urls)) > MAX_LINKS_CHARS:
         within = bisect_right(list(accumulate(map(len, urls))), MAX_LINKS_CHARS)
         pick = picking(numbers[:within])
-    rows = pick(anchors.link_paths)
-    of_links = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+    table, link_paths = numbered(pick(anchors.link_paths))
     links = Links(
         urls[:within],
         [key for _, key in pick(answers)],
         pick(anchors.texts),
-        list(map(of_links.__getitem__, rows)),
+        link_paths,
         pick(anchors.rels),
         pick(anchors.blocks_before),
-        [anchors.link_path_table[row] for row in of_links],
+        [anchors.link_path_table[row] for row in table],
         skipped,
     )
     return links, numbers[:within], anchors.is_cut or within < len(urls)
@@ -259,11 +258,11 @@ class Extractor:
             UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
         )
         resolver = resolver_at(url)
-        base = resolver.resolve(head.base)
-        if base == "scheme" and _OTHER_BASE.match(head.base) and len(head.base) <= self.limits.url_chars:
-            base = head.base, ""  # no link without a scheme leads anywhere
-        if not isinstance(base, str):
-            resolver = resolver_at(base[0], is_page=base[1] == features.key)
+        base, key = resolver.resolve(head.base)
+        if key == "scheme" and _OTHER_BASE.match(head.base) and len(head.base) <= self.limits.url_chars:
+            base = head.base  # no link without a scheme leads anywhere
+        if base:
+            resolver = resolver_at(base, is_page=key == features.key)
         numbers = _add_links(features, anchors, head, cuts, resolver)
         if layout:
             features.layout = layout_of(features, numbers)
@@ -350,8 +349,8 @@ def _add_links(
     """
     features.nofollow = head.nofollow
     features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
-    if head.canonical and not isinstance(canonical := resolver.resolve(head.canonical), str):
-        features.canonical_key = canonical[1]
+    canonical, key = resolver.resolve(head.canonical)
+    features.canonical_key = key if canonical and head.canonical else ""
     features.links, numbers, links_cut = outlinks(anchors, resolver)
     links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
     all_cuts = [*cuts, *(note for note, cut in links_cuts.items() if cut)]
@@ -362,13 +361,13 @@ def _add_links(
 def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) -> None:
     """Add a ``<meta>`` refresh as the last link, unless another leads there; note it if it is at once."""
     seconds, href = refresh_of(content)
-    answer = resolver.resolve(href) if href else ""
-    if isinstance(answer, str) or answer[1] == features.key:
+    url, key = resolver.resolve(href)
+    if not (url and href) or key == features.key:
         return
-    if answer[1] not in features.links.keys:
-        features.links.append(*answer, link_path=REFRESH_LINK_PATH)
+    if key not in features.links.keys:
+        features.links.append(url, key, link_path=REFRESH_LINK_PATH)
     if seconds <= MAX_REDIRECT_S:
-        features.moved_to = answer[1]
+        features.moved_to = key
 
 
 def extract(

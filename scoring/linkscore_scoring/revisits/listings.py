@@ -276,8 +276,7 @@ class _Reader:
             return ""
         href = child.get("href", "").strip()[:_MAX_CHARS] or _text(child)
         if href and self._has_bases and child.base and child.base != self._url:
-            resolved = UrlResolver(child.base).resolve(href)
-            return href if isinstance(resolved, str) else resolved[0]
+            return UrlResolver(child.base).resolve(href)[0] or href
         return href
 
 

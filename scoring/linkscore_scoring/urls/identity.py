@@ -166,8 +166,8 @@ memory, chosen and not measured."""
 # Characters of an href and its answer that count as one entry of the cache; usual ones have fewer.
 _ENTRY_CHARS = 400
 
-Answer = tuple[str, str] | str
-"""(URL, identity), or the reason why there is none."""
+Answer = tuple[str, str]
+"""(URL, identity); an empty URL and the reason where there is none."""
 
 _C0_OR_SPACE = "".join(map(chr, range(33)))
 _ROOTED = ("/", "http://", "https://")
@@ -228,7 +228,7 @@ class UrlResolver:
         cache.size += len(known) - contexts
 
     def resolve(self, href: str) -> Answer:
-        """Return (URL without fragment, identity) of a raw href, or why it names no URL to crawl.
+        """Return (URL without fragment, identity) of a raw href, or ("", why it names no URL to crawl).
 
         Reasons: ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long`` (as
         written, or absolute). An href longer than a URL may be is not resolved: what ``../`` would take off
@@ -240,21 +240,22 @@ class UrlResolver:
             return answer
         name, mark, _ = href.strip(_C0_OR_SPACE).partition("#")
         if not name and self._is_page:
-            answer = "fragment" if mark else "empty"
+            answer = "", "fragment" if mark else "empty"
         elif len(name) > self.max_chars:
             scheme = _SCHEME.match(name)
-            answer = "too_long" if scheme is None or scheme[1].lower() in SCHEMES else "scheme"
+            answer = "", "too_long" if scheme is None or scheme[1].lower() in SCHEMES else "scheme"
         else:
             try:
                 # With the mark of its fragment: a blank before that is not at the end, and stays.
                 url = self._base + f"{name if name.isascii() else self._with_query(name)}{mark}"
                 found = url.href.removesuffix("#")
-                fits = len(found) <= self.max_chars
-                answer = "scheme"
-                if url.protocol in SCHEMES:
-                    answer = (found, identity_of(found)) if fits else "too_long"
+                if not found.startswith(("http://", "https://")):
+                    answer = "", "scheme"
+                else:
+                    fits = len(found) <= self.max_chars
+                    answer = (found, identity_of(found)) if fits else ("", "too_long")
             except (ValueError, TypeError):  # TypeError: half a surrogate pair
-                answer = "invalid"
+                answer = "", "invalid"
         if len(href) <= self.max_chars and not _OF_ONE_PAGE.match(href):
             known[href] = answer
             self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
@@ -266,9 +267,9 @@ class UrlResolver:
         It ends early with the href by which URLs resolved anew have more than `max_chars` together.
         """
         found: list[Any] = list(map(self._rooted.get, hrefs, map(self._relative.get, hrefs)))
-        for row in [row for row, answer in enumerate(found) if answer is None]:
+        for row in [row for row, answer in enumerate(found) if not answer]:
             found[row] = answer = self.resolve(hrefs[row])
-            max_chars -= 0 if isinstance(answer, str) else len(answer[0])
+            max_chars -= len(answer[0])
             if max_chars < 0:
                 return found[: row + 1]
         return found

@@ -80,7 +80,7 @@ def test_hrefs_resolve_as_in_a_browser(href: str, url: str) -> None:
     ],
 )
 def test_what_names_no_url_says_why(href: str, reason: str) -> None:
-    assert UrlResolver(BASE).resolve(href) == reason
+    assert UrlResolver(BASE).resolve(href) == ("", reason)
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_the_cache_forgets_rather_than_grows() -> None:
 
 
 def test_the_limit_is_the_callers() -> None:
-    assert UrlResolver(BASE, max_chars=15).resolve("/abcdefg") == "too_long"
+    assert UrlResolver(BASE, max_chars=15).resolve("/abcdefg") == ("", "too_long")
