@@ -8,7 +8,6 @@ together.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
@@ -56,17 +55,13 @@ class PriorityScale(Stateful):
         self._seen, self._next_cut = 0, 2 * _RECENT
 
     def update(self, scores: Iterable[float]) -> None:
-        """Take in scores that were handed out; amortised O(1) each."""
-        cuts, recent = self._cuts, self._recent
-        for score in scores:
-            rounded = round(score, _DECIMALS)
-            if len(recent) < _RECENT:
-                recent.append(rounded)
-            else:
-                recent[self._seen % _RECENT] = rounded
-            self._seen += 1
-            if len(cuts) < LEVELS - 1 and rounded not in cuts:
-                insort(cuts, rounded)
+        """Take in scores that were handed out."""
+        new = list(scores)
+        self._recent = [*self._recent, *new][-_RECENT:]
+        self._seen += len(new)
+        if len(self._cuts) < LEVELS - 1:
+            shown = dict.fromkeys([*self._cuts, *(round(score, _DECIMALS) for score in new)])
+            self._cuts = sorted(list(shown)[: LEVELS - 1])
         if self._seen >= self._next_cut:
             self._next_cut = 2 * self._seen
             self._cut_by_quantiles()
@@ -80,12 +75,13 @@ class PriorityScale(Stateful):
         return np.asarray(LEVELS - 1 - above, dtype=np.float64)
 
     def _cut_by_quantiles(self) -> None:
-        distinct = sorted(set(self._recent))
+        recent = [round(score, _DECIMALS) for score in self._recent]
+        distinct = sorted(set(recent))
         if len(distinct) < LEVELS:
             self._cuts = distinct[-(LEVELS - 1) :]
             return
         ranks = np.linspace(0.0, 1.0, LEVELS + 1)[1:-1]
-        self._cuts = sorted(set(np.quantile(self._recent, ranks, method="nearest").tolist()))
+        self._cuts = sorted(set(np.quantile(recent, ranks, method="nearest").tolist()))
 
 
 Encode = Callable[[NDArray[np.float64], PriorityScale], NDArray[np.float64]]

@@ -73,11 +73,11 @@ _KEPT_AT_ANY_DEPTH = frozenset(
 def tags_in(markup: bytes, name: bytes, *, having: bytes) -> Iterator[bytes]:
     """Yield the start tags of a name, without ``>``, as far as `having` stands behind the first of them."""
     lower = markup.lower()
-    start, last = lower.find(b"<" + name), lower.rfind(b"<" + name)
-    if start < 0 or lower.find(having, start) < 0:
+    at = lower.find(b"<" + name)
+    if at < 0 or lower.find(having, at) < 0:
         return
     for tag in _TAG.finditer(markup):
-        if tag.start() > last:
+        if at < tag.start() and (at := lower.find(b"<" + name, tag.start())) < 0:
             return
         found = _NAME.match(tag[0])
         if found is not None and found[1].lower() == name:

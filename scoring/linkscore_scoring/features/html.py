@@ -147,8 +147,16 @@ def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
     )
 
 
-def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int], bool]:
-    """Return the links of a page, the number of each one's anchor, and whether links were cut."""
+def _add_links(
+    features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str], resolver: UrlResolver
+) -> list[int]:
+    """Add the links of a page, what its head says and what was cut; return the number of each link's
+    anchor.
+    """
+    features.nofollow = head.nofollow
+    features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
+    canonical, key = resolver.resolve(head.canonical)
+    features.canonical_key = key if canonical and head.canonical else ""
     answers = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
     numbers = [number for number, (url, _) in enumerate(answers) if url]
     skipped = Counter([reason for url, reason in answers if not url])
@@ -159,7 +167,7 @@ def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int],
         within = bisect_right(list(accumulate(map(len, urls))), MAX_LINKS_CHARS)
         pick = picking(numbers[:within])
     table, link_paths = numbered(pick(anchors.link_paths))
-    links = Links(
+    features.links = Links(
         urls[:within],
         [key for _, key in pick(answers)],
         pick(anchors.texts),
@@ -169,7 +177,10 @@ def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int],
         [anchors.link_path_table[row] for row in table],
         skipped,
     )
-    return links, numbers[:within], anchors.is_cut or within < len(urls)
+    all_cuts = {"links_cut": anchors.is_cut or within < len(urls), "apaths_cut": anchors.link_paths_cut}
+    cuts = [*cuts, *(note for note, cut in all_cuts.items() if cut)]
+    features.notes += [note for note in cuts if note not in features.notes]
+    return numbers[:within]
 
 
 MAX_REMEMBERED = 60_000
@@ -341,23 +352,6 @@ class Extractor:
             return None
 
 
-def _add_links(
-    features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str], resolver: UrlResolver
-) -> list[int]:
-    """Add the links of a page, what its head says and what was cut; return the number of each link's
-    anchor.
-    """
-    features.nofollow = head.nofollow
-    features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
-    canonical, key = resolver.resolve(head.canonical)
-    features.canonical_key = key if canonical and head.canonical else ""
-    features.links, numbers, links_cut = outlinks(anchors, resolver)
-    links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
-    all_cuts = [*cuts, *(note for note, cut in links_cuts.items() if cut)]
-    features.notes += [note for note in all_cuts if note not in features.notes]
-    return numbers
-
-
 def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) -> None:
     """Add a ``<meta>`` refresh as the last link, unless another leads there; note it if it is at once."""
     seconds, href = refresh_of(content)
@@ -471,7 +465,7 @@ _SHADOW_MODES = frozenset({"open", "closed"})
 
 def take_svg_links(root: etree._Element) -> None:
     """Write links of SVG 1.1, which have ``xlink:href``, as those of HTML and SVG 2."""
-    for anchor in _ANCHORS_WITHOUT_HREF(root):
+    for anchor in _ANCHORS_WITHOUT_HREF(root) if next(root.iter("svg"), None) is not None else ():
         target = anchor.get("xlink:href")
         if target is not None and next(anchor.iterancestors("svg", "foreignobject"), root).tag == "svg":
             anchor.set("href", target)
