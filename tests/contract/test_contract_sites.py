@@ -242,7 +242,7 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
 
 
-@pytest.mark.parametrize("question", ["templates", "classify", "policy", "rules"])
+@pytest.mark.parametrize("question", ["templates", "policy", "rules"])
 def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
     server: Stubs, new_crawl: Callable[..., str], question: str
 ) -> None:
@@ -257,9 +257,6 @@ def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
     ask = {
         "templates": lambda: templates(server, name),
         "rules": lambda: refusal(lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name))),
-        "classify": lambda: server.links.ClassifyPages(
-            links_pb.ClassifyPagesRequest(crawl=crawl, pages=[page(100)])
-        ),
         "policy": lambda: server.links.RankBuckets(
             links_pb.RankBucketsRequest(
                 crawl=crawl,

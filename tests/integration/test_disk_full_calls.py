@@ -15,6 +15,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.app import Application
+from linkscore_server.crawls import space
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 from linkscore_server.store.sqlite import SqliteEngine
@@ -40,7 +41,8 @@ def store(tmp_path: Path) -> Filling:
 
 
 @pytest.fixture
-async def app(store: Filling) -> AsyncIterator[Application]:
+async def app(store: Filling, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Application]:
+    monkeypatch.setattr(space, "_LOOK_S", -1.0)  # every call looks at the disk
     settings = replace(Settings(), listen="127.0.0.1:0", metrics_listen="", learning_processes=0)
     app = Application(settings, store=store)
     await app.start()
@@ -85,7 +87,6 @@ ASKED: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
     "ScoreLinks": lambda s: s.links.ScoreLinks(
         pb.ScoreLinksRequest(crawl=CRAWL, links=[pb.CandidateLink(url=url_of(1))])
     ),
-    "ClassifyPages": lambda s: s.links.ClassifyPages(pb.ClassifyPagesRequest(crawl=CRAWL, pages=[page(1)])),
     "GetCrawl": lambda s: s.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL)),
     "ListSites": lambda s: s.sites.ListSites(site_pb.ListSitesRequest(crawl=CRAWL)),
 }

@@ -52,7 +52,6 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert len(links) == 13
         assert all(row.usable and row.ticket and row.encoded_priority is not None for row in links)
         assert client.learn_site(crawl="blocking", site=HOST).model_revision == 1
-        assert client.classify_pages(crawl="blocking", pages=[sent(50)]).classifications[0].cluster
         scored = client.score_links(crawl="blocking", links=[(links[1].url, links[1].ticket), url_of(3)])
         assert scored.stage == common.SITE_STAGE_READY
         ranked = client.rank_buckets(crawl="blocking", buckets=[row.bucket for row in links], max_results=2)

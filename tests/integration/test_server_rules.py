@@ -60,12 +60,6 @@ async def test_pages_carry_their_type_and_their_thread(client: AsyncClient) -> N
         common.PAGE_TYPE_OTHER,
     ]
     assert [result.thread_id for result in got.results] == ["", url_of(1), ""]
-    told = await client.classify_pages(crawl="c", pages=[sent(1), sent(7), sent(5)])
-    assert [found.page_type for found in told.classifications] == [
-        common.PAGE_TYPE_THREAD,
-        common.PAGE_TYPE_THREAD,
-        common.PAGE_TYPE_INDEX,
-    ]
 
 
 async def test_a_policy_of_one_call_tells_its_own_types(client: AsyncClient) -> None:

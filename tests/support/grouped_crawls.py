@@ -109,9 +109,6 @@ class Crawler:
         asked = [
             links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=candidates)),
             links.ScoreLinks(pb.ScoreLinksRequest(explain=True, crawl=crawl, links=candidates[-80:])),
-            links.ClassifyPages(
-                pb.ClassifyPagesRequest(crawl=crawl, pages=[page_on(site, 30) for site in SITES])
-            ),
             links.RankSites(pb.RankSitesRequest(crawl=crawl, sites=sites, n=20)),
             links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, site=SITES[0])),
             self.server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl, with_activity=True)).activity,

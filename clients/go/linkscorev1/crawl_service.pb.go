@@ -92,7 +92,7 @@ const (
 	// When a site has pages enough, and again as it grows: every PageResult then names its cluster.
 	Learn_LEARN_ALWAYS Learn = 1
 	// When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by
-	// ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
+	// ListTemplates, ListTemplatePages, ExportRules or LearnSite, or by naming a
 	// policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
 	// reads templates learns as ALWAYS.
 	Learn_LEARN_ON_DEMAND Learn = 2

@@ -657,207 +657,6 @@ func (x *IngestPagesResponse) GetPolicy() string {
 	return ""
 }
 
-// Request of ClassifyPages.
-type ClassifyPagesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name `crawls/{crawl}`. Required.
-	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// The pages; at most 500.
-	Pages         []*Page `protobuf:"bytes,2,rep,name=pages,proto3" json:"pages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ClassifyPagesRequest) Reset() {
-	*x = ClassifyPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ClassifyPagesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ClassifyPagesRequest) ProtoMessage() {}
-
-func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ClassifyPagesRequest.ProtoReflect.Descriptor instead.
-func (*ClassifyPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *ClassifyPagesRequest) GetCrawl() string {
-	if x != nil {
-		return x.Crawl
-	}
-	return ""
-}
-
-func (x *ClassifyPagesRequest) GetPages() []*Page {
-	if x != nil {
-		return x.Pages
-	}
-	return nil
-}
-
-// Cluster and type of one page.
-type PageClassification struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Outcome.
-	Status *ItemStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// Resource name of the site.
-	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// Template cluster; empty while the site is not learned; `outlier` for a page like no other.
-	Cluster string `protobuf:"bytes,3,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// Stage of the site.
-	Stage SiteStage `protobuf:"varint,4,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
-	// Distance to the nearest learned page, in the clusterer's metric; 0 while not learned.
-	Distance float64 `protobuf:"fixed64,5,opt,name=distance,proto3" json:"distance,omitempty"`
-	// Revision of the model that classified.
-	ModelRevision uint64 `protobuf:"varint,6,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
-	// What the crawl's policy takes the page for; unspecified if it tells no types.
-	PageType      PageType `protobuf:"varint,7,opt,name=page_type,json=pageType,proto3,enum=linkscore.v1.PageType" json:"page_type,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PageClassification) Reset() {
-	*x = PageClassification{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PageClassification) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PageClassification) ProtoMessage() {}
-
-func (x *PageClassification) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PageClassification.ProtoReflect.Descriptor instead.
-func (*PageClassification) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *PageClassification) GetStatus() *ItemStatus {
-	if x != nil {
-		return x.Status
-	}
-	return nil
-}
-
-func (x *PageClassification) GetSite() string {
-	if x != nil {
-		return x.Site
-	}
-	return ""
-}
-
-func (x *PageClassification) GetCluster() string {
-	if x != nil {
-		return x.Cluster
-	}
-	return ""
-}
-
-func (x *PageClassification) GetStage() SiteStage {
-	if x != nil {
-		return x.Stage
-	}
-	return SiteStage_SITE_STAGE_UNSPECIFIED
-}
-
-func (x *PageClassification) GetDistance() float64 {
-	if x != nil {
-		return x.Distance
-	}
-	return 0
-}
-
-func (x *PageClassification) GetModelRevision() uint64 {
-	if x != nil {
-		return x.ModelRevision
-	}
-	return 0
-}
-
-func (x *PageClassification) GetPageType() PageType {
-	if x != nil {
-		return x.PageType
-	}
-	return PageType_PAGE_TYPE_UNSPECIFIED
-}
-
-// Response of ClassifyPages.
-type ClassifyPagesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// One entry per page, input order.
-	Classifications []*PageClassification `protobuf:"bytes,1,rep,name=classifications,proto3" json:"classifications,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *ClassifyPagesResponse) Reset() {
-	*x = ClassifyPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ClassifyPagesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ClassifyPagesResponse) ProtoMessage() {}
-
-func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ClassifyPagesResponse.ProtoReflect.Descriptor instead.
-func (*ClassifyPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *ClassifyPagesResponse) GetClassifications() []*PageClassification {
-	if x != nil {
-		return x.Classifications
-	}
-	return nil
-}
-
 // A link to score.
 type CandidateLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -873,7 +672,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +684,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +697,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -944,7 +743,7 @@ type ScoreLinksRequest struct {
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +755,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +768,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -1033,7 +832,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +844,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +857,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -1109,7 +908,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +920,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +933,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -1179,7 +978,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +990,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1003,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1288,7 +1087,7 @@ type RankBucketsResponse struct {
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1099,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1112,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1373,7 +1172,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1184,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1197,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1434,7 +1233,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1245,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1258,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1521,7 +1320,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1332,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1345,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1617,7 +1416,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1428,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1441,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1745,7 +1544,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1556,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1569,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1798,7 +1597,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1810,7 +1609,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1823,7 +1622,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1848,7 +1647,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +1659,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +1672,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -1928,7 +1727,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +1739,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +1752,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -2051,7 +1850,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +1862,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +1875,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2130,7 +1929,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +1941,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +1954,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2215,7 +2014,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2026,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2039,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2284,7 +2083,7 @@ type RankRevisitsRequest struct {
 
 func (x *RankRevisitsRequest) Reset() {
 	*x = RankRevisitsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2095,7 @@ func (x *RankRevisitsRequest) String() string {
 func (*RankRevisitsRequest) ProtoMessage() {}
 
 func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2108,7 @@ func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
 func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RankRevisitsRequest) GetCrawl() string {
@@ -2377,7 +2176,7 @@ type DuePage struct {
 
 func (x *DuePage) Reset() {
 	*x = DuePage{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2188,7 @@ func (x *DuePage) String() string {
 func (*DuePage) ProtoMessage() {}
 
 func (x *DuePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2201,7 @@ func (x *DuePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
 func (*DuePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DuePage) GetUrl() string {
@@ -2494,7 +2293,7 @@ type RankRevisitsResponse struct {
 
 func (x *RankRevisitsResponse) Reset() {
 	*x = RankRevisitsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2305,7 @@ func (x *RankRevisitsResponse) String() string {
 func (*RankRevisitsResponse) ProtoMessage() {}
 
 func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2318,7 @@ func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
 func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RankRevisitsResponse) GetPages() []*DuePage {
@@ -2572,7 +2371,7 @@ type NotifyChangedRequest struct {
 
 func (x *NotifyChangedRequest) Reset() {
 	*x = NotifyChangedRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2383,7 @@ func (x *NotifyChangedRequest) String() string {
 func (*NotifyChangedRequest) ProtoMessage() {}
 
 func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2396,7 @@ func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
 func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *NotifyChangedRequest) GetCrawl() string {
@@ -2634,7 +2433,7 @@ type NoticeStatus struct {
 
 func (x *NoticeStatus) Reset() {
 	*x = NoticeStatus{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2445,7 @@ func (x *NoticeStatus) String() string {
 func (*NoticeStatus) ProtoMessage() {}
 
 func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2458,7 @@ func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
 func (*NoticeStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NoticeStatus) GetOutcome() NoticeOutcome {
@@ -2687,7 +2486,7 @@ type NotifyChangedResponse struct {
 
 func (x *NotifyChangedResponse) Reset() {
 	*x = NotifyChangedResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2498,7 @@ func (x *NotifyChangedResponse) String() string {
 func (*NotifyChangedResponse) ProtoMessage() {}
 
 func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2511,7 @@ func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
 func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
@@ -2781,20 +2580,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\r_fetches_left\"a\n" +
 	"\x13IngestPagesResponse\x122\n" +
 	"\aresults\x18\x01 \x03(\v2\x18.linkscore.v1.PageResultR\aresults\x12\x16\n" +
-	"\x06policy\x18\x02 \x01(\tR\x06policy\"V\n" +
-	"\x14ClassifyPagesRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
-	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\x9b\x02\n" +
-	"\x12PageClassification\x120\n" +
-	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
-	"\x04site\x18\x02 \x01(\tR\x04site\x12\x18\n" +
-	"\acluster\x18\x03 \x01(\tR\acluster\x12-\n" +
-	"\x05stage\x18\x04 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12\x1a\n" +
-	"\bdistance\x18\x05 \x01(\x01R\bdistance\x12%\n" +
-	"\x0emodel_revision\x18\x06 \x01(\x04R\rmodelRevision\x123\n" +
-	"\tpage_type\x18\a \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\"c\n" +
-	"\x15ClassifyPagesResponse\x12J\n" +
-	"\x0fclassifications\x18\x01 \x03(\v2 .linkscore.v1.PageClassificationR\x0fclassifications\"Z\n" +
+	"\x06policy\x18\x02 \x01(\tR\x06policy\"Z\n" +
 	"\rCandidateLink\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x1f\n" +
@@ -2953,10 +2739,9 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n" +
 	"\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n" +
 	"\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n" +
-	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xa3\x06\n" +
+	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xc9\x05\n" +
 	"\x12LinkScoringService\x12R\n" +
-	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12X\n" +
-	"\rClassifyPages\x12\".linkscore.v1.ClassifyPagesRequest\x1a#.linkscore.v1.ClassifyPagesResponse\x12O\n" +
+	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12O\n" +
 	"\n" +
 	"ScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n" +
 	"\vRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12L\n" +
@@ -2980,7 +2765,7 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
 	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
@@ -2989,119 +2774,109 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
 	(*Standing)(nil),                // 5: linkscore.v1.Standing
 	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 7: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 8: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 9: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 10: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 11: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 12: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 13: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 14: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 15: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 16: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 17: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 18: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 19: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 20: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 21: linkscore.v1.ReportFeedbackResponse
-	(*ScoreTerm)(nil),               // 22: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 23: linkscore.v1.LinkExplanation
-	(*SuggestExamplesRequest)(nil),  // 24: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 25: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 26: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 27: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 28: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 29: linkscore.v1.RankRevisitsResponse
-	(*NotifyChangedRequest)(nil),    // 30: linkscore.v1.NotifyChangedRequest
-	(*NoticeStatus)(nil),            // 31: linkscore.v1.NoticeStatus
-	(*NotifyChangedResponse)(nil),   // 32: linkscore.v1.NotifyChangedResponse
-	(*Page)(nil),                    // 33: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 34: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 35: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 36: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 37: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 38: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 39: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 40: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 41: google.protobuf.Timestamp
-	(Decision)(0),                   // 42: linkscore.v1.Decision
-	(SkipReason)(0),                 // 43: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 44: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 45: linkscore.v1.FieldProblem
+	(*CandidateLink)(nil),           // 7: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 8: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 9: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 10: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 11: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 12: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 13: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 14: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 15: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 16: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 17: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 18: linkscore.v1.ReportFeedbackResponse
+	(*ScoreTerm)(nil),               // 19: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 20: linkscore.v1.LinkExplanation
+	(*SuggestExamplesRequest)(nil),  // 21: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 22: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 23: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 24: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 25: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 26: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 27: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 28: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 29: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 30: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 31: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 32: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 33: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 34: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 35: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 36: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 37: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 38: google.protobuf.Timestamp
+	(Decision)(0),                   // 39: linkscore.v1.Decision
+	(SkipReason)(0),                 // 40: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 41: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 42: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	33, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	34, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	35, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	36, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	37, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	38, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	39, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	38, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	40, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	30, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	31, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	32, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	33, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	34, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	35, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	36, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	35, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	37, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
 	3,  // 9: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	41, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	38, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
 	5,  // 11: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	42, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	42, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	39, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	39, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
 	4,  // 14: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	33, // 15: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	36, // 16: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	37, // 17: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	40, // 18: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	8,  // 19: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	10, // 20: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	34, // 21: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	35, // 22: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	38, // 23: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	37, // 24: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	23, // 25: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	34, // 26: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	13, // 27: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	42, // 28: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	16, // 29: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	34, // 30: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	41, // 31: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	19, // 32: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	36, // 33: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	36, // 34: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	22, // 35: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	37, // 36: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	43, // 37: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	34, // 38: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	25, // 39: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	41, // 40: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 41: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	41, // 42: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	44, // 43: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	28, // 44: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	41, // 45: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 46: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	45, // 47: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	31, // 48: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 49: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 50: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	11, // 51: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	14, // 52: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	17, // 53: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	20, // 54: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	24, // 55: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	27, // 56: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	30, // 57: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	6,  // 58: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 59: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	12, // 60: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	15, // 61: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	18, // 62: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	21, // 63: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	26, // 64: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	29, // 65: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	32, // 66: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	58, // [58:67] is the sub-list for method output_type
-	49, // [49:58] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	7,  // 15: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	31, // 16: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	32, // 17: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	35, // 18: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	34, // 19: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	20, // 20: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	31, // 21: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	10, // 22: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	39, // 23: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	13, // 24: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	31, // 25: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	38, // 26: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	16, // 27: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	33, // 28: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	33, // 29: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	19, // 30: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	34, // 31: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	40, // 32: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	31, // 33: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	22, // 34: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	38, // 35: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 36: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	38, // 37: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	41, // 38: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	25, // 39: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	38, // 40: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 41: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	42, // 42: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	28, // 43: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 44: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 45: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	11, // 46: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	14, // 47: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	17, // 48: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	21, // 49: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	24, // 50: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	27, // 51: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	6,  // 52: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 53: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	12, // 54: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	15, // 55: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	18, // 56: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	23, // 57: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	26, // 58: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	29, // 59: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	52, // [52:60] is the sub-list for method output_type
+	44, // [44:52] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -3114,22 +2889,22 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[8].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[15].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[12].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[23].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   31,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

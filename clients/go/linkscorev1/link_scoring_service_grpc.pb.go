@@ -22,7 +22,6 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	LinkScoringService_IngestPages_FullMethodName     = "/linkscore.v1.LinkScoringService/IngestPages"
-	LinkScoringService_ClassifyPages_FullMethodName   = "/linkscore.v1.LinkScoringService/ClassifyPages"
 	LinkScoringService_ScoreLinks_FullMethodName      = "/linkscore.v1.LinkScoringService/ScoreLinks"
 	LinkScoringService_RankBuckets_FullMethodName     = "/linkscore.v1.LinkScoringService/RankBuckets"
 	LinkScoringService_RankSites_FullMethodName       = "/linkscore.v1.LinkScoringService/RankSites"
@@ -41,8 +40,6 @@ type LinkScoringServiceClient interface {
 	// Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
 	// is a per-item status; the others count. At most 500 pages a call.
 	IngestPages(ctx context.Context, in *IngestPagesRequest, opts ...grpc.CallOption) (*IngestPagesResponse, error)
-	// Says which template cluster and type pages belong to. Read-only.
-	ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
 	ScoreLinks(ctx context.Context, in *ScoreLinksRequest, opts ...grpc.CallOption) (*ScoreLinksResponse, error)
 	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
@@ -77,16 +74,6 @@ func (c *linkScoringServiceClient) IngestPages(ctx context.Context, in *IngestPa
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(IngestPagesResponse)
 	err := c.cc.Invoke(ctx, LinkScoringService_IngestPages_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *linkScoringServiceClient) ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ClassifyPagesResponse)
-	err := c.cc.Invoke(ctx, LinkScoringService_ClassifyPages_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +159,6 @@ type LinkScoringServiceServer interface {
 	// Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
 	// is a per-item status; the others count. At most 500 pages a call.
 	IngestPages(context.Context, *IngestPagesRequest) (*IngestPagesResponse, error)
-	// Says which template cluster and type pages belong to. Read-only.
-	ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
 	ScoreLinks(context.Context, *ScoreLinksRequest) (*ScoreLinksResponse, error)
 	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
@@ -206,9 +191,6 @@ type UnimplementedLinkScoringServiceServer struct{}
 
 func (UnimplementedLinkScoringServiceServer) IngestPages(context.Context, *IngestPagesRequest) (*IngestPagesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method IngestPages not implemented")
-}
-func (UnimplementedLinkScoringServiceServer) ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method ClassifyPages not implemented")
 }
 func (UnimplementedLinkScoringServiceServer) ScoreLinks(context.Context, *ScoreLinksRequest) (*ScoreLinksResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ScoreLinks not implemented")
@@ -266,24 +248,6 @@ func _LinkScoringService_IngestPages_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(LinkScoringServiceServer).IngestPages(ctx, req.(*IngestPagesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _LinkScoringService_ClassifyPages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ClassifyPagesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(LinkScoringServiceServer).ClassifyPages(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: LinkScoringService_ClassifyPages_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(LinkScoringServiceServer).ClassifyPages(ctx, req.(*ClassifyPagesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -424,10 +388,6 @@ var LinkScoringService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "IngestPages",
 			Handler:    _LinkScoringService_IngestPages_Handler,
-		},
-		{
-			MethodName: "ClassifyPages",
-			Handler:    _LinkScoringService_ClassifyPages_Handler,
 		},
 		{
 			MethodName: "ScoreLinks",

@@ -343,13 +343,6 @@ class Client:
         )
         return self._call(self._links.IngestPages, request, timeout_s)
 
-    def classify_pages(
-        self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
-    ) -> scoring_pb2.ClassifyPagesResponse:
-        """Say which template cluster pages belong to; learns nothing."""
-        request = scoring_pb2.ClassifyPagesRequest(crawl=crawl_name(crawl), pages=pages)
-        return self._call(self._links.ClassifyPages, request, timeout_s)
-
     def score_links(
         self,
         *,

@@ -29,14 +29,10 @@ class FeedbackPlan:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlPlan:
-    """One crawl of a stored site."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """How pages are fetched, and what a fetch is charged."""
 
-    starts: Sequence[str]  # Identities the crawl begins with
-    budget: int  # Fetches that are charged
-    free: Collection[str] = ()  # Identities that are neither charged nor counted when they are fetched
-    feedback: FeedbackPlan | None = None
     every: int = 1  # Fetches between two questions for the order of the buckets
     free_sampling: bool = False  # Charge nothing before the site is learned (the protocol of Xu 2018)
     # Ask about each link again before it is fetched, and leave it while the policy says to skip it; else a
@@ -48,6 +44,16 @@ class CrawlPlan:
     # How much fetches differ in what they take, >= 0: sigma of a log-normal of median 1. At 0 all take the
     # same, and answers come in the order of the fetches
     latency_spread: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPlan(Fetching):
+    """One crawl of a stored site."""
+
+    starts: Sequence[str]  # Identities the crawl begins with
+    budget: int  # Fetches that are charged
+    free: Collection[str] = ()  # Identities that are neither charged nor counted when they are fetched
+    feedback: FeedbackPlan | None = None
     seed: int = 0  # Of the latencies
 
 

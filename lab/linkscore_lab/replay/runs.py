@@ -12,7 +12,7 @@ from typing import Any
 from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
 from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
-from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
+from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Fetching, Trace, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import (
@@ -200,8 +200,8 @@ MakeScorer = Callable[[CrawlSetup], CrawlScorer]
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayProtocol:
-    """How crawls are carried out and charged.
+class ReplayProtocol(Fetching):
+    """How crawls are carried out and charged; how pages are fetched says `Fetching`.
 
     Attributes
     ----------
@@ -211,12 +211,8 @@ class ReplayProtocol:
         Example pages per type in mode ``examples``.
     delay, share
         Of feedback: fetches late, and share of the pages reported.
-    every
-        Fetches between two questions for the order of the buckets.
     clusterer, paper
         How sites are learned; empty means the library's default.
-    free_sampling
-        Charge nothing until the site is learned, for policies that need that (the protocol of Xu 2018).
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
@@ -227,23 +223,15 @@ class ReplayProtocol:
     limits
         Settings that forbid links, by the name of their field of `Crawl`: ``{"budget": {"max_trap_share":
         .05}}``.
-    obey_verdicts, obey_requests, in_flight, latency_spread
-        See `CrawlPlan`.
     """
 
     budget: str = "25%"
     n_examples: int = 3
     delay: int = 0
     share: float = 1.0
-    every: int = 1
     clusterer: str = ""
     paper: bool = False
-    free_sampling: bool = False
     leave_site_out: bool = False
-    obey_verdicts: bool = False
-    obey_requests: bool = False
-    in_flight: int = 1
-    latency_spread: float = 0.0
     wanted: str = ""
     languages: tuple[str, ...] = ()
     experience: tuple[bytes, ...] = ()
@@ -353,20 +341,9 @@ class Experiment:
         if case.mode == FEEDBACK:
             feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
         starts = [case.start] if case.start else self.site.entries
-        free_sampling = p.free_sampling and _needs_learning(case.policy)
-        return CrawlPlan(
-            starts,
-            budget,
-            frozenset(free),
-            feedback,
-            p.every,
-            free_sampling,
-            p.obey_verdicts,
-            p.obey_requests,
-            p.in_flight,
-            p.latency_spread,
-            case.seed,
-        )
+        how = {each.name: getattr(p, each.name) for each in fields(Fetching)}
+        how["free_sampling"] &= _needs_learning(case.policy)
+        return CrawlPlan(starts, budget, frozenset(free), feedback, case.seed, **how)
 
     def result(
         self,

@@ -26,7 +26,6 @@ from linkscore_scoring.engine.fetch_plan import (
 from linkscore_scoring.engine.links import batch_of, strip_session_ids
 from linkscore_scoring.engine.results import (
     LinkExplained,
-    PageClassified,
     PageOutcome,
     ScoredLinks,
 )
@@ -51,19 +50,6 @@ class CrawlQueries:
 
     def __init__(self, crawl: CrawlModel) -> None:
         self.crawl = crawl
-
-    def classify(self, event: PageFetched) -> PageClassified:
-        """Return what a page is taken for. Only reads."""
-        shard = self.crawl.known_or_new(event.site)
-        model, distance = shard.model, 0.0
-        event = strip_session_ids(event, model.sessions)
-        seen, features = model.recall(self.crawl.fetch_of(event)), event.features
-        if features is not None:
-            seen.paths, seen.layout = features.paths, features.layout
-            if model.templates is not None and features.paths.parents:
-                seen.cluster, distance = model.templates.nearest(features.paths)
-        kind = shard.served.page_type_of(seen, model)
-        return PageClassified(event.site, seen.cluster, distance, kind, model.stage, model.revision)
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model."""

@@ -123,18 +123,6 @@ answered; of others nothing."""
 
 
 @dataclass(slots=True)
-class PageClassified:
-    """What a page is taken for: cluster, distance to the nearest learned page, type; and by which model."""
-
-    site: str
-    cluster: int
-    distance: float
-    page_type: int
-    stage: int
-    revision: int
-
-
-@dataclass(slots=True)
 class LinkExplained:
     """Why one link has its score, and why it is to skip if a setting of the crawl says so."""
 

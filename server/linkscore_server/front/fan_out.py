@@ -159,9 +159,6 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
 
 INGEST = ByRows("pages", _named_page, partial(_joined, "results"), MAX_ITEMS["pages"])
 ROWS: dict[str, ByRows] = {
-    "LinkScoringService/ClassifyPages": ByRows(
-        "pages", RoutedCrawl.group_of_page, partial(_joined, "classifications"), MAX_ITEMS["pages"]
-    ),
     "LinkScoringService/ScoreLinks": ByRows("links", RoutedCrawl.group_of_link, _scored, MAX_ITEMS["links"]),
     "LinkScoringService/ReportFeedback": ByRows(
         "feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), MAX_ITEMS["feedback"]

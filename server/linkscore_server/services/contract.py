@@ -96,7 +96,6 @@ class Rpc:
 
 RPCS: dict[str, Rpc] = {
     "LinkScoringService/IngestPages": Rpc(Role.WRITE, "crawl"),
-    "LinkScoringService/ClassifyPages": Rpc(Role.READ, "crawl"),
     "LinkScoringService/ScoreLinks": Rpc(Role.READ, "crawl"),
     "LinkScoringService/RankBuckets": Rpc(Role.READ, "crawl"),
     "LinkScoringService/RankSites": Rpc(Role.READ, "crawl"),

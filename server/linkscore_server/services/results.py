@@ -10,7 +10,6 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.fetch_plan import FetchPlan
 from linkscore_scoring.engine.results import (
     LinkExplained,
-    PageClassified,
     PageOutcome,
     ScoredLinks,
     Standing,
@@ -162,19 +161,6 @@ def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
     if found is None or (found.words, found.length) == (None, None):
         return None
     return same_fields(pb.RelevanceParts, found)
-
-
-def classification(crawl: str, found: PageClassified) -> pb.PageClassification:
-    """Return what a page is taken for."""
-    return pb.PageClassification(
-        status=status(common_pb2.ITEM_CODE_OK),
-        site=site_name(crawl, found.site),
-        cluster=cluster_name(found.cluster),
-        stage=cast("Any", found.stage),
-        distance=found.distance,
-        model_revision=found.revision,
-        page_type=cast("Any", found.page_type),
-    )
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:

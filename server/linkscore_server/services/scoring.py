@@ -32,7 +32,6 @@ from linkscore_server.services.messages import (
     enum_names,
     invalid,
     parse_crawl,
-    parse_site,
     seconds_of,
     status,
     wrong_numbers,
@@ -132,24 +131,6 @@ class LinkScoringService:
             else:
                 result.status.CopyFrom(event)
         return answer
-
-    async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
-        """Say which template cluster pages belong to."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        check_count("pages", len(request.pages), MAX_ITEMS["pages"], least=1)
-        found = []
-        options = ParseOptions.of(actor.model.config)
-        known = await self._parser.read_ahead(request.pages, options, context)
-        queue = await self._turns.of_call(actor.model.config.name)
-        try:
-            for page, ahead in zip(request.pages, known, strict=True):
-                with await self._turns.of_page(queue, context):
-                    found.append(await actor.answer(partial(self._classify, actor, page, options, ahead)))
-        finally:
-            queue.calls.release()
-        for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
-            await actor.ask_for_model(site)
-        return pb.ClassifyPagesResponse(classifications=found)
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again, and say why if asked to."""
@@ -354,16 +335,6 @@ class LinkScoringService:
         )
         for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
             self._metrics.links_skipped.labels(results.skip_reason_name(reason)).inc(count)
-
-    def _classify(
-        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, ahead: ReadAhead
-    ) -> pb.PageClassification:
-        try:
-            event = self._parser.event(page, actor.model.site_of, options, ahead)
-        except InvalidInput as exc:
-            without_frames(exc)
-            return pb.PageClassification(status=invalid(exc))
-        return results.classification(actor.model.config.name, actor.queries.classify(event))
 
     async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
         """Return one status an item, once all that are valid are durable and applied."""

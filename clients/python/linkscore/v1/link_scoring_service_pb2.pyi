@@ -128,38 +128,6 @@ class IngestPagesResponse(_message.Message):
     policy: str
     def __init__(self, results: _Optional[_Iterable[_Union[PageResult, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...
 
-class ClassifyPagesRequest(_message.Message):
-    __slots__ = ("crawl", "pages")
-    CRAWL_FIELD_NUMBER: _ClassVar[int]
-    PAGES_FIELD_NUMBER: _ClassVar[int]
-    crawl: str
-    pages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Page]
-    def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ...) -> None: ...
-
-class PageClassification(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "distance", "model_revision", "page_type")
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    SITE_FIELD_NUMBER: _ClassVar[int]
-    CLUSTER_FIELD_NUMBER: _ClassVar[int]
-    STAGE_FIELD_NUMBER: _ClassVar[int]
-    DISTANCE_FIELD_NUMBER: _ClassVar[int]
-    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
-    status: _common_pb2.ItemStatus
-    site: str
-    cluster: str
-    stage: _common_pb2.SiteStage
-    distance: float
-    model_revision: int
-    page_type: _common_pb2.PageType
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., distance: _Optional[float] = ..., model_revision: _Optional[int] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ...) -> None: ...
-
-class ClassifyPagesResponse(_message.Message):
-    __slots__ = ("classifications",)
-    CLASSIFICATIONS_FIELD_NUMBER: _ClassVar[int]
-    classifications: _containers.RepeatedCompositeFieldContainer[PageClassification]
-    def __init__(self, classifications: _Optional[_Iterable[_Union[PageClassification, _Mapping]]] = ...) -> None: ...
-
 class CandidateLink(_message.Message):
     __slots__ = ("url", "ticket", "anchor_text")
     URL_FIELD_NUMBER: _ClassVar[int]

@@ -40,11 +40,6 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.FromString,
                 _registered_method=True)
-        self.ClassifyPages = channel.unary_unary(
-                '/linkscore.v1.LinkScoringService/ClassifyPages',
-                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesResponse.FromString,
-                _registered_method=True)
         self.ScoreLinks = channel.unary_unary(
                 '/linkscore.v1.LinkScoringService/ScoreLinks',
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ScoreLinksRequest.SerializeToString,
@@ -89,13 +84,6 @@ class LinkScoringServiceServicer(object):
     def IngestPages(self, request, context):
         """Takes fetched pages with their outlinks, learns from them and scores every link. Durable when answered. A bad page
         is a per-item status; the others count. At most 500 pages a call.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ClassifyPages(self, request, context):
-        """Says which template cluster and type pages belong to. Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -164,11 +152,6 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.SerializeToString,
             ),
-            'ClassifyPages': grpc.unary_unary_rpc_method_handler(
-                    servicer.ClassifyPages,
-                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesResponse.SerializeToString,
-            ),
             'ScoreLinks': grpc.unary_unary_rpc_method_handler(
                     servicer.ScoreLinks,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ScoreLinksRequest.FromString,
@@ -233,33 +216,6 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/IngestPages',
             linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.IngestPagesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ClassifyPages(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.LinkScoringService/ClassifyPages',
-            linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesRequest.SerializeToString,
-            linkscore_dot_v1_dot_link__scoring__service__pb2.ClassifyPagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1205,7 +1205,7 @@ export enum Learn {
 
   /**
    * When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by
-   * ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
+   * ListTemplates, ListTemplatePages, ExportRules or LearnSite, or by naming a
    * policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
    * reads templates learns as ALWAYS.
    *

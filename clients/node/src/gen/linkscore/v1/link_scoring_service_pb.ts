@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKCAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQFCCAoGX3dvcmRzQgoKCF9tZWFuaW5nQgkKB19sZW5ndGgiwQUKClBhZ2VSZXN1bHQSKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSDAoEc2l0ZRgCIAEoCRIPCgdjbHVzdGVyGAMgASgJEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRInCgVsaW5rcxgFIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhMKC25vdmVsX2NoYXJzGAYgASgNEjIKC3N1Z2dlc3Rpb25zGAcgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIRCglldmVudF9zZXEYCCABKAQSFgoObW9kZWxfcmV2aXNpb24YCSABKAQSKgoIcmVzY29yZWQYCiABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIQCghsZWFybmluZxgLIAEoCBIRCgl0aHJlYWRfaWQYDCABKAkSKQoJcGFnZV90eXBlGA0gASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlEhYKCXJlbGV2YW5jZRgOIAEoAUgAiAEBEjUKD3JlbGV2YW5jZV9wYXJ0cxgPIAEoCzIcLmxpbmtzY29yZS52MS5SZWxldmFuY2VQYXJ0cxIzCg9uZXh0X2ZldGNoX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2NoYW5nZV9yYXRlGBEgASgBSAGIAQESGgoNY2hhbmdlZF9zaGFyZRgSIAEoAUgCiAEBEigKCHN0YW5kaW5nGBQgASgLMhYubGlua3Njb3JlLnYxLlN0YW5kaW5nEhUKDXJlc2VydmVkX3VzZXMYFiADKAlCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAki1AEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgSDwoHZXhwbGFpbhgGIAEoCCK9AQoSU2NvcmVMaW5rc1Jlc3BvbnNlEicKBWxpbmtzGAEgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSDgoGcG9saWN5GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIRCglldmVudF9zZXEYBCABKAQSMwoMZXhwbGFuYXRpb25zGAUgAygLMh0ubGlua3Njb3JlLnYxLkxpbmtFeHBsYW5hdGlvbiI+Cg5CdWNrZXRJbkZsaWdodBIOCgZidWNrZXQYASABKAkSEgoFY291bnQYAiABKA1IAIgBAUIICgZfY291bnQizgEKElJhbmtCdWNrZXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIPCgdidWNrZXRzGAIgAygJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNEgkKAW4YBSABKA0SDwoHd2FpdGluZxgGIAMoDRIvCglpbl9mbGlnaHQYByADKAsyHC5saW5rc2NvcmUudjEuQnVja2V0SW5GbGlnaHQSDAoEZmlsbBgIIAEoCCKPAQoTUmFua0J1Y2tldHNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDgoGcG9saWN5GAMgASgJEhEKCWV2ZW50X3NlcRgEIAEoBBIMCgR1cmxzGAUgAygNEigKCGRlY2lzaW9uGAYgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uIj0KC1dhaXRpbmdTaXRlEgwKBHNpdGUYASABKAkSFAoHd2FpdGluZxgCIAEoDUgAiAEBQgoKCF93YWl0aW5nIqABChBSYW5rU2l0ZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKBXNpdGVzGAIgAygLMhkubGlua3Njb3JlLnYxLldhaXRpbmdTaXRlEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEg4KAW4YBCABKA1IAIgBARITCgttYXhfcmVzdWx0cxgFIAEoDUIECgJfbiJ3ChFSYW5rU2l0ZXNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDAoEdXJscxgDIAMoDRISCgpkcmF3X3Byb2JzGAQgAygBEg4KBnBvbGljeRgFIAEoCRIRCglldmVudF9zZXEYBiABKAQitQEKCEZlZWRiYWNrEhAKCGV2ZW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZ0aWNrZXQYAyABKAwSEAoGcmV3YXJkGAQgASgBSAASFAoKaXRlbV9jb3VudBgFIAEoDUgAEhIKCHJlbGV2YW50GAYgASgISAASMwoPZXh0cmFjdGlvbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAkiwAIKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRItCgtza2lwX3JlYXNvbhgKIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh0KFWR1cGxpY2F0ZV9wcm9iYWJpbGl0eRgLIAEoASJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0ihQEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SDQoFdGl0bGUYBiABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBEgwKBGV0YWcYCCABKAkSFQoNbGFzdF9tb2RpZmllZBgJIAEoCRIkCgRraW5kGAogASgOMhYubGlua3Njb3JlLnYxLlBhZ2VLaW5kIp4BChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEEhgKEGtub3duX3BhZ2VfY291bnQYBSABKAQiZAoUTm90aWZ5Q2hhbmdlZFJlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEdXJscxgCIAMoCRIvCgtjaGFuZ2VfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoMTm90aWNlU3RhdHVzEiwKB291dGNvbWUYASABKA4yGy5saW5rc2NvcmUudjEuTm90aWNlT3V0Y29tZRIsCghwcm9ibGVtcxgCIAMoCzIaLmxpbmtzY29yZS52MS5GaWVsZFByb2JsZW0iRQoVTm90aWZ5Q2hhbmdlZFJlc3BvbnNlEiwKCHN0YXR1c2VzGAEgAygLMhoubGlua3Njb3JlLnYxLk5vdGljZVN0YXR1cyp7Cg1SZXZpc2l0UmVhc29uEh4KGlJFVklTSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVWSVNJVF9SRUFTT05fU1RBTEUQARIWChJSRVZJU0lUX1JFQVNPTl9IVUIQAhIYChRSRVZJU0lUX1JFQVNPTl9DSEVDSxADKp4BCg1Ob3RpY2VPdXRjb21lEh4KGk5PVElDRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUTk9USUNFX09VVENPTUVfTk9URUQQARIbChdOT1RJQ0VfT1VUQ09NRV9SRVBFQVRFRBACEhoKFk5PVElDRV9PVVRDT01FX1VOS05PV04QAxIaChZOT1RJQ0VfT1VUQ09NRV9JTlZBTElEEAQyowYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJYCg1DbGFzc2lmeVBhZ2VzEiIubGlua3Njb3JlLnYxLkNsYXNzaWZ5UGFnZXNSZXF1ZXN0GiMubGlua3Njb3JlLnYxLkNsYXNzaWZ5UGFnZXNSZXNwb25zZRJPCgpTY29yZUxpbmtzEh8ubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXF1ZXN0GiAubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXNwb25zZRJSCgtSYW5rQnVja2V0cxIgLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1JlcXVlc3QaIS5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXNwb25zZRJMCglSYW5rU2l0ZXMSHi5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXNwb25zZRJbCg5SZXBvcnRGZWVkYmFjaxIjLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1JlcXVlc3QaJC5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXNwb25zZRJeCg9TdWdnZXN0RXhhbXBsZXMSJC5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVxdWVzdBolLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXNwb25zZRJVCgxSYW5rUmV2aXNpdHMSIS5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5SYW5rUmV2aXNpdHNSZXNwb25zZRJYCg1Ob3RpZnlDaGFuZ2VkEiIubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXF1ZXN0GiMubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKCAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQFCCAoGX3dvcmRzQgoKCF9tZWFuaW5nQgkKB19sZW5ndGgiwQUKClBhZ2VSZXN1bHQSKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSDAoEc2l0ZRgCIAEoCRIPCgdjbHVzdGVyGAMgASgJEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRInCgVsaW5rcxgFIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhMKC25vdmVsX2NoYXJzGAYgASgNEjIKC3N1Z2dlc3Rpb25zGAcgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIRCglldmVudF9zZXEYCCABKAQSFgoObW9kZWxfcmV2aXNpb24YCSABKAQSKgoIcmVzY29yZWQYCiABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIQCghsZWFybmluZxgLIAEoCBIRCgl0aHJlYWRfaWQYDCABKAkSKQoJcGFnZV90eXBlGA0gASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlEhYKCXJlbGV2YW5jZRgOIAEoAUgAiAEBEjUKD3JlbGV2YW5jZV9wYXJ0cxgPIAEoCzIcLmxpbmtzY29yZS52MS5SZWxldmFuY2VQYXJ0cxIzCg9uZXh0X2ZldGNoX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2NoYW5nZV9yYXRlGBEgASgBSAGIAQESGgoNY2hhbmdlZF9zaGFyZRgSIAEoAUgCiAEBEigKCHN0YW5kaW5nGBQgASgLMhYubGlua3Njb3JlLnYxLlN0YW5kaW5nEhUKDXJlc2VydmVkX3VzZXMYFiADKAlCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIkEKDUNhbmRpZGF0ZUxpbmsSCwoDdXJsGAEgASgJEg4KBnRpY2tldBgCIAEoDBITCgthbmNob3JfdGV4dBgDIAEoCSLUAQoRU2NvcmVMaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIwCghlbmNvZGluZxgEIAEoDjIeLmxpbmtzY29yZS52MS5Qcmlvcml0eUVuY29kaW5nEhcKD3JlcXVpcmVfbGVhcm5lZBgFIAEoCBIPCgdleHBsYWluGAYgASgIIr0BChJTY29yZUxpbmtzUmVzcG9uc2USJwoFbGlua3MYASABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIOCgZwb2xpY3kYAiABKAkSJgoFc3RhZ2UYAyABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhEKCWV2ZW50X3NlcRgEIAEoBBIzCgxleHBsYW5hdGlvbnMYBSADKAsyHS5saW5rc2NvcmUudjEuTGlua0V4cGxhbmF0aW9uIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIIo8BChNSYW5rQnVja2V0c1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIOCgZwb2xpY3kYAyABKAkSEQoJZXZlbnRfc2VxGAQgASgEEgwKBHVybHMYBSADKA0SKAoIZGVjaXNpb24YBiABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24iPQoLV2FpdGluZ1NpdGUSDAoEc2l0ZRgBIAEoCRIUCgd3YWl0aW5nGAIgASgNSACIAQFCCgoIX3dhaXRpbmcioAEKEFJhbmtTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoFc2l0ZXMYAiADKAsyGS5saW5rc2NvcmUudjEuV2FpdGluZ1NpdGUSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSDgoBbhgEIAEoDUgAiAEBEhMKC21heF9yZXN1bHRzGAUgASgNQgQKAl9uIncKEVJhbmtTaXRlc1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIMCgR1cmxzGAMgAygNEhIKCmRyYXdfcHJvYnMYBCADKAESDgoGcG9saWN5GAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBCK1AQoIRmVlZGJhY2sSEAoIZXZlbnRfaWQYASABKAkSCwoDdXJsGAIgASgJEg4KBnRpY2tldBgDIAEoDBIQCgZyZXdhcmQYBCABKAFIABIUCgppdGVtX2NvdW50GAUgASgNSAASEgoIcmVsZXZhbnQYBiABKAhIABIzCg9leHRyYWN0aW9uX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB291dGNvbWUiUAoVUmVwb3J0RmVlZGJhY2tSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKCGZlZWRiYWNrGAIgAygLMhYubGlua3Njb3JlLnYxLkZlZWRiYWNrIkQKFlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USKgoIc3RhdHVzZXMYASADKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cyI9CglTY29yZVRlcm0SDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoARITCgtkZXNjcmlwdGlvbhgDIAEoCSLAAgoPTGlua0V4cGxhbmF0aW9uEigKBnN0YXR1cxgBIAEoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzEgsKA3VybBgCIAEoCRINCgVzY29yZRgDIAEoARIOCgZidWNrZXQYBCABKAkSDwoHc3VtbWFyeRgFIAEoCRImCgV0ZXJtcxgGIAMoCzIXLmxpbmtzY29yZS52MS5TY29yZVRlcm0SFgoOc291cmNlX2NsdXN0ZXIYByABKAkSEAoIdGFnX3BhdGgYCCABKAkSJgoFc3RhZ2UYCSABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEi0KC3NraXBfcmVhc29uGAogASgOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SHQoVZHVwbGljYXRlX3Byb2JhYmlsaXR5GAsgASgBInQKFlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSKFAQoQU3VnZ2VzdGVkRXhhbXBsZRILCgN1cmwYASABKAkSDAoEc2l0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSFQoIbGlrZW5lc3MYBCABKAFIAIgBARITCgtwYWdlc19hbGlrZRgFIAEoDRINCgV0aXRsZRgGIAEoCUILCglfbGlrZW5lc3MibgoXU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USMAoIZXhhbXBsZXMYASADKAsyHi5saW5rc2NvcmUudjEuU3VnZ2VzdGVkRXhhbXBsZRIOCgZwb2xpY3kYAiABKAkSEQoJZXZlbnRfc2VxGAMgASgEIoIBChNSYW5rUmV2aXNpdHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkSJwoDbm93GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAgoHRHVlUGFnZRILCgN1cmwYASABKAkSDAoEc2l0ZRgCIAEoCRINCgV3b3J0aBgDIAEoARIrCgZyZWFzb24YBCABKA4yGy5saW5rc2NvcmUudjEuUmV2aXNpdFJlYXNvbhIzCg9sYXN0X2ZldGNoX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGV4cGVjdGVkX2NoYW5nZXMYBiABKAESEwoLY2hhbmdlX3JhdGUYByABKAESDAoEZXRhZxgIIAEoCRIVCg1sYXN0X21vZGlmaWVkGAkgASgJEiQKBGtpbmQYCiABKA4yFi5saW5rc2NvcmUudjEuUGFnZUtpbmQingEKFFJhbmtSZXZpc2l0c1Jlc3BvbnNlEiQKBXBhZ2VzGAEgAygLMhUubGlua3Njb3JlLnYxLkR1ZVBhZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhoKEmV4cGVjdGVkX2ZyZXNobmVzcxgDIAEoARIRCglldmVudF9zZXEYBCABKAQSGAoQa25vd25fcGFnZV9jb3VudBgFIAEoBCJkChROb3RpZnlDaGFuZ2VkUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgR1cmxzGAIgAygJEi8KC2NoYW5nZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJqCgxOb3RpY2VTdGF0dXMSLAoHb3V0Y29tZRgBIAEoDjIbLmxpbmtzY29yZS52MS5Ob3RpY2VPdXRjb21lEiwKCHByb2JsZW1zGAIgAygLMhoubGlua3Njb3JlLnYxLkZpZWxkUHJvYmxlbSJFChVOb3RpZnlDaGFuZ2VkUmVzcG9uc2USLAoIc3RhdHVzZXMYASADKAsyGi5saW5rc2NvcmUudjEuTm90aWNlU3RhdHVzKnsKDVJldmlzaXRSZWFzb24SHgoaUkVWSVNJVF9SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSRVZJU0lUX1JFQVNPTl9TVEFMRRABEhYKElJFVklTSVRfUkVBU09OX0hVQhACEhgKFFJFVklTSVRfUkVBU09OX0NIRUNLEAMqngEKDU5vdGljZU91dGNvbWUSHgoaTk9USUNFX09VVENPTUVfVU5TUEVDSUZJRUQQABIYChROT1RJQ0VfT1VUQ09NRV9OT1RFRBABEhsKF05PVElDRV9PVVRDT01FX1JFUEVBVEVEEAISGgoWTk9USUNFX09VVENPTUVfVU5LTk9XThADEhoKFk5PVElDRV9PVVRDT01FX0lOVkFMSUQQBDLJBQoSTGlua1Njb3JpbmdTZXJ2aWNlElIKC0luZ2VzdFBhZ2VzEiAubGlua3Njb3JlLnYxLkluZ2VzdFBhZ2VzUmVxdWVzdBohLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1Jlc3BvbnNlEk8KClNjb3JlTGlua3MSHy5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1Jlc3BvbnNlElIKC1JhbmtCdWNrZXRzEiAubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVxdWVzdBohLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1Jlc3BvbnNlEkwKCVJhbmtTaXRlcxIeLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1Jlc3BvbnNlElsKDlJlcG9ydEZlZWRiYWNrEiMubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVxdWVzdBokLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1Jlc3BvbnNlEl4KD1N1Z2dlc3RFeGFtcGxlcxIkLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXF1ZXN0GiUubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlElUKDFJhbmtSZXZpc2l0cxIhLmxpbmtzY29yZS52MS5SYW5rUmV2aXNpdHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlJhbmtSZXZpc2l0c1Jlc3BvbnNlElgKDU5vdGlmeUNoYW5nZWQSIi5saW5rc2NvcmUudjEuTm90aWZ5Q2hhbmdlZFJlcXVlc3QaIy5saW5rc2NvcmUudjEuTm90aWZ5Q2hhbmdlZFJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -349,118 +349,6 @@ export const IngestPagesResponseSchema: GenMessage<IngestPagesResponse> = /*@__P
   messageDesc(file_linkscore_v1_link_scoring_service, 4);
 
 /**
- * Request of ClassifyPages.
- *
- * @generated from message linkscore.v1.ClassifyPagesRequest
- */
-export type ClassifyPagesRequest = Message<"linkscore.v1.ClassifyPagesRequest"> & {
-  /**
-   * Resource name `crawls/{crawl}`. Required.
-   *
-   * @generated from field: string crawl = 1;
-   */
-  crawl: string;
-
-  /**
-   * The pages; at most 500.
-   *
-   * @generated from field: repeated linkscore.v1.Page pages = 2;
-   */
-  pages: Page[];
-};
-
-/**
- * Describes the message linkscore.v1.ClassifyPagesRequest.
- * Use `create(ClassifyPagesRequestSchema)` to create a new message.
- */
-export const ClassifyPagesRequestSchema: GenMessage<ClassifyPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 5);
-
-/**
- * Cluster and type of one page.
- *
- * @generated from message linkscore.v1.PageClassification
- */
-export type PageClassification = Message<"linkscore.v1.PageClassification"> & {
-  /**
-   * Outcome.
-   *
-   * @generated from field: linkscore.v1.ItemStatus status = 1;
-   */
-  status?: ItemStatus | undefined;
-
-  /**
-   * Resource name of the site.
-   *
-   * @generated from field: string site = 2;
-   */
-  site: string;
-
-  /**
-   * Template cluster; empty while the site is not learned; `outlier` for a page like no other.
-   *
-   * @generated from field: string cluster = 3;
-   */
-  cluster: string;
-
-  /**
-   * Stage of the site.
-   *
-   * @generated from field: linkscore.v1.SiteStage stage = 4;
-   */
-  stage: SiteStage;
-
-  /**
-   * Distance to the nearest learned page, in the clusterer's metric; 0 while not learned.
-   *
-   * @generated from field: double distance = 5;
-   */
-  distance: number;
-
-  /**
-   * Revision of the model that classified.
-   *
-   * @generated from field: uint64 model_revision = 6;
-   */
-  modelRevision: bigint;
-
-  /**
-   * What the crawl's policy takes the page for; unspecified if it tells no types.
-   *
-   * @generated from field: linkscore.v1.PageType page_type = 7;
-   */
-  pageType: PageType;
-};
-
-/**
- * Describes the message linkscore.v1.PageClassification.
- * Use `create(PageClassificationSchema)` to create a new message.
- */
-export const PageClassificationSchema: GenMessage<PageClassification> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 6);
-
-/**
- * Response of ClassifyPages.
- *
- * @generated from message linkscore.v1.ClassifyPagesResponse
- */
-export type ClassifyPagesResponse = Message<"linkscore.v1.ClassifyPagesResponse"> & {
-  /**
-   * One entry per page, input order.
-   *
-   * @generated from field: repeated linkscore.v1.PageClassification classifications = 1;
-   */
-  classifications: PageClassification[];
-};
-
-/**
- * Describes the message linkscore.v1.ClassifyPagesResponse.
- * Use `create(ClassifyPagesResponseSchema)` to create a new message.
- */
-export const ClassifyPagesResponseSchema: GenMessage<ClassifyPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 7);
-
-/**
  * A link to score.
  *
  * @generated from message linkscore.v1.CandidateLink
@@ -493,7 +381,7 @@ export type CandidateLink = Message<"linkscore.v1.CandidateLink"> & {
  * Use `create(CandidateLinkSchema)` to create a new message.
  */
 export const CandidateLinkSchema: GenMessage<CandidateLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 8);
+  messageDesc(file_linkscore_v1_link_scoring_service, 5);
 
 /**
  * Request of ScoreLinks.
@@ -550,7 +438,7 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
  * Use `create(ScoreLinksRequestSchema)` to create a new message.
  */
 export const ScoreLinksRequestSchema: GenMessage<ScoreLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 9);
+  messageDesc(file_linkscore_v1_link_scoring_service, 6);
 
 /**
  * Response of ScoreLinks.
@@ -599,7 +487,7 @@ export type ScoreLinksResponse = Message<"linkscore.v1.ScoreLinksResponse"> & {
  * Use `create(ScoreLinksResponseSchema)` to create a new message.
  */
 export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 10);
+  messageDesc(file_linkscore_v1_link_scoring_service, 7);
 
 /**
  * Fetches under way of links of one bucket.
@@ -627,7 +515,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
  * Use `create(BucketInFlightSchema)` to create a new message.
  */
 export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 8);
 
 /**
  * Request of RankBuckets.
@@ -700,7 +588,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 9);
 
 /**
  * Response of RankBuckets.
@@ -760,7 +648,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
  * A site that has URLs waiting.
@@ -790,7 +678,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
 
 /**
  * Request of RankSites.
@@ -839,7 +727,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -898,7 +786,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * What extraction found on one page.
@@ -972,7 +860,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Request of ReportFeedback.
@@ -1000,7 +888,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * Response of ReportFeedback.
@@ -1021,7 +909,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * One number behind a score.
@@ -1056,7 +944,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Why one link has its score.
@@ -1147,7 +1035,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * Request of SuggestExamples.
@@ -1190,7 +1078,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * A fetched page to ask a user about.
@@ -1248,7 +1136,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * Response of SuggestExamples.
@@ -1283,7 +1171,7 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * Request of RankRevisits.
@@ -1333,7 +1221,7 @@ export type RankRevisitsRequest = Message<"linkscore.v1.RankRevisitsRequest"> & 
  * Use `create(RankRevisitsRequestSchema)` to create a new message.
  */
 export const RankRevisitsRequestSchema: GenMessage<RankRevisitsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * A known page to fetch again.
@@ -1418,7 +1306,7 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
  * Use `create(DuePageSchema)` to create a new message.
  */
 export const DuePageSchema: GenMessage<DuePage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 26);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * Response of RankRevisits.
@@ -1467,7 +1355,7 @@ export type RankRevisitsResponse = Message<"linkscore.v1.RankRevisitsResponse"> 
  * Use `create(RankRevisitsResponseSchema)` to create a new message.
  */
 export const RankRevisitsResponseSchema: GenMessage<RankRevisitsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 27);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * Request of NotifyChanged.
@@ -1502,7 +1390,7 @@ export type NotifyChangedRequest = Message<"linkscore.v1.NotifyChangedRequest"> 
  * Use `create(NotifyChangedRequestSchema)` to create a new message.
  */
 export const NotifyChangedRequestSchema: GenMessage<NotifyChangedRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 28);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * Answer about one page.
@@ -1530,7 +1418,7 @@ export type NoticeStatus = Message<"linkscore.v1.NoticeStatus"> & {
  * Use `create(NoticeStatusSchema)` to create a new message.
  */
 export const NoticeStatusSchema: GenMessage<NoticeStatus> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 29);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * Response of NotifyChanged.
@@ -1551,7 +1439,7 @@ export type NotifyChangedResponse = Message<"linkscore.v1.NotifyChangedResponse"
  * Use `create(NotifyChangedResponseSchema)` to create a new message.
  */
 export const NotifyChangedResponseSchema: GenMessage<NotifyChangedResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 30);
+  messageDesc(file_linkscore_v1_link_scoring_service, 27);
 
 /**
  * Why a page is worth another fetch.
@@ -1658,16 +1546,6 @@ export const LinkScoringService: GenService<{
     methodKind: "unary";
     input: typeof IngestPagesRequestSchema;
     output: typeof IngestPagesResponseSchema;
-  },
-  /**
-   * Says which template cluster and type pages belong to. Read-only.
-   *
-   * @generated from rpc linkscore.v1.LinkScoringService.ClassifyPages
-   */
-  classifyPages: {
-    methodKind: "unary";
-    input: typeof ClassifyPagesRequestSchema;
-    output: typeof ClassifyPagesResponseSchema;
   },
   /**
    * Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
