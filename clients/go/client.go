@@ -2,7 +2,7 @@
 //
 //	client, err := linkscore.New("localhost:7411")
 //	crawl, err := client.EnsureCrawl(ctx, "books", &linkscorev1.Crawl{Policy: linkscore.Policy("harvest")})
-//	links, err := crawl.Ingest(ctx, linkscore.Page{URL: u, StatusCode: 200, Body: body})
+//	results, err := crawl.Ingest(ctx, linkscore.Page{URL: u, StatusCode: 200, Body: body})
 //
 // Keep bucket and ticket of every link with its URL, or let a Session do so. The generated messages are in package
 // linkscorev1 for everything that has no helper here.

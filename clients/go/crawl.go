@@ -90,15 +90,11 @@ func readExamples(given []string) ([]*pb.ExamplePage, error) {
 func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (*Crawl, error) {
 	crawl := c.Crawl(id)
 	asked := &pb.Crawl{}
-	if config != nil {
-		asked = proto.Clone(config).(*pb.Crawl)
-	}
+	proto.Merge(asked, config)
 	asked.Name = crawl.Name
 	_, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: asked})
 	if CodeOf(err) == codes.AlreadyExists {
-		if err = nil; !proto.Equal(asked, &pb.Crawl{Name: asked.Name}) {
-			_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{Crawl: asked})
-		}
+		_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{Crawl: asked})
 	}
 	return crawl, err
 }

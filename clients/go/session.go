@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	reportEvery = time.Minute      // how often the log says how the crawl goes; chosen, as the others
-	closeWithin = 30 * time.Second // how long the end may take
+	reportEvery  = time.Minute      // how often the log says how the crawl goes; chosen, as the others
+	closeWithin  = 30 * time.Second // how long the end may take
+	mostRefusals = 20               // that are logged, each once
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -51,10 +52,10 @@ type Session struct {
 	allowed *allowance
 	outage  *outage
 
-	refused sync.Once // the log says so of the first
 	mu      sync.Mutex
-	began   time.Time // of the outage, if there is one
-	told    time.Time // when the log last said how it goes
+	refused map[string]bool // what calls were refused with, as far as the log says so
+	began   time.Time       // of the outage, if there is one
+	told    time.Time       // when the log last said how it goes
 }
 
 // SessionOptions set up a Session; the zero value will do.
@@ -90,7 +91,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 	}
 	s := &Session{
 		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
-		told: time.Now(),
+		told: time.Now(), refused: map[string]bool{},
 	}
 	s.outage = &outage{probe: s.probe, turned: s.turned, refused: func(err error) { s.note(err, owed{}) }, after: time.After}
 	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
@@ -117,6 +118,9 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	var sent []Link
 	send := func(ctx context.Context) error {
 		results, err := s.crawl.ingest(ctx, message)
+		if err == nil {
+			err = itemError(results[0].Message.GetStatus())
+		}
 		if err == nil {
 			sent = results[0].Links
 			s.allowed.take(results[0].Message)
@@ -212,14 +216,20 @@ func (s *Session) attempt(ctx context.Context, call func(context.Context) error)
 	return err
 }
 
-// note says, once, that a call was refused or answered oddly: the crawl goes on without.
+// note says, of each reason once, that a call was refused or answered oddly: the crawl goes on without.
 func (s *Session) note(err error, later owed) {
 	if isOutage(err) {
 		s.outage.met(err, later)
 		return
 	}
-	if err != nil && CodeOf(err) != codes.Canceled {
-		s.refused.Do(func() { s.set.Logger.Error("linkscore: a call failed, the crawl goes on", "error", err) })
+	if err == nil || CodeOf(err) == codes.Canceled {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.refused[err.Error()] && len(s.refused) < mostRefusals {
+		s.refused[err.Error()] = true
+		s.set.Logger.Error("linkscore: a call failed, the crawl goes on", "error", err)
 	}
 }
 

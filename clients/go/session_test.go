@@ -362,3 +362,28 @@ func TestALinkThatASettingForbidsDoesNotWait(t *testing.T) {
 		t.Fatalf("%d wait, %d skipped, %d scored", s.Frontier.Len(), s.Stats.Skipped.Load(), s.Stats.Scored.Load())
 	}
 }
+
+func TestTheLogSaysOfEachReasonOnceWhyCallsAreRefused(t *testing.T) {
+	f := &fake{}
+	s, _, said := session(t, f)
+	for range 2 {
+		for reason := range 25 {
+			f.refuses(status.Error(codes.InvalidArgument, fmt.Sprintf("reason %d.", reason)), "IngestPages")
+			s.Page(t.Context(), page(0))
+		}
+	}
+	if said.count("reason 0.") != 1 || said.count("a call failed") != 20 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestAPageThatIsRefusedIsLoggedAndNotCounted(t *testing.T) {
+	f := &fake{spoil: func(answer *pb.IngestPagesResponse) {
+		problem := &pb.FieldProblem{Field: "body", Description: "is too long"}
+		answer.Results[0].Status = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID, Problems: []*pb.FieldProblem{problem}}
+	}}
+	s, _, said := session(t, f)
+	if _, answered := s.Page(t.Context(), page(0)); answered || s.Stats.Pages.Load() != 0 || said.count("body: is too long") != 1 {
+		t.Fatal(s.Stats.String(), said.text.String())
+	}
+}

@@ -108,7 +108,7 @@ func (q *Queue) AddURL(address string) error {
 		return fmt.Errorf("linkscore: start page %q must be absolute", address)
 	}
 	q.frontier.AddSeed(address, nil)
-	q.wake()
+	q.changed.Broadcast()
 	return nil
 }
 
@@ -212,8 +212,6 @@ func (q *Queue) end(fetched bool) {
 	q.changed.Broadcast()
 }
 
-func (q *Queue) wake() { q.changed.Broadcast() }
-
 func (q *Queue) fetch(item *linkscore.Item) {
 	ctx, method := colly.NewContext(), http.MethodGet
 	var headers http.Header
@@ -239,16 +237,12 @@ func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request
 	if seen, err := q.collector.HasVisited(key); err == nil && seen {
 		return
 	}
-	var value any
-	if request != nil {
-		value = request
-	}
 	if said, ofPage := page.GetAny(answerKey).(answer); ofPage {
-		q.session.Found(key, said.links[key], said.answered, value)
+		q.session.Found(key, said.links[key], said.answered, request)
 	} else { // of no page: a request the caller made
-		q.frontier.AddUnknown(key, value)
+		q.frontier.AddUnknown(key, request)
 	}
-	q.wake()
+	q.changed.Broadcast()
 }
 
 func (q *Queue) onResponse(r *colly.Response) {

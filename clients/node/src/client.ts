@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
-import { create, equals, fromJson } from "@bufbuild/protobuf";
+import { create, fromJson } from "@bufbuild/protobuf";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
 import type { Budget } from "./allowance.js";
@@ -154,8 +154,7 @@ export class Client {
     const { crawls } = this.stubs;
     await crawls.createCrawl({ crawl: config }, options).catch(async (error: LinkscoreError) => {
       if (error.code !== Code.ALREADY_EXISTS) throw error;
-      const asksNothing = equals(CrawlSchema, config, create(CrawlSchema, { name }));
-      if (!asksNothing) await crawls.updateCrawl({ crawl: config }, options);
+      await crawls.updateCrawl({ crawl: config }, options);
     });
     return this.crawl(id);
   }
@@ -283,7 +282,8 @@ function exampleMessage(given: string): ExamplePage {
   return create(ExamplePageSchema, { url: given.slice(0, at), body: readFileSync(name) });
 }
 
-function checked(status: ItemStatus | undefined): void {
+/** Throws if an item of a batch was refused. */
+export function checked(status: ItemStatus | undefined): void {
   if (status?.code !== ItemCode.INVALID) return;
   const violations = status.problems.map(({ field, description }) => ({ field, description }));
   const text = violations.map(({ field, description }) => `${field}: ${description}`).join("; ");

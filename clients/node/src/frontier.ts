@@ -1,3 +1,5 @@
+import type { Plan as Answer } from "./client.js";
+import type { Link } from "./messages.js";
 import { Outlook } from "./outlook.js";
 
 /** How many buckets a URL that was found several times may wait in at once. */
@@ -43,19 +45,13 @@ class Bucket<T> {
 }
 
 /** What a frontier keeps of a scored link. */
-export interface Scored {
-  bucket: string;
-  bucketValue: number;
-  ticket: Uint8Array;
-  score?: number;
-  url?: string;
-}
+export type Scored = Pick<Link, "url" | "score" | "bucket" | "bucketValue" | "ticket">;
 
 /** Asks which buckets come next: links that wait and that are under way; undefined without an answer. */
 export type Plan = (
   waiting: Map<string, number>,
   inFlight: Map<string, number>,
-) => Promise<{ values: Map<string, number>; urls: Map<string, number> } | undefined>;
+) => Promise<Answer | undefined>;
 
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
@@ -117,8 +113,8 @@ export class Frontier<T> {
   }
 
   /** Lets a link wait in each bucket that one page gave it; one that waits already, found again elsewhere, waits there too. */
-  add(key: string, found: Scored | readonly Scored[], value: T): void {
-    this.score(this.waiting.get(key) ?? this.made(key, value), [found].flat());
+  add(key: string, found: readonly Scored[], value: T): void {
+    this.score(this.waiting.get(key) ?? this.made(key, value), found);
   }
 
   /** Gives a link that waits without a score its own; false if it does not. */
@@ -205,8 +201,8 @@ export class Frontier<T> {
   private score(item: Waiting<T>, found: readonly Scored[]): void {
     if (item.guessed !== undefined) this.leave(item);
     if (!item.places.size) { // one found again is not taken from where it was found now, and teaches nothing
-      const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
-      if (best.url) this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
+      const best = found.reduce((a, b) => (b.score > a.score ? b : a));
+      this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
     }
     for (const { bucket: name, bucketValue, ticket } of found) {
       const there = this.buckets.get(name);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { Allowance } from "./allowance.js";
-import { type CallOptions, checkTimeout, type Client, type Crawl, type CrawlOptions } from "./client.js";
+import { type CallOptions, checked, checkTimeout, type Client, type Crawl, type CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
@@ -10,6 +10,7 @@ import { isOutage, isRefusal, Outage, type Owed } from "./outage.js";
 // Chosen: how long the end may take, and how often the log says how it goes.
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
+const MOST_REFUSALS = 20; // that are logged, each once
 const SESSION_TIMEOUT_MS = 5_000; // a fetch waits for a call
 const PROBE_TIMEOUT_MS = 1_000; // a server that is slower is of no use to a crawl
 const OVERHEAD_BYTES = 512; // of a page without its body, and of a reward
@@ -71,7 +72,7 @@ export class Session<T> {
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
-  private refusedOnce = false;
+  private readonly refusals = new Set<string>();
 
   constructor(
     private readonly client: Client,
@@ -117,6 +118,7 @@ export class Session<T> {
     this.allowance.begin();
     const send = async () => {
       const [result] = await this.crawl.ingest([sent], this.call);
+      checked(result?.message.status);
       this.stats[isFailure(page) ? "failed" : "pages"]++;
       this.allowance.take(result?.message);
       return result?.links ?? [];
@@ -235,10 +237,11 @@ export class Session<T> {
     });
   }
 
-  /** Says, once, that a call was refused or answered oddly: the crawl goes on without. */
+  /** Says, of each reason once, that a call was refused or answered oddly: the crawl goes on without. */
   private refused({ message }: LinkscoreError): void {
-    if (!this.refusedOnce) this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
-    this.refusedOnce = true;
+    if (this.refusals.has(message) || this.refusals.size >= MOST_REFUSALS) return;
+    this.refusals.add(message);
+    this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
   }
 
   private report(): void {

@@ -64,7 +64,7 @@ function frontierOf() {
 
 test("the frontier gives seeds, then the best bucket, then the unknown, each URL once", async () => {
   const frontier = frontierOf();
-  const link = (bucket: string) => [{ bucket, bucketValue: 0.5, ticket: new Uint8Array() }];
+  const link = (bucket: string) => [{ url: "", score: 0, bucket, bucketValue: 0.5, ticket: new Uint8Array() }];
   frontier.addUnknown("u", "u");
   frontier.add("1", link("bad"), "1");
   frontier.add("2", link("good"), "2");
@@ -80,7 +80,7 @@ test("the frontier gives seeds, then the best bucket, then the unknown, each URL
 test("a URL found twice has the ticket of the bucket it is taken from", async () => {
   const frontier = frontierOf();
   for (const bucket of ["bad", "good"]) {
-    frontier.add("1", [{ bucket, bucketValue: 0.5, ticket: new TextEncoder().encode(bucket) }], "1");
+    frontier.add("1", [{ url: "", score: 0, bucket, bucketValue: 0.5, ticket: new TextEncoder().encode(bucket) }], "1");
   }
   const item = await frontier.next();
   assert.equal(new TextDecoder().decode(item?.ticket), "good");
@@ -92,8 +92,8 @@ test("nothing goes beyond what was handed out until something is done", async ()
   fake.handsOut = (request) => [[0, 1], [0, 0], [1, 0]][Math.min(asked.push(request), 3) - 1] ?? [];
   const frontier = frontierOf();
   for (const key of ["1", "2", "3"]) {
-    frontier.add(key, [{ bucket: "good", bucketValue: 0.9, ticket: new Uint8Array() }], key);
-    frontier.add(`${key}b`, [{ bucket: "bad", bucketValue: 0.1, ticket: new Uint8Array() }], `${key}b`);
+    frontier.add(key, [{ url: "", score: 0, bucket: "good", bucketValue: 0.9, ticket: new Uint8Array() }], key);
+    frontier.add(`${key}b`, [{ url: "", score: 0, bucket: "bad", bucketValue: 0.1, ticket: new Uint8Array() }], `${key}b`);
   }
   const [first, second, third] = await Promise.all([frontier.next(), frontier.next(), frontier.next()]);
   assert.deepEqual([first?.key, second, third], ["1b", undefined, undefined]);

@@ -64,7 +64,7 @@ export class Fake {
       });
     unary(createCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
     unary(getCrawl, () => ({ crawl: this.crawl ?? create(CrawlSchema), serverVersion: "1.2.3" }));
-    unary(updateCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
+    unary(updateCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl.wanted ? crawl : this.crawl) }));
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       this.onPage(this.ingested.length);

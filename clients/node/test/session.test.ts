@@ -196,7 +196,7 @@ test("a page that always takes too long is given up", async () => {
 
 test("a link found meanwhile waits behind those of its shape", async () => {
   const { session } = await started();
-  const link = (path: string, bucket: string) => session.frontier.add(path, { bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
+  const link = (path: string, bucket: string) => session.frontier.add(path, [{ bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, score: 0, ticket: new Uint8Array(), url: `${ROOT}/${path}` }], path);
   link("a/1", "good");
   link("b/1", "bad");
   refuse(AWAY, ...EVERYTHING);

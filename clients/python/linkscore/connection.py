@@ -26,7 +26,7 @@ from linkscore._channel import (
 )
 from linkscore._requests import option_problem
 from linkscore.aio import AsyncClient
-from linkscore.errors import LinkscoreError, NotFound
+from linkscore.errors import LinkscoreError, NotFound, raise_if_invalid
 from linkscore.frontier import Allotment, Allowance, Frontier
 from linkscore.messages import CrawlOptions, is_dropped
 from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
@@ -199,11 +199,9 @@ class Connection:
         result = await self.call(lambda client: self._ingest(client, owed))
         if result is None and self.away:
             self.buffer.add(owed)
-        elif result is None or result.status.code == common_pb2.ITEM_CODE_INVALID:
+        elif result is None:
             self._refused += 1
-            self.count("errors/INVALID_PAGE", result is not None)
-            return None
-        if result is not None:
+        else:
             self.allowance.take(result)
         return result
 
@@ -281,6 +279,7 @@ class Connection:
 
     async def _ingest(self, client: AsyncClient, owed: OwedPage) -> scoring_pb2.PageResult:
         answer = await client.ingest_pages(crawl=self._crawl, pages=[owed.page], encoding=self._encoding)
+        raise_if_invalid(answer.results[0].status)
         return answer.results[0]
 
     async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
@@ -314,7 +313,7 @@ class Connection:
         self._introduced = True
         try:
             version = await client.get_server_version(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S)
-        except LinkscoreError:  # the call that follows says what is wrong
+        except Exception:  # the call that follows says what is wrong
             version = ""
         policy = crawl.policy.WhichOneof("policy") or "harvest"
         where = f"linkscore {version or 'of a version that does not say it'} at {self._target}"

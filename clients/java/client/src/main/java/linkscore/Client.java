@@ -117,9 +117,7 @@ public final class Client implements AutoCloseable {
       if (e.code() != Status.Code.ALREADY_EXISTS) {
         throw e;
       }
-      if (asked.getAllFields().size() > 1) { // more than its name
-        LinkscoreException.typed(() -> stub.updateCrawl(UpdateCrawlRequest.newBuilder().setCrawl(asked).build()));
-      }
+      LinkscoreException.typed(() -> stub.updateCrawl(UpdateCrawlRequest.newBuilder().setCrawl(asked).build()));
     }
     return crawl;
   }

@@ -138,5 +138,4 @@ public final class LinkscoreException extends RuntimeException {
       addSuppressed(e);
     }
   }
-
 }

@@ -30,10 +30,12 @@ final class Outage implements AutoCloseable {
 
   private final Runnable probe;
   private final Consumer<Boolean> changed;
+  private final Consumer<LinkscoreException> refused;
   private final Duration firstPause;
   private final int maxBytes;
   private final Deque<Owed> owed = new ArrayDeque<>();
   private long bytes;
+  private int dropped; // calls that fell out, or were given up
   private volatile LinkscoreException lost; // why the server is away; null if it is not
   private long since;
   private Thread thread; // that asks and sends, while there is something to do
@@ -51,10 +53,12 @@ final class Outage implements AutoCloseable {
     }
   }
 
-  /** No outage yet: {@code probe} asks something cheap, {@code changed} is told whether the server is away. */
-  Outage(Runnable probe, Consumer<Boolean> changed, Duration firstPause, int maxBytes) {
+  /** {@code probe} asks something cheap, {@code changed} hears whether the server is away, {@code refused} what it refused. */
+  Outage(
+      Runnable probe, Consumer<Boolean> changed, Consumer<LinkscoreException> refused, Duration firstPause, int maxBytes) {
     this.probe = probe;
     this.changed = changed;
+    this.refused = refused;
     this.firstPause = firstPause;
     this.maxBytes = maxBytes;
   }
@@ -70,6 +74,7 @@ final class Outage implements AutoCloseable {
       bytes += call.bytes;
       while (bytes > maxBytes) {
         bytes -= owed.remove().bytes;
+        dropped++;
       }
     }
     return lost != null;
@@ -103,8 +108,9 @@ final class Outage implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     synchronized (this) {
-      if (!owed.isEmpty()) {
-        LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", owed.size());
+      int untold = owed.size() + dropped;
+      if (untold > 0) {
+        LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", untold);
       }
     }
   }
@@ -118,7 +124,7 @@ final class Outage implements AutoCloseable {
       if (before != null) {
         rest(Collections.max(List.of(pause, before.retryAfter())));
         pause = pause.multipliedBy(2);
-        outage = failure(probe);
+        outage = failure(probe, refusal -> {});
       }
       if (outage == null) {
         outage = tellOldest();
@@ -174,7 +180,7 @@ final class Outage implements AutoCloseable {
       oldest = owed.poll();
       bytes -= oldest == null ? 0 : oldest.bytes;
     }
-    LinkscoreException outage = oldest == null ? null : failure(oldest.call);
+    LinkscoreException outage = oldest == null ? null : failure(oldest.call, refused);
     if (outage != null) {
       oldest.tries += outage.code() == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
       putBack(oldest);
@@ -183,19 +189,24 @@ final class Outage implements AutoCloseable {
   }
 
   private synchronized void putBack(Owed call) {
-    if (call.tries < MOST_TRIES) {
-      owed.addFirst(call);
-      bytes += call.bytes;
+    if (call.tries >= MOST_TRIES) {
+      dropped++;
+      return;
     }
+    owed.addFirst(call);
+    bytes += call.bytes;
   }
 
-  /** The outage that a call meets; none if it is refused, which is an answer: the next call says what is wrong. */
-  private static LinkscoreException failure(Runnable call) {
+  /** The outage that a call meets; none if it is refused, which is an answer. */
+  private static LinkscoreException failure(Runnable call, Consumer<LinkscoreException> refused) {
     try {
       call.run();
     } catch (RuntimeException e) {
       LinkscoreException why = LinkscoreException.from(e);
-      return why.isOutage() ? why : null;
+      if (why.isOutage()) {
+        return why;
+      }
+      refused.accept(why);
     }
     return null;
   }

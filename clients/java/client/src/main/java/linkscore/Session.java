@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -19,7 +20,6 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
-import linkscore.v1.ItemCode;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
 
@@ -34,6 +34,7 @@ import linkscore.v1.PageResult;
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
   private static final Duration LOG_EVERY = Duration.ofMinutes(1);
+  private static final int MOST_REFUSALS = 20; // that are logged, each once
   private static final Set<String> KEYS =
       Set.of(
           "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
@@ -60,7 +61,7 @@ public final class Session implements AutoCloseable {
   private final Outage outage;
   private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final AtomicBoolean saidStop = new AtomicBoolean();
-  private final AtomicBoolean saidRefusal = new AtomicBoolean();
+  private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
   private volatile boolean made;
   private volatile boolean revisits;
   private volatile String best = "none";
@@ -79,7 +80,7 @@ public final class Session implements AutoCloseable {
     this.id = id;
     this.config = config == null ? linkscore.v1.Crawl.getDefaultInstance() : config;
     this.allowance = new Allowance(this.config.getBudget());
-    this.outage = new Outage(this::probe, outlook::setAway, firstPause, Outage.MAX_BYTES);
+    this.outage = new Outage(this::probe, outlook::setAway, e -> note(e, null), firstPause, Outage.MAX_BYTES);
   }
 
   /**
@@ -171,24 +172,22 @@ public final class Session implements AutoCloseable {
     Function<Crawl, PageResult> call =
         crawl -> {
           PageResult result = crawl.ingest(sent);
+          LinkscoreException.check(result.getStatus());
           outlook.learn(Link.of(result));
           (came ? pages : failed).increment();
           return result;
         };
-    Runnable again = () -> answered(onceMoreIfLost(call)).ifPresent(later);
-    return call(call, new Outage.Owed(sent.getSerializedSize(), again)).flatMap(this::answered);
+    Runnable again = () -> later.accept(answered(onceMoreIfLost(call)));
+    return call(call, new Outage.Owed(sent.getSerializedSize(), again)).map(this::answered);
   }
 
-  /** Counts a fetch that the server knows now, unless it refused it: then the budget has to count it for ever. */
-  private Optional<PageResult> answered(PageResult result) {
-    if (result.getStatus().getCode() == ItemCode.ITEM_CODE_INVALID) {
-      return Optional.empty();
-    }
+  /** Counts a fetch that the server knows now; one that it refused the budget counts for ever. */
+  private PageResult answered(PageResult result) {
     allowance.take(result);
     if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
       LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());
     }
-    return Optional.of(result);
+    return result;
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
@@ -296,7 +295,7 @@ public final class Session implements AutoCloseable {
   private void note(LinkscoreException e, Outage.Owed again) {
     if (e.isOutage()) {
       outage.met(e, again);
-    } else if (e.code() != Status.Code.CANCELLED && saidRefusal.compareAndSet(false, true)) {
+    } else if (e.code() != Status.Code.CANCELLED && refusals.size() < MOST_REFUSALS && refusals.add(e.getMessage())) {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
   }

@@ -270,7 +270,7 @@ public final class FakeServer implements AutoCloseable {
 
     @Override
     public void updateCrawl(UpdateCrawlRequest request, StreamObserver<UpdateCrawlResponse> to) {
-      crawl = request.getCrawl();
+      crawl = crawl.toBuilder().mergeFrom(request.getCrawl()).build();
       answer(to, UpdateCrawlResponse.newBuilder().setCrawl(crawl).build());
     }
   }

@@ -6,12 +6,12 @@ import java.net.URISyntaxException;
 import java.net.URL;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.stream.Collectors;
 import linkscore.Link;
 import linkscore.Settings;
 import org.apache.hadoop.io.Text;
@@ -52,18 +52,13 @@ final class Place {
 
   /** Where a link waits, best first; empty if the server did not score it. */
   static List<Place> of(CrawlDatum datum) {
-    List<Place> places = new ArrayList<>();
-    Writable lines = datum.getMetaData().get(PLACES);
-    if (lines != null) {
-      lines.toString().lines().forEach(line -> places.add(read(line, 0)));
-    }
-    return places;
+    Writable lines = datum.getMetaData().getOrDefault(PLACES, new Text());
+    return lines.toString().lines().map(line -> read(line, 0)).collect(Collectors.toCollection(ArrayList::new));
   }
 
   private static void write(CrawlDatum datum, List<Place> places) {
-    StringJoiner lines = new StringJoiner("\n");
-    places.forEach(place -> lines.add(place.toString()));
-    datum.getMetaData().put(PLACES, new Text(lines.toString()));
+    String lines = places.stream().map(Place::toString).collect(Collectors.joining("\n"));
+    datum.getMetaData().put(PLACES, new Text(lines));
   }
 
   /** Lets a link wait in the best of these buckets, in each since it was found there first. */
@@ -110,10 +105,8 @@ final class Place {
 
   /** Reads it back, by {@link #form} of the URL; the first outlink was found at a time, each other one a step later. */
   static Map<String, List<Place>> found(String text, long since) {
-    Map<String, List<Place>> places = new HashMap<>();
-    text.lines().map(line -> line.split("\t", 2)).forEach(
-        line -> places.computeIfAbsent(line[0], url -> new ArrayList<>()).add(read(line[1], since)));
-    return places;
+    var parse = Collectors.mapping((String[] line) -> read(line[1], since), Collectors.toList());
+    return text.lines().map(line -> line.split("\t", 2)).collect(Collectors.groupingBy(line -> line[0], parse));
   }
 
   /**

@@ -3,9 +3,10 @@ package linkscore.nutch;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
@@ -25,9 +26,8 @@ final class Round {
 
   private final boolean isAdvised; // whether the server said what to take
   private final long spent; // until when the fetches of known pages a day are spent: each that is taken keeps it
-  private final List<String> urls = new ArrayList<>();
-  private final Map<String, String> buckets = new HashMap<>(); // of each URL, that it is taken from
-  private final Map<String, Integer> places = new HashMap<>();
+  private final Map<String, Integer> places = new LinkedHashMap<>(); // of URLs, in their order
+  private final List<String> buckets = new ArrayList<>(); // in which each place was taken
 
   Round(boolean isAdvised, long spent) {
     this.isAdvised = isAdvised;
@@ -36,9 +36,8 @@ final class Round {
 
   /** Takes a URL from a bucket, unless it is taken already; from none if its name is empty. */
   void take(String url, String bucket) {
-    if (places.putIfAbsent(url, urls.size()) == null) {
-      urls.add(url);
-      buckets.put(url, bucket);
+    if (places.putIfAbsent(url, buckets.size()) == null) {
+      buckets.add(bucket);
     }
   }
 
@@ -46,21 +45,22 @@ final class Round {
     take(url, AGAIN);
   }
 
-  List<String> urls() {
-    return urls;
+  Set<String> urls() {
+    return places.keySet();
   }
 
   /** Says how early a URL goes, and lets it remember where it was taken from. */
   float sortValue(String url, CrawlDatum datum) {
-    String bucket = buckets.get(url);
-    if (bucket == null) {
+    Integer at = places.get(url);
+    if (at == null) {
       return NOT_NOW;
     }
+    String bucket = buckets.get(at);
     if (bucket.equals(AGAIN)) {
       datum.getMetaData().put(SPENT, new Text(Long.toString(spent)));
     }
     Place.of(datum).stream().filter(place -> place.bucket.equals(bucket)).forEach(place -> place.takenOf(datum, isAdvised));
-    return urls.size() - places.get(url);
+    return buckets.size() - at;
   }
 
   /** Until when the fetches a day are spent, as a page has it. */
@@ -72,7 +72,7 @@ final class Round {
   /** Writes the round into the configuration of a job: a head, then a line a URL. */
   void write(Configuration to) {
     List<String> lines = new ArrayList<>(List.of(isAdvised + "\t" + spent));
-    urls.forEach(url -> lines.add(url + "\t" + buckets.get(url)));
+    places.forEach((url, place) -> lines.add(url + "\t" + buckets.get(place)));
     // In base64, because Hadoop replaces variables in values and keeps them as XML.
     byte[] text = String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
     to.set(KEY, Base64.getEncoder().encodeToString(text));

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import linkscore.Outlook;
 import linkscore.Session;
 import linkscore.Settings;
@@ -253,12 +254,12 @@ final class Waiting {
     }
 
     private void took(CrawlDatum datum) {
-      boolean isUnadvised = Place.isUnadvised(datum);
-      boolean isGone = datum.getStatus() == CrawlDatum.STATUS_DB_GONE;
-      unadvised += isUnadvised ? 1 : 0;
-      proven += isUnadvised ? 0 : 1;
-      failures += isGone ? 1 : 0;
-      pages += isGone ? 0 : 1;
+      int isUnadvised = Place.isUnadvised(datum) ? 1 : 0;
+      int isGone = datum.getStatus() == CrawlDatum.STATUS_DB_GONE ? 1 : 0;
+      unadvised += isUnadvised;
+      proven += 1 - isUnadvised;
+      failures += isGone;
+      pages += 1 - isGone;
     }
 
     private double worth() {
@@ -287,12 +288,8 @@ final class Waiting {
       }
     }
 
-    private List<String> taken() {
-      List<Map.Entry<Long, String>> sorted = new ArrayList<>(first);
-      sorted.sort(Map.Entry.comparingByKey());
-      List<String> urls = new ArrayList<>();
-      sorted.forEach(link -> urls.add(link.getValue()));
-      return urls;
+    private Stream<String> taken() {
+      return first.stream().sorted(Map.Entry.comparingByKey()).map(Map.Entry::getValue);
     }
   }
 }

@@ -110,7 +110,7 @@ class GenerateTest {
     Map<Float, String> order = new TreeMap<>(Collections.reverseOrder());
     database.forEach((url, datum) -> order.put(filter.generatorSortValue(new Text(url), datum, 1), url));
     order.keySet().removeIf(value -> value < 0);
-    assertEquals(round.urls(), List.copyOf(order.values()));
+    assertEquals(List.copyOf(round.urls()), List.copyOf(order.values()));
     return round.urls().stream().map(url -> url.substring(SITE.length())).collect(toList());
   }
 
