@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.link_graph import Arrival, LinkGraph
+from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
@@ -60,9 +60,7 @@ class RankMass(UrlValuePolicy):
 
     name = "rank_mass"
     Params = RankMassParams
-    Nodes = LinkGraph
 
-    nodes: Stored[LinkGraph]
     covered: Stored[float]
     seeds: Stored[int]
 

@@ -1,7 +1,4 @@
-"""URLs of a site as numbers in the order they were found, each with one value, and the links between them.
-
-Bounded; see `UrlNodes` and `LinkGraph`.
-"""
+"""URLs of a site as numbers in the order they were found, each with one value, and the links between them."""
 
 from __future__ import annotations
 
@@ -87,29 +84,38 @@ class Arrival:
     is_first: bool  # it is the first usable fetch of the page
 
 
-class UrlNodes(Stateful):
-    """Numbers and values of URLs by identity hash.
+LINKS_PER_URL = 20
+"""Links kept for each URL of the bound; a bound of memory, 8 bytes a link; chosen, not measured."""
+
+
+class LinkGraph(Stateful):
+    """Numbers and values of URLs by identity hash, and, as far as `link` says them, the out-links of pages.
 
     `max_urls`: most URLs kept; `trim` forgets the ones found first, a sixteenth of the bound at a time.
     `first`: lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
 
     A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
-    gives its value to the page (`moved`), so no credit is lost. Cost O(1) a link, about 150 bytes a URL.
+    gives its value to the page (`moved`), so no credit is lost. At most `LINKS_PER_URL` x `max_urls` links
+    are kept; beyond that the pages fetched first lose theirs and count as pages without links. Cost O(1) a
+    link, about 150 bytes a URL and its text until it is fetched, 8 bytes a link.
     """
 
-    state_name = "URL nodes"
     first: Stored[int]
     moved: Stored[dict[int, int]]
     _ids: Stored[dict[int, int]]
     _keys: Stored[list[int]]
     _kinds: Stored[list[int]]
     _values: Stored[list[float]]
+    _urls: Stored[list[str]]
+    links: Stored[int]
+    _out: Stored[dict[int, Ints]]
 
     def __init__(self) -> None:
         self.max_urls = 200_000
         self.first = 0
         self.moved, self._ids = {}, {}
-        self._keys, self._kinds, self._values = [], [], []
+        self._keys, self._kinds, self._values, self._urls = [], [], [], []
+        self.links, self._out = 0, {}
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -176,19 +182,25 @@ class UrlNodes(Stateful):
         return [node for node in found if self._kinds[node - self.first] != _DEAD]
 
     def trim(self) -> float:
-        """Forget what is beyond the bound; return the sum of the values forgotten."""
-        if len(self._keys) <= self.max_urls:
-            return 0.0
-        surplus = len(self._keys) - self.max_urls + self.max_urls // _SLACK
-        lost = left_sum(self._values[:surplus])
-        self._forget(surplus)
+        """Forget what is beyond the bounds; return the sum of the values forgotten."""
+        surplus = len(self._keys) - self.max_urls
+        lost = self._forget(surplus + self.max_urls // _SLACK) if surplus > 0 else 0.0
+        while self.links > LINKS_PER_URL * self.max_urls:
+            self._unlink(next(iter(self._out)))
         return lost
 
-    def _forget(self, n: int) -> None:
+    def _forget(self, n: int) -> float:
+        lost = left_sum(self._values[:n])
         self.first += n
-        del self._keys[:n], self._kinds[:n], self._values[:n]
+        del self._keys[:n], self._kinds[:n], self._values[:n], self._urls[:n]
         self._ids = {key: node for key, node in self._ids.items() if node >= self.first}
         self.moved = {old: new for old, new in self.moved.items() if old >= self.first}
+        for node in [node for node in self._out if node < self.first]:
+            self._unlink(node)
+        return lost
+
+    def _unlink(self, node: int) -> None:
+        self.links -= len(self._out.pop(node, ()))
 
     def _add(self, key: int, url: str) -> int:
         node = self.first + len(self._keys)
@@ -196,10 +208,11 @@ class UrlNodes(Stateful):
         self._keys.append(key)
         self._kinds.append(_OPEN)
         self._values.append(0.0)
+        self._urls.append(url)
         return node
 
     def _close(self, node: int, kind: int) -> None:
-        self._kinds[node - self.first] = kind
+        self._kinds[node - self.first], self._urls[node - self.first] = kind, ""
 
     def _move(self, old: int, new: int) -> None:
         """Let a URL that redirects give its value to where it leads."""
@@ -207,34 +220,6 @@ class UrlNodes(Stateful):
         self[new] += self[old]
         self[old] = 0.0
         self._close(old, _FETCHED)
-
-    def after_load(self) -> None:
-        """Refuse columns that differ in length, and numbers that stand for nothing."""
-        n, known = len(self._keys), [*self._ids.values(), *self.moved]
-        if not n == len(self._kinds) == len(self._values):
-            raise ValueError(f"{n} keys, {len(self._kinds)} kinds, {len(self._values)} values")
-        if strange := [node for node in known if not 0 <= node - self.first < n]:
-            raise ValueError(f"number {strange[0]} is not in [{self.first}, {self.first + n})")
-
-
-LINKS_PER_URL = 20
-"""Links kept for each URL of the bound; a bound of memory, 8 bytes a link; chosen, not measured."""
-
-
-class LinkGraph(UrlNodes):
-    """`UrlNodes` that also keep the out-links of fetched pages, and the URLs of those not fetched yet.
-
-    At most `LINKS_PER_URL` x `max_urls` links are kept; beyond that the pages fetched first lose theirs and
-    count as pages without links. Cost 8 bytes a link, the text of each unfetched URL.
-    """
-
-    links: Stored[int]
-    _urls: Stored[list[str]]
-    _out: Stored[dict[int, Ints]]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links, self._urls, self._out = 0, [], {}
 
     def url(self, node: int) -> str:
         """Return an unfetched URL; empty once it is fetched."""
@@ -277,36 +262,13 @@ class LinkGraph(UrlNodes):
         pairs = np.unique(sources[kept] * n + targets[kept])
         return pairs // n, pairs % n
 
-    def trim(self) -> float:
-        """Forget what is beyond the bounds; return the sum of the values forgotten."""
-        lost = super().trim()
-        most = LINKS_PER_URL * self.max_urls
-        while self.links > most:
-            self._unlink(next(iter(self._out)))
-        return lost
-
-    def _forget(self, n: int) -> None:
-        super()._forget(n)
-        del self._urls[:n]
-        for node in [node for node in self._out if node < self.first]:
-            self._unlink(node)
-
-    def _unlink(self, node: int) -> None:
-        self.links -= len(self._out.pop(node, ()))
-
-    def _add(self, key: int, url: str) -> int:
-        self._urls.append(url)
-        return super()._add(key, url)
-
-    def _close(self, node: int, kind: int) -> None:
-        super()._close(node, kind)
-        self._urls[node - self.first] = ""
-
     def after_load(self) -> None:
-        """Refuse columns that differ in length, and links to numbers that stand for nothing."""
-        super().after_load()
-        highest = max((int(out.max()) for out in self._out.values() if len(out)), default=-1)
-        if len(self._urls) != len(self) or self.links != sum(map(len, self._out.values())):
-            raise ValueError("urls, keys and links disagree in length")
-        if highest >= self.first + len(self):
-            raise ValueError(f"a link to number {highest}, there are {len(self)} URLs")
+        """Refuse columns that differ in length, and numbers that stand for nothing."""
+        n, known = len(self._keys), [*self._ids.values(), *self.moved]
+        known += [int(out.max()) for out in self._out.values() if len(out) and out.max() >= self.first]
+        if {len(self._kinds), len(self._values), len(self._urls)} != {n}:
+            raise ValueError(f"columns of other lengths than {n} keys")
+        if self.links != sum(map(len, self._out.values())):
+            raise ValueError(f"not {self.links} links")
+        if strange := [node for node in known if not 0 <= node - self.first < n]:
+            raise ValueError(f"number {strange[0]} is not in [{self.first}, {self.first + n})")

@@ -390,8 +390,6 @@ _TOLD = 100
 """Hypotheses that are told of a site, as the contract says."""
 _SETTLE_EVERY = 16
 """Fetches after which hypotheses follow URL patterns that have become one. Chosen."""
-_MOST_KEYED = 20_000
-"""Links whose query keys are remembered from one question to the next: a bound."""
 _HOST_AND_ROOT = 2
 """Nodes above the first shape below the host."""
 
@@ -412,11 +410,9 @@ class SiteCopies(Stateful):
     def __init__(self) -> None:
         self.skip_above: float | None = None
         self.contents, self.hypotheses = Contents(), Hypotheses()
-        self._keyed: dict[int, _Link | None] = {}
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel) -> None:
         """Take in a fetch, that the site has taken in already; cost O(blocks + links)."""
-        self._keyed.clear()
         features = event.features
         self.hypotheses.fetched(page.requested, failed=features is None)
         if features is None:
@@ -514,19 +510,8 @@ class SiteCopies(Stateful):
         return _Link(probability, (evidence,)), path
 
     def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
-        """Return what void keys say of a link; remembered until the next fetch.
-
-        A page asks up to three times of each of its links.
-        """
-        if key not in self._keyed:
-            if len(self._keyed) >= _MOST_KEYED:
-                self._keyed.clear()
-            self._keyed[key] = self._voided(path, _identity(url), key, site)
-        return self._keyed[key]
-
-    def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
-        """Return what void keys say of a link by its identity; None if it has none."""
-        known, least = self.hypotheses, self.skip_above or _LIKELY
+        """Return what void keys say of a link; None if it has none."""
+        known, least, url = self.hypotheses, self.skip_above or _LIKELY, _identity(url)
         void = {name: p for name in keys_of(url) if (p := known.probability(path, name)) >= least}
         if not void:
             return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.link_graph import Arrival, LinkGraph, pagerank
+from linkscore_scoring.graph.link_graph import Arrival, pagerank
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
@@ -56,9 +56,7 @@ class Pagerank(UrlValuePolicy):
 
     name = "pagerank"
     Params = PagerankParams
-    Nodes = LinkGraph
 
-    nodes: Stored[LinkGraph]
     rest: Stored[float]
     _due: Stored[int]
 

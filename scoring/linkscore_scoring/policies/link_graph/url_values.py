@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.graph.link_graph import Arrival, UrlNodes
+from linkscore_scoring.graph.link_graph import Arrival, LinkGraph
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
@@ -38,13 +38,12 @@ class UrlValuePolicy(Policy):
     reads_templates = False
     baseline = True
     residual = 0.034
-    Nodes: ClassVar[type[UrlNodes]] = UrlNodes
 
-    nodes: Stored[UrlNodes]
+    nodes: Stored[LinkGraph]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.nodes = self.Nodes()
+        self.nodes = LinkGraph()
 
     @abstractmethod
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
