@@ -204,18 +204,16 @@ class NeighbourLabels(Stateful):
         return good, bad, good_siblings, bad_siblings
 
 
-_NOBODY = (0, "", 0, "")  # the link of a pattern that is not known
 _MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
-_ANCHOR_CHARS = 80  # of an anchor; a bound
 
 
 class LatestLinks(Stateful):
-    """The latest link of each URL pattern: identity hash, URL, link path, anchor."""
+    """The latest link of each URL pattern: identity hash and URL."""
 
-    _examples: Stored[dict[int, tuple[int, str, int, str]]]
+    _examples: Stored[dict[int, tuple[int, str]]]
 
-    def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
-        self.max_patterns = max_patterns
+    def __init__(self) -> None:
+        self.max_patterns = _MAX_PATTERNS
         self._examples = {}
 
     def __contains__(self, pattern: int) -> bool:
@@ -223,24 +221,16 @@ class LatestLinks(Stateful):
 
     def note(self, links: LinkBatch) -> None:
         """Take in the links of a page."""
-        columns = zip(links.patterns, links.keys, links.urls, links.link_paths, links.anchors, strict=True)
-        for pattern, key, url, link_path, anchor in columns:
-            self._examples[pattern] = (key, url, link_path, anchor[:_ANCHOR_CHARS])
+        rows = zip(links.keys, links.urls, strict=True)
+        self._examples.update(zip(links.patterns, rows, strict=True))
         drop_oldest(self._examples, self.max_patterns)
 
     def batch(self, patterns: Sequence[int]) -> LinkBatch:
-        """Return one link for each pattern; an empty one for a pattern that is not known."""
-        found = [self._examples.get(pattern, _NOBODY) for pattern in patterns]
-        n = len(found)
-        return LinkBatch(
-            [url for _, url, _, _ in found],
-            [key for key, _, _, _ in found],
-            [link_path for _, _, link_path, _ in found],
-            [UNKNOWN_CLUSTER] * n,
-            [0] * n,
-            list(patterns),
-            [anchor for _, _, _, anchor in found],
-        )
+        """Return one link for each pattern, from nowhere; an empty one for a pattern that is not known."""
+        found = [self._examples.get(pattern, (0, "")) for pattern in patterns]
+        keys, urls = [key for key, _ in found], [url for _, url in found]
+        nowhere, n = [0] * len(found), len(found)
+        return LinkBatch(urls, keys, nowhere, [UNKNOWN_CLUSTER] * n, nowhere, list(patterns), [""] * n)
 
     def newest(self, n: int) -> list[int]:
         """Return up to n patterns, those first seen last."""

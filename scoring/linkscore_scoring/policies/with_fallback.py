@@ -29,25 +29,18 @@ class FallbackParams(Params):
     fallback: str = "harvest"
 
     def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem if the fallback cannot be one."""
-        problems = list(part_problems("fallback", self.fallback))
-        yield from problems
-        if problems:
-            return
-        kind = policy_class(self.fallback)
-        if issubclass(kind, WithFallback) or kind.per_url:
-            rule = f"must be a policy that neither falls back nor moves values per URL, got {self.fallback!r}"
-            yield FieldProblem("fallback", rule)
-
-
-def part_problems(field: str, name: str) -> Iterator[FieldProblem]:
-    """Yield a problem if a policy cannot be a part: it is unknown, or in need of parameters."""
-    try:
-        make_params(policy_class(name), {})
-    except NotFound as exc:
-        yield FieldProblem(field, str(exc), "UNKNOWN_POLICY")
-    except InvalidParams as exc:
-        yield FieldProblem(field, f"{name} needs parameters: {exc}")
+        """Yield a problem if the fallback cannot be one: it is unknown, or in need of parameters."""
+        try:
+            kind = policy_class(self.fallback)
+            make_params(kind, {})
+        except NotFound as exc:
+            yield FieldProblem("fallback", str(exc), "UNKNOWN_POLICY")
+        except InvalidParams as exc:
+            yield FieldProblem("fallback", f"{self.fallback} needs parameters: {exc}")
+        else:
+            if issubclass(kind, WithFallback) or kind.per_url:
+                rule = "must be a policy that neither falls back nor moves values per URL"
+                yield FieldProblem("fallback", f"{rule}, got {self.fallback!r}")
 
 
 class _FallbackInFlight:

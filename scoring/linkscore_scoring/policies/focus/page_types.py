@@ -76,13 +76,6 @@ class PageTypeModel:
         kind = PageType.INDEX if margins[0] >= margins[1] else PageType.THREAD
         return kind, (margins[0], margins[1])
 
-    def confidence(self, margins: tuple[float, float]) -> float:
-        """Return how probable the kind is that `classify` chose at these margins, (0, 1)."""
-        index, thread = self.index.probability(margins[0]), self.thread.probability(margins[1])
-        if max(margins) <= 0:
-            return (1 - index) * (1 - thread)
-        return index if margins[0] >= margins[1] else thread
-
 
 @lru_cache(maxsize=64)
 def load_page_types(without: str = "") -> PageTypeModel:

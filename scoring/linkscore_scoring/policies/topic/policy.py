@@ -412,13 +412,13 @@ class Topical(Policy):
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
         beyond = self._list_worth(key) - float(parts.sum())
-        unknown, most = self._unknown(), self._unseen_worth()
-        site = [Term("site", unknown, "little is known of its site, beside the others of the crawl")]
-        unseen = [
-            Term("unseen", most * self.unseen.share(key.arm), "how many unseen links pages like it showed")
-        ]
-        named = [Term("named", self._named(key), "the URL has all words of a query")]
-        alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
+        unseen = self._unseen_worth() * self.unseen.share(key.arm)
+        at_times = (
+            Term("named", self._named(key), "the URL has all words of a query"),
+            Term("unseen", unseen, "how many unseen links pages like it showed"),
+            Term("site", self._unknown(), "little is known of its site, beside the others of the crawl"),
+            Term("alone", max(0.0, beyond), "what its list is worth by known pages, beyond the rest"),
+        )
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
             [
@@ -429,10 +429,7 @@ class Topical(Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
-                *(named if key.signals.is_named else ()),
-                *(unseen if most else ()),
-                *(site if unknown > 0.0 else ()),
-                *(alone if beyond > 0.0 else ()),
+                *(term for term in at_times if term.value),
             ],
         )
 
