@@ -157,7 +157,7 @@ def scrapy(site: SiteRules) -> RuleFile:
     that the spider does not have is left out.
     """
     allowed, denied, notes = _filters(site) if site.rules else _portable_rules(site)
-    rules = list(_rules_by_url(allowed) if allowed else _rules_by_tag_path(site))
+    rules = _rules_by_url(allowed) if allowed else _rules_by_tag_path(site)
     if not rules:
         raise _nothing_yet(site)
     lines = [
@@ -361,49 +361,41 @@ _ELEMENT = re.compile(r"[a-z][a-z0-9_-]*")
 _PADDED_CLASS = "concat(' ', normalize-space(@class), ' ')"
 
 
-def _rules_by_url(allowed: Iterable[_Rule]) -> Iterator[str]:
+def _rules_by_url(allowed: Iterable[_Rule]) -> list[str]:
     kinds: dict[str, list[tuple[str, str]]] = {}
     for entry in allowed:
         if entry.rule.kind != "seed":  # Scrapy fetches what it starts from once more if a rule leads back
             kinds.setdefault(entry.rule.kind, []).append((entry.comment, entry.pattern))
-    for kind, entries in kinds.items():
-        yield from _link_rule("allow", entries, kind)
+    return [line for kind, entries in kinds.items() for line in _link_rule("allow", entries, kind)]
 
 
-def _rules_by_tag_path(site: SiteRules) -> Iterator[str]:
-    """Yield one rule for all link paths: one that several clusters have is there once, as its best one."""
+def _rules_by_tag_path(site: SiteRules) -> list[str]:
+    """Return one rule for all link paths: one that several clusters have is there once, as its best one."""
     xpaths: dict[str, str] = {}
     for rule in site.tag_paths:
         if xpath := xpath_of(rule.tag_path):
             xpaths.setdefault(xpath, _tag_path_comment(rule))
-    if xpaths:
-        entries = [(comment, xpath) for xpath, comment in xpaths.items()]
-        yield from _link_rule("restrict_xpaths", entries, "", domain=site.host)
+    entries = [(comment, xpath) for xpath, comment in xpaths.items()]
+    return _link_rule("restrict_xpaths", entries, "", f"allow_domains={[site.host]!a}, ") if entries else []
 
 
-def _link_rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str = "") -> Iterator[str]:
+def _link_rule(option: str, entries: list[tuple[str, str]], kind: str, more: str = "") -> list[str]:
     callback = _CALLBACKS.get(kind, "parse_page")
-    yield "    Rule("
-    yield "        LinkExtractor("
-    yield from _listed(f"            {option}=[", " " * 16, entries)
-    yield "            ],"
-    yield "            deny=DENY,"
-    if domain:
-        yield f"            allow_domains={[domain]!a},"
-    yield "            deny_extensions=(),"
-    yield "        ),"
-    if callback:
-        yield f"        callback={callback!a},"
-    yield "        follow=True,"
-    yield "    ),"
+    return [
+        "    Rule(",
+        "        LinkExtractor(",
+        *_listed(f"            {option}=[", " " * 16, entries),
+        "            ],",
+        f"            deny=DENY, {more}deny_extensions=(),",
+        "        ),",
+        f"        callback={callback!a}, follow=True,",
+        "    ),",
+    ]
 
 
-def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the lines of a list of texts, each below its comment, without the last bracket."""
-    yield begin
-    for comment, text in entries:
-        yield f"{indent}# {comment}"
-        yield f"{indent}{text!a},"
+def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> list[str]:
+    """Return the lines of a list of texts, each below its comment, without the last bracket."""
+    return [begin, *(f"{indent}# {comment}\n{indent}{text!a}," for comment, text in entries)]
 
 
 def _tag_path_comment(rule: TagPathRule) -> str:
