@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Literal
+
+import msgspec
 
 from linkscore_scoring.errors import InvalidInput
 
@@ -24,7 +25,6 @@ MAX_FETCHES = 1e12
 """A bound: fetches of a group; no crawl has as many."""
 
 _FORMAT = "linkscore experience"
-_HASH = re.compile(r"[0-9a-f]{16}")
 _DECIMALS = 4  # that are written: finer than any reward is known
 
 
@@ -76,40 +76,26 @@ class Experience:
         if len(document) > MAX_BYTES:
             raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")
         try:
-            found = json.loads(document)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise InvalidInput("must be a document of `linkscore export experience`", field="")
-        if found.get("version") != VERSION:
-            rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it again"
-            raise InvalidInput(rule, field="")
-        rows = found.get("groups")
-        if not isinstance(rows, list) or len(rows) > MAX_GROUPS:
-            raise InvalidInput(f"must have `groups`, a list of at most {MAX_GROUPS}", field="")
-        return cls.of(_group(i, row) for i, row in enumerate(rows))
+            found = msgspec.json.decode(document, type=_Document)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            rule = f"must be a document of `linkscore export experience`, version {VERSION}: {exc}"
+            raise InvalidInput(rule, field="") from exc
+        return cls.of(LinkGroup(int(row[0], 16), int(row[1], 16), *row[2:]) for row in found.groups)
 
 
-def _row(group: LinkGroup) -> list[Any]:
+_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+_Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+_Row = tuple[_Hash, _Hash, Annotated[float, msgspec.Meta(gt=0.0, le=MAX_FETCHES)], _Share, _Share]
+
+
+class _Document(msgspec.Struct):
+    """The document: of each group its shape, tag path, fetches, reward and hub."""
+
+    format: Literal["linkscore experience"]
+    version: Literal[1]
+    groups: Annotated[list[_Row], msgspec.Meta(max_length=MAX_GROUPS)]
+
+
+def _row(group: LinkGroup) -> list[str | float]:
     counts = (round(count, _DECIMALS) for count in (group.fetches, group.reward, group.hub))
     return [f"{group.shape:016x}", f"{group.link_path:016x}", *counts]
-
-
-def _group(i: int, row: Any) -> LinkGroup:
-    match row:
-        case [str() as shape, str() as link_path, *numbers] if (
-            len(numbers) == 3
-            and _HASH.fullmatch(shape)
-            and _HASH.fullmatch(link_path)
-            and all(type(number) in (int, float) for number in numbers)
-        ):
-            fetches, reward, hub = numbers  # of any size, and NaN: compared before they are made floats
-            if 0 < fetches <= MAX_FETCHES and 0 <= reward <= 1 and 0 <= hub <= 1:
-                return LinkGroup(
-                    int(shape, 16), int(link_path, 16), float(fetches), float(reward), float(hub)
-                )
-    raise InvalidInput(
-        f"groups[{i}] must be [shape, tag path, fetches, reward, hub]: two hashes of 16 hexadecimal digits, "
-        f"a number above 0 and at most {MAX_FETCHES:g}, and two in [0, 1]",
-        field="",
-    )
