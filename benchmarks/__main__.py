@@ -16,12 +16,9 @@ from pathlib import Path
 
 from benchmarks import (
     bench_budget,
-    bench_features,
     bench_heavy,
     bench_ingest,
-    bench_learning,
     bench_peers,
-    bench_replay,
 )
 from benchmarks.pages import Corpus
 from benchmarks.table import Row, lines
@@ -31,9 +28,6 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "peers": bench_peers.run,
     "budget": bench_budget.run,
     "heavy": bench_heavy.run,
-    "learning": bench_learning.run,
-    "features": bench_features.rows,
-    "replay": bench_replay.rows,
 }
 
 

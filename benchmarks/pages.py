@@ -58,14 +58,6 @@ class Corpus:
         return prepare_site([SiteSource([self.folder / f"{name}.warc.gz"])])
 
 
-def made_pages(n: int) -> Iterator[Page]:
-    """Yield the pages of a demonstration site of about so many."""
-    site = DemoSite(n_threads=n * 12 // 100, n_members=n * 6 // 100)
-    for url in site.labels():
-        reply = site.respond(url)
-        yield Page(url, reply.headers["Content-Type"], reply.body)
-
-
 def message(page: Page) -> common_pb2.Page:
     """Return a page as a client sends it, with an event id."""
     return common_pb2.Page(

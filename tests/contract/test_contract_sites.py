@@ -69,7 +69,6 @@ def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -
     assert (site.page_count, site.failed_count, site.sample_count) == (3, 1, 2)
     assert (site.stage, site.model_revision, site.next_learning_at) == (common.SITE_STAGE_SAMPLING, 0, 200)
     assert site.link_count > 12
-    assert site.tag_path_count == 3
     assert site.text_chars > 0
 
 
@@ -127,10 +126,8 @@ def test_a_learned_site_has_its_templates_and_where_their_links_lead(server: Stu
     name = f"{learned}/sites/{HOST}"
     site = get(server, name)
     assert (site.stage, site.model_revision, site.cluster_count) == (common.SITE_STAGE_READY, 1, 3)
-    assert sum(site.cluster_pages.values()) == 60
     found = templates(server, name, max_exits=100)
     assert sorted(template.sample_pages for template in found) == [12, 12, 36]
-    assert {template.name for template in found} == set(site.cluster_pages)
     assert all(template.example_url.startswith(f"http://{HOST}/") for template in found)
     leading = [leaving.destination for template in found for leaving in template.exits if leaving.destination]
     assert set(leading) <= {template.name for template in found} | {"outlier"}
@@ -144,9 +141,7 @@ def test_page_sizes_over_the_limit_are_refused(server: Stubs, learned: str) -> N
         "page_size": [
             lambda: server.sites.ListSites(pb.ListSitesRequest(crawl=learned, page_size=1_001)),
         ],
-        "max_suggestions": [
-            lambda: server.sites.GetSite(pb.GetSiteRequest(name=name, max_suggestions=1_001))
-        ],
+        "max_skipped": [lambda: server.sites.GetSite(pb.GetSiteRequest(name=name, max_skipped=1_001))],
     }
     for field, asked in calls.items():
         for call in asked:
@@ -185,18 +180,6 @@ def test_cluster_names_survive_relearning(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, *(page(n) for n in range(40, 80)))
     assert learn(server, name).model_revision == 2
     assert {template.name for template in templates(server, name)} == before
-
-
-def test_the_sample_plan_names_one_link_per_tag_path(server: Stubs, crawl: str) -> None:
-    ingest(server, crawl, page(0))
-    asked = pb.GetSiteRequest(name=f"{crawl}/sites/{HOST}", max_suggestions=16)
-    got = server.sites.GetSite(asked).suggestions
-    assert len(got) >= 2
-    assert all(entry.url.startswith(f"http://{HOST}/") and entry.reason for entry in got)
-    urgencies = [entry.urgency for entry in got]
-    assert urgencies == sorted(urgencies, reverse=True)
-    asked.max_suggestions = 1
-    assert len(server.sites.GetSite(asked).suggestions) == 1
 
 
 def test_every_service_is_healthy(server: Stubs) -> None:

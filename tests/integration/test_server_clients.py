@@ -61,7 +61,6 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert client.explain_links(crawl="blocking", links=[url_of(3)], policy="harvest").policy == "harvest"
         assert [site.host for site in client.list_sites(crawl="blocking")] == [HOST]
         assert client.get_site(crawl="blocking", site=HOST).page_count == 30
-        assert client.suggest_fetches(crawl="blocking", site=HOST) == []
         changed = client.update_crawl(
             crawl="blocking", policy=("uniform_random", {"seed": 4}), observe_only=True
         )

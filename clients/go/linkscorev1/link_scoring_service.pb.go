@@ -1407,11 +1407,9 @@ type Feedback struct {
 	//	*Feedback_Reward
 	//	*Feedback_ItemCount
 	//	*Feedback_Relevant
-	Outcome isFeedback_Outcome `protobuf_oneof:"outcome"`
-	// Time of the extraction; absent means now.
-	ExtractionTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=extraction_time,json=extractionTime,proto3" json:"extraction_time,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	Outcome       isFeedback_Outcome `protobuf_oneof:"outcome"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Feedback) Reset() {
@@ -1497,13 +1495,6 @@ func (x *Feedback) GetRelevant() bool {
 		}
 	}
 	return false
-}
-
-func (x *Feedback) GetExtractionTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ExtractionTime
-	}
-	return nil
 }
 
 type isFeedback_Outcome interface {
@@ -2640,7 +2631,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\n" +
 	"draw_probs\x18\x04 \x03(\x01R\tdrawProbs\x12\x16\n" +
 	"\x06policy\x18\x05 \x01(\tR\x06policy\x12\x1b\n" +
-	"\tevent_seq\x18\x06 \x01(\x04R\beventSeq\"\xf8\x01\n" +
+	"\tevent_seq\x18\x06 \x01(\x04R\beventSeq\"\xb3\x01\n" +
 	"\bFeedback\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x16\n" +
@@ -2648,8 +2639,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x06reward\x18\x04 \x01(\x01H\x00R\x06reward\x12\x1f\n" +
 	"\n" +
 	"item_count\x18\x05 \x01(\rH\x00R\titemCount\x12\x1c\n" +
-	"\brelevant\x18\x06 \x01(\bH\x00R\brelevant\x12C\n" +
-	"\x0fextraction_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x0eextractionTimeB\t\n" +
+	"\brelevant\x18\x06 \x01(\bH\x00R\brelevantB\t\n" +
 	"\aoutcome\"a\n" +
 	"\x15ReportFeedbackRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x122\n" +
@@ -2838,45 +2828,44 @@ var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	39, // 23: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
 	13, // 24: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
 	31, // 25: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	38, // 26: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	16, // 27: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	33, // 28: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	33, // 29: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	19, // 30: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	34, // 31: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	40, // 32: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	31, // 33: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	22, // 34: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	38, // 35: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 36: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	38, // 37: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	41, // 38: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	25, // 39: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	38, // 40: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 41: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	42, // 42: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	28, // 43: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 44: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 45: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	11, // 46: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	14, // 47: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	17, // 48: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	21, // 49: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	24, // 50: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	27, // 51: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	6,  // 52: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 53: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	12, // 54: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	15, // 55: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	18, // 56: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	23, // 57: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	26, // 58: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	29, // 59: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	52, // [52:60] is the sub-list for method output_type
-	44, // [44:52] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	16, // 26: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	33, // 27: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	33, // 28: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	19, // 29: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	34, // 30: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	40, // 31: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	31, // 32: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	22, // 33: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	38, // 34: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 35: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	38, // 36: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	41, // 37: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	25, // 38: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	38, // 39: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 40: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	42, // 41: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	28, // 42: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 43: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 44: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	11, // 45: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	14, // 46: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	17, // 47: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	21, // 48: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	24, // 49: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	27, // 50: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	6,  // 51: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 52: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	12, // 53: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	15, // 54: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	18, // 55: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	23, // 56: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	26, // 57: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	29, // 58: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	51, // [51:59] is the sub-list for method output_type
+	43, // [43:51] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }

@@ -282,16 +282,12 @@ type Site struct {
 	ModelRevision uint64 `protobuf:"varint,8,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
 	// Template clusters.
 	ClusterCount uint32 `protobuf:"varint,9,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
-	// Distinct tag paths of links.
-	TagPathCount uint32 `protobuf:"varint,10,opt,name=tag_path_count,json=tagPathCount,proto3" json:"tag_path_count,omitempty"`
 	// Distinct links remembered.
 	LinkCount uint64 `protobuf:"varint,11,opt,name=link_count,json=linkCount,proto3" json:"link_count,omitempty"`
 	// Characters of distinct long text.
 	TextChars uint64 `protobuf:"varint,12,opt,name=text_chars,json=textChars,proto3" json:"text_chars,omitempty"`
 	// Share of fetched pages whose long text was all known, [0, 1].
 	DuplicateShare float64 `protobuf:"fixed64,13,opt,name=duplicate_share,json=duplicateShare,proto3" json:"duplicate_share,omitempty"`
-	// Pages fetched per cluster, by cluster name.
-	ClusterPages map[string]uint64 `protobuf:"bytes,14,rep,name=cluster_pages,json=clusterPages,proto3" json:"cluster_pages,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// A learning is running: scores will change when its model becomes active.
 	Learning bool `protobuf:"varint,15,opt,name=learning,proto3" json:"learning,omitempty"`
 	// What the crawl's policy goes by on the site, and why it abstains if it does, one sentence; empty if it has nothing to
@@ -399,13 +395,6 @@ func (x *Site) GetClusterCount() uint32 {
 	return 0
 }
 
-func (x *Site) GetTagPathCount() uint32 {
-	if x != nil {
-		return x.TagPathCount
-	}
-	return 0
-}
-
 func (x *Site) GetLinkCount() uint64 {
 	if x != nil {
 		return x.LinkCount
@@ -425,13 +414,6 @@ func (x *Site) GetDuplicateShare() float64 {
 		return x.DuplicateShare
 	}
 	return 0
-}
-
-func (x *Site) GetClusterPages() map[string]uint64 {
-	if x != nil {
-		return x.ClusterPages
-	}
-	return nil
 }
 
 func (x *Site) GetLearning() bool {
@@ -671,8 +653,6 @@ type GetSiteRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Fetches that the advice looks ahead and back, 1..10,000; 0 means 100.
 	Horizon uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
-	// Pages to suggest, at most 1,000; 0 means none.
-	MaxSuggestions uint32 `protobuf:"varint,3,opt,name=max_suggestions,json=maxSuggestions,proto3" json:"max_suggestions,omitempty"`
 	// Links to skip to list, at most 1,000; 0 means none.
 	MaxSkipped    uint32 `protobuf:"varint,4,opt,name=max_skipped,json=maxSkipped,proto3" json:"max_skipped,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -723,13 +703,6 @@ func (x *GetSiteRequest) GetHorizon() uint32 {
 	return 0
 }
 
-func (x *GetSiteRequest) GetMaxSuggestions() uint32 {
-	if x != nil {
-		return x.MaxSuggestions
-	}
-	return 0
-}
-
 func (x *GetSiteRequest) GetMaxSkipped() uint32 {
 	if x != nil {
 		return x.MaxSkipped
@@ -744,9 +717,6 @@ type GetSiteResponse struct {
 	Site *Site `protobuf:"bytes,1,opt,name=site,proto3" json:"site,omitempty"`
 	// What to make of it.
 	Advice *SiteAdvice `protobuf:"bytes,2,opt,name=advice,proto3" json:"advice,omitempty"`
-	// The pages that would teach most about the site, most useful first: those the crawl's policy asks for, then one link
-	// per tag path of every page (Xu 2018, section 4.1).
-	Suggestions []*FetchSuggestion `protobuf:"bytes,3,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	// Links that its pages were answered to skip, the latest first; a site remembers some 200.
 	SkippedLinks []*SkippedLink `protobuf:"bytes,4,rep,name=skipped_links,json=skippedLinks,proto3" json:"skipped_links,omitempty"`
 	// How many there were, by reason: `trap`, `respect` ..., as in SkipReason, and `policy` where no setting says so.
@@ -795,13 +765,6 @@ func (x *GetSiteResponse) GetSite() *Site {
 func (x *GetSiteResponse) GetAdvice() *SiteAdvice {
 	if x != nil {
 		return x.Advice
-	}
-	return nil
-}
-
-func (x *GetSiteResponse) GetSuggestions() []*FetchSuggestion {
-	if x != nil {
-		return x.Suggestions
 	}
 	return nil
 }
@@ -2245,7 +2208,7 @@ var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xfd\x05\n" +
+	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xcb\x04\n" +
 	"\x04Site\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12-\n" +
@@ -2256,22 +2219,16 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\fsample_count\x18\x06 \x01(\rR\vsampleCount\x12(\n" +
 	"\x10next_learning_at\x18\a \x01(\rR\x0enextLearningAt\x12%\n" +
 	"\x0emodel_revision\x18\b \x01(\x04R\rmodelRevision\x12#\n" +
-	"\rcluster_count\x18\t \x01(\rR\fclusterCount\x12$\n" +
-	"\x0etag_path_count\x18\n" +
-	" \x01(\rR\ftagPathCount\x12\x1d\n" +
+	"\rcluster_count\x18\t \x01(\rR\fclusterCount\x12\x1d\n" +
 	"\n" +
 	"link_count\x18\v \x01(\x04R\tlinkCount\x12\x1d\n" +
 	"\n" +
 	"text_chars\x18\f \x01(\x04R\ttextChars\x12'\n" +
-	"\x0fduplicate_share\x18\r \x01(\x01R\x0eduplicateShare\x12I\n" +
-	"\rcluster_pages\x18\x0e \x03(\v2$.linkscore.v1.Site.ClusterPagesEntryR\fclusterPages\x12\x1a\n" +
+	"\x0fduplicate_share\x18\r \x01(\x01R\x0eduplicateShare\x12\x1a\n" +
 	"\blearning\x18\x0f \x01(\bR\blearning\x12!\n" +
 	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12F\n" +
 	"\x10policy_qualities\x18\x14 \x03(\v2\x1b.linkscore.v1.PolicyQualityR\x0fpolicyQualities\x12#\n" +
-	"\rsession_names\x18\x15 \x03(\tR\fsessionNames\x1a?\n" +
-	"\x11ClusterPagesEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xaa\x01\n" +
+	"\rsession_names\x18\x15 \x03(\tR\fsessionNames\"\xaa\x01\n" +
 	"\rPolicyQuality\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12,\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12!\n" +
@@ -2285,17 +2242,15 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"e\n" +
 	"\x11ListSitesResponse\x12(\n" +
 	"\x05sites\x18\x01 \x03(\v2\x12.linkscore.v1.SiteR\x05sites\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x88\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"_\n" +
 	"\x0eGetSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12'\n" +
-	"\x0fmax_suggestions\x18\x03 \x01(\rR\x0emaxSuggestions\x12\x1f\n" +
+	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12\x1f\n" +
 	"\vmax_skipped\x18\x04 \x01(\rR\n" +
-	"maxSkipped\"\x87\x03\n" +
+	"maxSkipped\"\xc6\x02\n" +
 	"\x0fGetSiteResponse\x12&\n" +
 	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\x120\n" +
-	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\x12?\n" +
-	"\vsuggestions\x18\x03 \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\x12>\n" +
+	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\x12>\n" +
 	"\rskipped_links\x18\x04 \x03(\v2\x19.linkscore.v1.SkippedLinkR\fskippedLinks\x12W\n" +
 	"\x0eskipped_counts\x18\x05 \x03(\v20.linkscore.v1.GetSiteResponse.SkippedCountsEntryR\rskippedCounts\x1a@\n" +
 	"\x12SkippedCountsEntry\x12\x10\n" +
@@ -2472,7 +2427,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(PolicyRole)(0),              // 0: linkscore.v1.PolicyRole
 	(RewardSource)(0),            // 1: linkscore.v1.RewardSource
@@ -2500,58 +2455,54 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*TagPathRule)(nil),          // 23: linkscore.v1.TagPathRule
 	(*RuleFile)(nil),             // 24: linkscore.v1.RuleFile
 	(*ExportRulesResponse)(nil),  // 25: linkscore.v1.ExportRulesResponse
-	nil,                          // 26: linkscore.v1.Site.ClusterPagesEntry
-	nil,                          // 27: linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	(SiteStage)(0),               // 28: linkscore.v1.SiteStage
-	(*FetchSuggestion)(nil),      // 29: linkscore.v1.FetchSuggestion
-	(SkipReason)(0),              // 30: linkscore.v1.SkipReason
-	(Decision)(0),                // 31: linkscore.v1.Decision
-	(*PolicySpec)(nil),           // 32: linkscore.v1.PolicySpec
+	nil,                          // 26: linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	(SiteStage)(0),               // 27: linkscore.v1.SiteStage
+	(SkipReason)(0),              // 28: linkscore.v1.SkipReason
+	(Decision)(0),                // 29: linkscore.v1.Decision
+	(*PolicySpec)(nil),           // 30: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	28, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	26, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
-	5,  // 2: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
-	0,  // 3: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
-	4,  // 4: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
-	4,  // 5: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	12, // 6: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
-	29, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	10, // 8: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
-	27, // 9: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	30, // 10: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
-	1,  // 11: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	14, // 12: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	15, // 13: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	31, // 14: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	13, // 15: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	11, // 16: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
-	2,  // 17: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	4,  // 18: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	32, // 19: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	19, // 20: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 21: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	32, // 22: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 23: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	24, // 24: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	22, // 25: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	23, // 26: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	22, // 27: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	6,  // 28: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	8,  // 29: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	16, // 30: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	18, // 31: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	21, // 32: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	7,  // 33: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	9,  // 34: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	17, // 35: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	20, // 36: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	25, // 37: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	33, // [33:38] is the sub-list for method output_type
-	28, // [28:33] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	27, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	5,  // 1: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
+	0,  // 2: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
+	4,  // 3: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
+	4,  // 4: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
+	12, // 5: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	10, // 6: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
+	26, // 7: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	28, // 8: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
+	1,  // 9: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
+	14, // 10: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	15, // 11: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	29, // 12: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	13, // 13: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	11, // 14: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
+	2,  // 15: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	4,  // 16: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	30, // 17: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	19, // 18: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	3,  // 19: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	30, // 20: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 21: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	24, // 22: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	22, // 23: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	23, // 24: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	22, // 25: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	6,  // 26: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	8,  // 27: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	16, // 28: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	18, // 29: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	21, // 30: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	7,  // 31: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	9,  // 32: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	17, // 33: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	20, // 34: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	25, // 35: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	31, // [31:36] is the sub-list for method output_type
+	26, // [26:31] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2567,7 +2518,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   24,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

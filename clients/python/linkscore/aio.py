@@ -620,13 +620,6 @@ class AsyncClient:
         request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
         return (await self._call(self._sites.LearnSite, request, timeout_s)).site
 
-    async def suggest_fetches(
-        self, *, crawl: str, site: str, max_results: int = 16, timeout_s: float | None = None
-    ) -> list[common_pb2.FetchSuggestion]:
-        """Give the pages that would teach most about a site, most useful first."""
-        answer = await self._get_site(crawl, site, timeout_s, max_suggestions=max_results)
-        return list(answer.suggestions)
-
     async def skipped_links(
         self, *, crawl: str, site: str, max_results: int = 100, timeout_s: float | None = None
     ) -> site_pb2.GetSiteResponse:

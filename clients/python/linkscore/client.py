@@ -612,13 +612,6 @@ class Client:
         request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
         return (self._call(self._sites.LearnSite, request, timeout_s)).site
 
-    def suggest_fetches(
-        self, *, crawl: str, site: str, max_results: int = 16, timeout_s: float | None = None
-    ) -> list[common_pb2.FetchSuggestion]:
-        """Give the pages that would teach most about a site, most useful first."""
-        answer = self._get_site(crawl, site, timeout_s, max_suggestions=max_results)
-        return list(answer.suggestions)
-
     def skipped_links(
         self, *, crawl: str, site: str, max_results: int = 100, timeout_s: float | None = None
     ) -> site_pb2.GetSiteResponse:

@@ -32,7 +32,6 @@ from linkscore_server.services.messages import (
     enum_names,
     invalid,
     parse_crawl,
-    seconds_of,
     status,
     wrong_numbers,
 )
@@ -395,8 +394,6 @@ class LinkScoringService:
             if url
             else ""
         )
-        if item.HasField("extraction_time"):
-            now_s = seconds_of(item.extraction_time, self._clock)
         return FeedbackGiven(event_id, site or actor.model.site_of(url), key, ticket, _reward(item), now_s)
 
 

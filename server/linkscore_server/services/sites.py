@@ -15,7 +15,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
 from linkscore_scoring.exporters.files import RuleFile
-from linkscore_scoring.exporters.rules import SiteRules, cluster_name, site_rules
+from linkscore_scoring.exporters.rules import SiteRules, site_rules
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
@@ -37,7 +37,7 @@ from linkscore_server.services.messages import (
 )
 
 # Bounds of requests, as the contract says.
-_MAX_SUGGESTIONS, _MAX_HORIZON = 1_000, 10_000
+_MAX_SKIPPED, _MAX_HORIZON = 1_000, 10_000
 _MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
 _MAX_WANTED = 16  # formats: more than there are
 
@@ -63,21 +63,18 @@ class SiteModelService:
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
         """Read one site, and say what to make of it."""
         check_most("horizon", request.horizon, _MAX_HORIZON)
-        check_most("max_suggestions", request.max_suggestions, _MAX_SUGGESTIONS)
-        check_most("max_skipped", request.max_skipped, _MAX_SUGGESTIONS)
+        check_most("max_skipped", request.max_skipped, _MAX_SKIPPED)
         crawl, name = parse_site(request.name)
         actor = await self._registry.open(crawl)
 
         def answer() -> pb.GetSiteResponse:
             shard = actor.model.shard(name)
             advice = _advice(actor.model, shard, request.horizon or DEFAULT_HORIZON)
-            plan = shard.fetch_plan(n) if (n := request.max_suggestions) else []
             skipped = shard.skipped
             latest = islice(reversed(skipped.latest.items()), request.max_skipped)
             return pb.GetSiteResponse(
                 site=_site(actor, name),
                 advice=advice,
-                suggestions=map(results.suggestion, plan),
                 skipped_links=[
                     pb.SkippedLink(url=url, reason=cast("Any", reason), page_url=page)
                     for url, (reason, page) in latest
@@ -158,11 +155,9 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
         learning=site.learning_since > 0,
         model_revision=site.revision,
         cluster_count=len(site.templates.clusters) if site.templates else 0,
-        tag_path_count=len(site.link_paths),
         link_count=len(site.memory),
         text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
-        cluster_pages={cluster_name(c): n for c, n in site.crawled.items() if cluster_name(c)},
         policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
         policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],

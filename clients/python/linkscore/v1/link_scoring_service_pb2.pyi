@@ -251,22 +251,20 @@ class RankSitesResponse(_message.Message):
     def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., urls: _Optional[_Iterable[int]] = ..., draw_probs: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class Feedback(_message.Message):
-    __slots__ = ("event_id", "url", "ticket", "reward", "item_count", "relevant", "extraction_time")
+    __slots__ = ("event_id", "url", "ticket", "reward", "item_count", "relevant")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     ITEM_COUNT_FIELD_NUMBER: _ClassVar[int]
     RELEVANT_FIELD_NUMBER: _ClassVar[int]
-    EXTRACTION_TIME_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     url: str
     ticket: bytes
     reward: float
     item_count: int
     relevant: bool
-    extraction_time: _timestamp_pb2.Timestamp
-    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., reward: _Optional[float] = ..., item_count: _Optional[int] = ..., relevant: bool = ..., extraction_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., reward: _Optional[float] = ..., item_count: _Optional[int] = ..., relevant: bool = ...) -> None: ...
 
 class ReportFeedbackRequest(_message.Message):
     __slots__ = ("crawl", "feedback")

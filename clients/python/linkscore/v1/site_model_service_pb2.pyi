@@ -58,14 +58,7 @@ RULE_FORMAT_BROWSERTRIX: RuleFormat
 RULE_FORMAT_EXPERIENCE: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_qualities", "session_names")
-    class ClusterPagesEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: int
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "link_count", "text_chars", "duplicate_share", "learning", "policy_state", "policy_qualities", "session_names")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
@@ -75,11 +68,9 @@ class Site(_message.Message):
     NEXT_LEARNING_AT_FIELD_NUMBER: _ClassVar[int]
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_COUNT_FIELD_NUMBER: _ClassVar[int]
     LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
     TEXT_CHARS_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
-    CLUSTER_PAGES_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
     POLICY_QUALITIES_FIELD_NUMBER: _ClassVar[int]
@@ -93,16 +84,14 @@ class Site(_message.Message):
     next_learning_at: int
     model_revision: int
     cluster_count: int
-    tag_path_count: int
     link_count: int
     text_chars: int
     duplicate_share: float
-    cluster_pages: _containers.ScalarMap[str, int]
     learning: bool
     policy_state: str
     policy_qualities: _containers.RepeatedCompositeFieldContainer[PolicyQuality]
     session_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_qualities: _Optional[_Iterable[_Union[PolicyQuality, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_qualities: _Optional[_Iterable[_Union[PolicyQuality, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PolicyQuality(_message.Message):
     __slots__ = ("policy", "role", "judged_count", "quality", "reward")
@@ -137,19 +126,17 @@ class ListSitesResponse(_message.Message):
     def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetSiteRequest(_message.Message):
-    __slots__ = ("name", "horizon", "max_suggestions", "max_skipped")
+    __slots__ = ("name", "horizon", "max_skipped")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
-    MAX_SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     MAX_SKIPPED_FIELD_NUMBER: _ClassVar[int]
     name: str
     horizon: int
-    max_suggestions: int
     max_skipped: int
-    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_suggestions: _Optional[int] = ..., max_skipped: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_skipped: _Optional[int] = ...) -> None: ...
 
 class GetSiteResponse(_message.Message):
-    __slots__ = ("site", "advice", "suggestions", "skipped_links", "skipped_counts")
+    __slots__ = ("site", "advice", "skipped_links", "skipped_counts")
     class SkippedCountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -159,15 +146,13 @@ class GetSiteResponse(_message.Message):
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     SITE_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
-    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_LINKS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_COUNTS_FIELD_NUMBER: _ClassVar[int]
     site: Site
     advice: SiteAdvice
-    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
     skipped_links: _containers.RepeatedCompositeFieldContainer[SkippedLink]
     skipped_counts: _containers.ScalarMap[str, int]
-    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., skipped_links: _Optional[_Iterable[_Union[SkippedLink, _Mapping]]] = ..., skipped_counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ..., skipped_links: _Optional[_Iterable[_Union[SkippedLink, _Mapping]]] = ..., skipped_counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class SkippedLink(_message.Message):
     __slots__ = ("url", "reason", "page_url")
