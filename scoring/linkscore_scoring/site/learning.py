@@ -12,13 +12,12 @@ from itertools import chain, islice, repeat, zip_longest
 from sys import intern
 from typing import Literal
 
-from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
-
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.columns import numbered
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.state import State, Stateful, Stored, from_state, packed, plain, unpacked
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch
@@ -75,20 +74,19 @@ class SamplingPlan(Stateful):
         """Say whether a URL was drawn as the one link of a link path of a page, and is not fetched yet."""
         return key in self._drawn and key not in self._fetched
 
-    def add_page(self, links: LinkBatch, seed: Sequence[int]) -> None:
-        """Take note of the in-site links of a fetched page; `seed` says how they are drawn."""
+    def add_page(self, links: LinkBatch, seed: object) -> None:
+        """Take note of the in-site links of a fetched page; they are drawn by the hash of `seed`."""
         drawn, fetched = self._drawn, self._fetched
         groups: dict[int, dict[int, str]] = {}
         for link_path, key, url in zip(links.link_paths, links.keys, links.urls, strict=True):
             if key not in drawn and key not in fetched:
                 groups.setdefault(link_path, {})[key] = url
-        rng = default_rng(seed) if groups else None
         for link_path, urls in groups.items():
             fresh = [key for key in urls if key not in drawn]
             is_full = len(self._queue) >= self.max_urls or len(drawn) + len(fetched) >= self.max_seen
-            if rng is None or not fresh or is_full:
+            if not fresh or is_full:
                 continue
-            chosen = fresh.pop(int(rng.integers(len(fresh))))
+            chosen = fresh.pop(hash64(f"{seed} {link_path}") % len(fresh))
             drawn.add(chosen)
             self._queue.append((chosen, link_path))
             fresh = fresh[: self.max_urls - self._held]

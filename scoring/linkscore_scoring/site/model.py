@@ -201,7 +201,7 @@ class SiteModel(Stateful):
             self._sample_page(fetch, features, page)
             if self.templates is None:
                 if not self.waits_for_question:
-                    self.plan.add_page(page.links, [fetch.seed, fetch.seq])
+                    self.plan.add_page(page.links, (fetch.seed, fetch.seq))
             else:
                 self.crawled[page.cluster] += 1
                 if self.navigates:
