@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -181,12 +182,14 @@ class Harvest(Policy):
 
     def _leave(self, page: PageObservation, site: SiteModel) -> None:
         """Let the pages that linked to a page know what text it took from them."""
-        ways = [*page.contexts, *page.displaced]
+        n, displaced = len(page.contexts), Counter(page.displaced)
+        ways = [*page.contexts, *displaced]
         paths = site.link_paths.folded([path for _, path in ways])
         gone = [(source, path) for (source, _), path in zip(ways, paths, strict=True)]
-        sources = dict(reversed(gone[: len(page.contexts)]))
-        self.tables.test(sources.values(), [page.lost.get(source, 0) for source in sources])
-        self.tables.wait_no_more([*sources.items(), *gone[len(page.contexts) :]])
+        sources = dict(reversed(gone[:n]))
+        for source, path in sources.items():
+            self.tables.test(path, page.lost.get(source, 0))
+        self.tables.wait_no_more([*sources.items(), *gone[n:]], [1] * len(sources) + [*displaced.values()])
         for key, chars in page.lost.items():
             self.tables.lose(key, chars)
 

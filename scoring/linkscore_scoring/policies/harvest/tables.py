@@ -267,22 +267,25 @@ class Tables(Stateful):
         if between and self.pages["own"][last] >= HALF_CHARS:
             nodes["beside"][list(between)] += 1
 
-    def test(self, paths: Iterable[int], taken: Sequence[int]) -> None:
-        """Count a link of each link path that was followed, and what text of its page went with it."""
-        rows = [self.row((ANY, path)) for path in paths]
-        np.add.at(self.nodes["tested"], rows, 1.0)
-        np.add.at(self.nodes["taken"], rows, taken)
+    def test(self, path: int, taken: int) -> None:
+        """Count a link of a link path that was followed, and what text of its page went with it."""
+        row = self.row((ANY, path))
+        self.nodes["tested"][row] += 1
+        self.nodes["taken"][row] += taken
 
-    def wait_no_more(self, gone: Sequence[tuple[int, int]]) -> None:
-        """Note links by (source page, link path) that are not waited for on that page any more."""
+    def wait_no_more(self, gone: Sequence[tuple[int, int]], counts: Sequence[int]) -> None:
+        """Note how many links of each (source page, link path) are not waited for on that page any more."""
         pages, nodes, places, waits = self.page_of, self.node_of, self.places["place"], self.places["waits"]
-        known = [(pages[source], path) for source, path in gone if source in pages]
-        if not (known and len(places)):
-            return
-        wanted = np.array([(page << 32) + nodes.get((ANY, path), NOBODY) for page, path in known])
-        at = np.minimum(places.searchsorted(wanted), len(places) - 1)
-        np.subtract.at(waits, at, places[at] == wanted)
-        waits[at] = np.maximum(0, waits[at])
+        known = [
+            ((pages[source] << 32) + nodes.get((ANY, path), NOBODY), n)
+            for (source, path), n in zip(gone, counts, strict=True)
+            if source in pages
+        ]
+        if known and len(places):
+            wanted, n_gone = np.array(known).T
+            at = np.minimum(places.searchsorted(wanted), len(places) - 1)
+            np.subtract.at(waits, at, n_gone * (places[at] == wanted))
+            waits[at] = np.maximum(0, waits[at])
 
     def lose(self, key: int, chars: int) -> None:
         """Note characters that a page had and that belong to another one by now."""
