@@ -235,6 +235,7 @@ func itemError(status *pb.ItemStatus) error {
 	}
 	made := &Error{Code: codes.InvalidArgument, Message: "the item breaks a rule"}
 	for _, p := range status.GetProblems() {
+		made.Message += fmt.Sprintf("; %s: %s", p.GetField(), p.GetDescription())
 		made.Violations = append(made.Violations, &errdetails.BadRequest_FieldViolation{Field: p.GetField(), Description: p.GetDescription()})
 	}
 	return made

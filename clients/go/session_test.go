@@ -185,6 +185,22 @@ func TestAnOddAnswerLeavesTheCrawlInItsOwnOrderWithOneLine(t *testing.T) {
 	}
 }
 
+func TestAPageThatTheServerRefusesIsSaidInOneLine(t *testing.T) {
+	f := &fake{spoil: func(r *pb.IngestPagesResponse) {
+		problem := &pb.FieldProblem{Field: "body", Description: "must be smaller"}
+		r.Results[0].Status = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID, Problems: []*pb.FieldProblem{problem}}
+	}}
+	s, _, said := session(t, f)
+	for n := range 2 {
+		if _, answered := s.Page(t.Context(), page(n)); answered || s.Stats.Pages.Load() > 0 {
+			t.Fatal("answered")
+		}
+	}
+	if said.count("body: must be smaller") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
 func TestARefusedSettingEndsTheStart(t *testing.T) {
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
 		f, ends := &fake{}, code

@@ -275,7 +275,7 @@ test("a link that a setting of the crawl forbids does not wait", async () => {
     buckets: reasons.map(() => 0),
     bucketNames: ["b"],
     bucketValues: [1],
-    skipReasons: [...reasons.slice(1).map((name) => SkipReason[name]), 99], // the last of a server to come
+    skipReasons: [...reasons.slice(1).map((name) => SkipReason[name]), 99 as SkipReason], // the last of a server to come
   });
   for (const link of rows(answer)) session.found(link.url, link.url, [link], true, link.url);
   assert.equal(session.frontier.size, 3);

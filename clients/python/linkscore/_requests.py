@@ -65,6 +65,8 @@ def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCraw
 
 def problem_of(request: Any, answer: Any) -> str:
     """Say why an answer cannot be read, empty if it can: columns that do not fit, numbers that are none."""
+    if answer is None:  # as gRPC gives what it cannot decode
+        return "it is no message of this contract"
     if isinstance(answer, scoring_pb2.IngestPagesResponse):
         if len(answer.results) != len(request.pages):
             return "it has another number of results than pages were sent"

@@ -14,6 +14,7 @@ from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
 from linkscore.session import CrawlSession, Found
+from linkscore.v1 import common_pb2
 from support.fake_linkscore import FakeLinkscore
 
 Code = grpc.StatusCode
@@ -147,6 +148,20 @@ async def fetch(session: CrawlSession) -> list[Any]:
     for link, place in zip(links, places, strict=True):
         session.wait(link.url, place)
     return places
+
+
+async def test_a_page_that_the_server_refuses_is_said_in_a_line(
+    fake: FakeLinkscore, session: CrawlSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    def spoil(answer: Any) -> None:
+        answer.results[0].status.code = common_pb2.ITEM_CODE_INVALID
+        answer.results[0].status.problems.add(field="body", description="must be smaller")
+
+    fake.spoil = spoiling("IngestPages", spoil)
+    for _ in range(2):
+        assert await fetch(session) == [None, None]
+    said = [line for line in caplog.messages if "must be smaller" in line]
+    assert (len(said), session.counts["errors/INVALID_ARGUMENT"], session.counts["pages"]) == (1, 2, 0)
 
 
 async def test_numbers_that_this_client_does_not_know_do_not_matter(

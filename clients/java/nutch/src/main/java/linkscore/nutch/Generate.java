@@ -41,7 +41,7 @@ public final class Generate extends Configured implements Tool {
       return new Generator(getConf()).run(args); // which says what it wants
     }
     List<String> given = new ArrayList<>(Arrays.asList(args));
-    long topN = after(given, "-topN", 1, Long.MAX_VALUE);
+    long topN = after(given, "-topN", 1, 999_999_999);
     long now = System.currentTimeMillis() + after(given, "-adddays", 0, 0) * DAY_MS;
     Configuration conf = new Configuration(getConf());
     try (Session session = LinkscoreScoringFilter.configured(conf)) {
@@ -63,9 +63,9 @@ public final class Generate extends Configured implements Tool {
 
   private static long after(List<String> args, String option, long least, long otherwise) {
     int at = args.indexOf(option);
-    String text = at < 0 || at + 1 == args.size() ? "" + otherwise : args.get(at + 1);
-    if (!text.matches("\\d{1,19}") || Long.parseLong(text) < least) {
-      throw new IllegalArgumentException(option + ": must be a whole number from " + least + ", got " + text);
+    String text = at < 0 ? "" + otherwise : at + 1 == args.size() ? "nothing" : args.get(at + 1);
+    if (!text.matches("\\d{1,9}") || Long.parseLong(text) < least) {
+      throw new IllegalArgumentException(option + ": must be a whole number from " + least + " to 999999999, got " + text);
     }
     return Long.parseLong(text);
   }

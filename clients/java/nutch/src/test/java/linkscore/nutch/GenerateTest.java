@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -238,6 +239,11 @@ class GenerateTest {
     assertFalse(folder.resolve("segments").toFile().exists());
     seed("seed");
     assertFalse(waiting(50, NOW).isOver());
+    for (String wrong : List.of("-topN 0", "-topN -5", "-topN many", "-topN 9999999999999999999", "-topN", "-adddays 1e9", "-adddays -1")) {
+      String[] odd = (folder + " segments " + wrong).split(" ");
+      String said = assertThrows(IllegalArgumentException.class, () -> command.run(odd)).getMessage();
+      assertTrue(said.startsWith(odd[2] + ": must be a whole number from "), said);
+    }
   }
 
   /** Known pages that a round fetches again: the server names six, the one of the highest number first. */
