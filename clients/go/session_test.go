@@ -392,14 +392,3 @@ func TestTheLogSaysOfEachReasonOnceWhyCallsAreRefused(t *testing.T) {
 		t.Fatal(said.text.String())
 	}
 }
-
-func TestAPageThatIsRefusedIsLoggedAndNotCounted(t *testing.T) {
-	f := &fake{spoil: func(answer *pb.IngestPagesResponse) {
-		problem := &pb.FieldProblem{Field: "body", Description: "is too long"}
-		answer.Results[0].Status = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID, Problems: []*pb.FieldProblem{problem}}
-	}}
-	s, _, said := session(t, f)
-	if _, answered := s.Page(t.Context(), page(0)); answered || s.Stats.Pages.Load() != 0 || said.count("body: is too long") != 1 {
-		t.Fatal(s.Stats.String(), said.text.String())
-	}
-}
