@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -39,33 +40,20 @@ _OPTIONS = [
 ]
 
 
-async def serve(
-    *,
-    listen: str,
-    metrics_listen: str,
-    data_dir: Path,
-    target: str,
-    target_token: str,
-    target_tls_ca: Path | None,
-    crawl: str,
-    tls_cert: str,
-    tls_key: str,
-    tls_client_ca: str,
-    token_file: Path | None,
-) -> None:
-    """Serve until SIGTERM or SIGINT, then let calls end and close the files.
+async def serve(options: Mapping[str, Any], *, target_token: str, tls: tuple[str, str, str]) -> None:
+    """Serve with the options of the command until SIGTERM or SIGINT, then let calls end and close the files.
 
     OSError if an address, the folder or a file cannot be used, ValueError if the token file cannot.
     """
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    crawls = Crawls(data_dir)
+    crawls, target, metrics_listen = Crawls(options["data_dir"]), options["target"], options["metrics_listen"]
     metrics = FrontierMetrics(crawls)
-    client = {"tls": target_tls_ca or False, "token": target_token or None}
-    advisor = Advisor(crawls, metrics, target=target, crawl=crawl, **client)
+    client = {"tls": options["target_tls_ca"] or False, "token": target_token or None}
+    advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)
-    tokens = TokenFile(token_file) if token_file else None
+    tokens = TokenFile(path) if (path := options["token_file"]) else None
     server = grpc.aio.server(
         interceptors=[Gate(tokens)], maximum_concurrent_rpcs=_MAX_CALLS, options=_OPTIONS
     )
@@ -73,7 +61,7 @@ async def serve(
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    service.address = _bind(server, listen, (tls_cert, tls_key, tls_client_ca))
+    service.address = _bind(server, options["listen"], tls)
     scraped = serve_metrics(metrics_listen, metrics.registry) if metrics_listen else None
     advisor.start()
     await server.start()

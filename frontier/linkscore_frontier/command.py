@@ -64,26 +64,21 @@ def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> No
 
     Every option is also an environment variable, LINKSCORE_FRONTIER_LISTEN for example.
     """
-    if bool(given["tls_cert"]) != bool(given["tls_key"]):
-        raise click.UsageError("--tls-cert and --tls-key must be set together")
-    if given["tls_client_ca"] and not given["tls_cert"]:
-        raise click.UsageError("--tls-client-ca needs --tls-cert and --tls-key")
     from linkscore_cli.files import reading, text_of
     from linkscore_frontier import app
     from linkscore_server.observability import logs
     from linkscore_server.operator_files import tls_problems
 
     logs.set_up(log_level)
-    for name in ("tls_cert", "tls_key", "tls_client_ca"):
-        given[name] = str(given[name] or "")
-    for problem in tls_problems(given["tls_cert"], given["tls_key"], given["tls_client_ca"]):
+    cert, key, client_ca = (str(given[name] or "") for name in ("tls_cert", "tls_key", "tls_client_ca"))
+    for problem in tls_problems(cert, key, client_ca):
         raise click.BadParameter(problem.rule, param_hint="--" + problem.field.replace("_", "-"))
     token = ""
     if target_token_file:
         with reading("--target-token-file", target_token_file):
             token = text_of(target_token_file).strip()
     try:
-        asyncio.run(app.serve(**given, target_token=token))
+        asyncio.run(app.serve(given, target_token=token, tls=(cert, key, client_ca)))
     except (OSError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -162,31 +164,28 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def _put(self, arrivals: Sequence[tuple[str, Arrival | None]]) -> list[Status]:
         """Write URLs of one or several crawls; those that are none are skipped."""
         statuses = [Status.SKIPPED] * len(arrivals)
-        by_crawl: dict[str, list[int]] = {}
-        for i, (crawl, arrival) in enumerate(arrivals):
+        by_crawl = defaultdict[str, list[tuple[int, Arrival]]](list)
+        for at, (crawl, arrival) in enumerate(arrivals):
             if arrival is not None:
-                by_crawl.setdefault(crawl, []).append(i)
-        now = self._clock()
+                by_crawl[crawl].append((at, arrival))
         for crawl, rows in by_crawl.items():
-            if not may_touch(crawl):
-                written = [Status.FAIL] * len(rows)
-            else:
-                new = [arrival for i in rows if (arrival := arrivals[i][1]) is not None]
-                written = await self._write(crawl, new, now)
-            for i, status in zip(rows, written, strict=True):
-                statuses[i] = status
+            written = await self._write(crawl, [arrival for _, arrival in rows])
+            for (at, _), status in zip(rows, written, strict=True):
+                statuses[at] = status
         for status in statuses:
             self._metrics.put.labels(status.name).inc()
         return statuses
 
-    async def _write(self, crawl: str, arrivals: list[Arrival], now: float) -> list[Status]:
+    async def _write(self, crawl: str, arrivals: list[Arrival]) -> list[Status]:
+        if not may_touch(crawl):
+            return [Status.FAIL] * len(arrivals)
+        now = self._clock()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
-        except TooManyCrawlsError as exc:
-            _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
-            return [Status.FAIL] * len(arrivals)
-        except Exception:  # a full disk, say: the crawler sends them again
-            _log.exception("%d URLs of crawl %s could not be written", len(arrivals), crawl)
+        except Exception as exc:  # too many crawls, or a full disk: the crawler sends them again
+            is_known = isinstance(exc, TooManyCrawlsError)
+            told = "%d URLs of crawl %s are refused: %s"
+            _log.warning(told, len(arrivals), crawl, exc, exc_info=None if is_known else exc)
             return [Status.FAIL] * len(arrivals)
         self._advisor.failed(crawl, (one for one in arrivals if one.failed_status))
         return written
@@ -245,11 +244,14 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def ListURLs(self, request: pb.ListUrlParams, context: Any) -> AsyncIterator[pb.URLItem]:
         """Give URLs in the order they came."""
         crawl, left, after, skip = _crawl(request.crawlID), request.size or _LIST, 0, request.start
+        chosen: dict[str, Any] = {"key": request.key, "text": request.filter, "fold": request.ignoreCase}
         while left:
-            found = await self._read(crawl, _portion(request, after, min(left, _PAGE), skip)) or []
+            most = min(left, _PAGE)
+            portion = partial(CrawlStore.urls, after=after, most=most, skip=skip, **chosen)
+            found = await self._read(crawl, portion) or []
             for one in found:
                 yield _item(crawl, one)
-            if len(found) < min(left, _PAGE):
+            if len(found) < most:
                 return
             left, after, skip = left - len(found), found[-1].id, 0
 
@@ -388,14 +390,6 @@ async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.U
         await reader  # raises what ended the stream
     finally:
         reader.cancel()
-
-
-def _portion(
-    request: pb.ListUrlParams, after: int, most: int, skip: int
-) -> Callable[[CrawlStore], list[Listed]]:
-    return lambda store: store.urls(
-        after=after, most=most, key=request.key, text=request.filter, fold=request.ignoreCase, skip=skip
-    )
 
 
 def _stats(store: CrawlStore, key: str, crawl: str, now: float) -> pb.Stats:

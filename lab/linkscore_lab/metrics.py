@@ -1,7 +1,6 @@
 """The figures of one crawl, each a function of the order in which pages came. A ratio of 0 and 0 is 0.
 
-Sources: Xu, Gao and Callan 2018 (valid ratio, entropy, eq. 13); Jiang, Song, Yu and Lin 2013 (FoCUS:
-effectiveness and coverage).
+Source: Xu, Gao and Callan 2018 (valid ratio, entropy, eq. 13).
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from linkscore_lab.datasets.site import PageFacts
 
 Metric = int | float | None
 UNLABELLED = "(no label)"
-ENTRY, INDEX, THREAD = "ENTRY", "INDEX", "THREAD"
-PERMALINK_SUFFIX = "_permalink"
 # Looks at what a crawl consists of. Chosen, not measured.
 MAX_POINTS = 100
 # Shares of a site, and of wanted pages had, that metrics are named after.
@@ -71,13 +68,6 @@ DEFINITIONS: dict[str, Definition] = {
     "entropy": Definition(
         "entropy", "Entropy of the page types fetched, in bits; neither way is better.", better=0
     ),
-    "effectiveness": Definition("effectiveness", "Thread pages fetched / pages fetched; of forums."),
-    "path_share": Definition(
-        "path share", "Entry, index and thread pages fetched / pages fetched; of forums."
-    ),
-    "coverage": Definition(
-        "coverage", "Thread pages fetched / thread pages that can be reached, permalinks left out; of forums."
-    ),
     **{f"area_{percent}pct": _area(percent) for percent in AREA_PERCENTS},
     **{f"fetches_to_{percent}pct": _fetches(percent) for percent in FETCHES_PERCENTS},
     "text_share": Definition(
@@ -96,9 +86,6 @@ def run_metrics(
     pages: Mapping[str, PageFacts],
     wanted: Collection[str],
     types: Mapping[str, str],
-    kinds: Mapping[str, str] | None = None,
-    *,
-    uncovered: Collection[str] | None = None,
 ) -> dict[str, Metric]:
     """Return every metric of `DEFINITIONS`, by name; None where a metric means nothing for this crawl."""
     curve = harvest_curve(order, wanted)
@@ -113,7 +100,6 @@ def run_metrics(
         "recall": recall,
         "f": ratio(2 * valid * recall, valid + recall),
         "entropy": entropy(order, types) if types else None,
-        **forum_metrics(order, pages, types, kinds or {}, uncovered),
         **{f"area_{p}pct": area(curve, len(pages), p) for p in AREA_PERCENTS},
         **{f"fetches_to_{p}pct": fetches_to(curve, len(wanted), p) for p in FETCHES_PERCENTS},
         "text_share": ratio(_characters(pages[k] for k in order if k in pages), _characters(pages.values())),
@@ -156,38 +142,6 @@ def entropy(order: Collection[str], types: Mapping[str, str]) -> float:
     """Return the entropy of the page types fetched, in bits; fetches without label are one type more."""
     counts = Counter(types.get(key, UNLABELLED) for key in order)
     return sum(n / len(order) * log2(len(order) / n) for n in counts.values())  # eq. 13
-
-
-def forum_metrics(
-    order: Sequence[str],
-    pages: Iterable[str],
-    types: Mapping[str, str],
-    kinds: Mapping[str, str],
-    uncovered: Collection[str] | None = None,
-) -> dict[str, Metric]:
-    """Return the figures of forum crawling; None where no reachable page is of kind THREAD."""
-    pages = list(pages)
-    if not any(kinds.get(types.get(key, "")) == THREAD for key in pages):
-        return dict.fromkeys(("effectiveness", "path_share", "coverage"))
-    fetched = Counter(kinds.get(types.get(key, "")) for key in order)
-    to_cover = threads_of(pages, types, kinds, uncovered)
-    return {
-        "effectiveness": ratio(fetched[THREAD], len(order)),
-        "path_share": ratio(fetched[ENTRY] + fetched[INDEX] + fetched[THREAD], len(order)),
-        "coverage": ratio(len(to_cover.intersection(order)), len(to_cover)),
-    }
-
-
-def threads_of(
-    pages: Iterable[str],
-    types: Mapping[str, str],
-    kinds: Mapping[str, str],
-    uncovered: Collection[str] | None = None,
-) -> set[str]:
-    """Return the pages of kind THREAD that coverage counts."""
-    uncovered = [n for n in kinds if n.endswith(PERMALINK_SUFFIX)] if uncovered is None else uncovered
-    covered = {kind for kind in kinds if kinds[kind] == THREAD and kind not in uncovered}
-    return {key for key in pages if types.get(key, "") in covered}
 
 
 def even_points(n: int, most: int = MAX_POINTS) -> list[int]:

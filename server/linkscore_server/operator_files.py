@@ -53,8 +53,12 @@ def _version(path: Path) -> tuple[int, ...]:
 
 
 def tls_problems(cert: str, key: str, client_ca: str = "") -> list[FieldProblem]:
-    """Return what is wrong with files of TLS that are there: of these gRPC says that it cannot bind."""
+    """Return what is wrong with files of TLS: of those that are there gRPC says that it cannot bind."""
     found, context = list[FieldProblem](), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if bool(cert) != bool(key):
+        found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
+    if client_ca and not cert:
+        found.append(FieldProblem("tls_client_ca", "needs tls_cert and tls_key"))
     if Path(cert).is_file() and Path(key).is_file():
         try:
             context.load_cert_chain(cert, key, password="")

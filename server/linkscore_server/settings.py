@@ -292,10 +292,6 @@ class Settings:
         ]
 
     def _file_problems(self) -> Iterator[FieldProblem]:
-        if bool(self.tls_cert) != bool(self.tls_key):
-            yield FieldProblem("tls_cert", "tls_cert and tls_key must be set together")
-        if self.tls_client_ca and not self.tls_cert:
-            yield FieldProblem("tls_client_ca", "needs tls_cert and tls_key")
         for name in ("tls_cert", "tls_key", "tls_client_ca", "token_file"):
             path = getattr(self, name)
             if path and not Path(path).is_file():

@@ -35,6 +35,7 @@ from linkscore_research.papers.results import (
     write_result,
 )
 from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
+from linkscore_research.papers.sites import ForumExperiment
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE
 
@@ -128,7 +129,7 @@ def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_lear
 @pytest.mark.long
 def test_a_crawler_that_obeys_hints_leaves_nofollow_and_what_robots_txt_forbids() -> None:
     with prepare_generated(GeneratedForum(XENFORO)) as site:
-        experiment = Experiment(site, ReplayProtocol(budget="100%"), KINDS)
+        experiment = ForumExperiment(site, ReplayProtocol(budget="100%"), kinds=KINDS)
         every = crawled(experiment, "breadth_first", lambda _: obeys_hints())
         shut = crawled(experiment, "breadth_first", lambda _: obeys_hints("User-agent: *\nDisallow: /m"))
         threads = crawled(experiment, "breadth_first", lambda _: only_kinds(KINDS, frozenset({"THREAD"})))

@@ -263,8 +263,6 @@ class Experiment:
 
     site: StoredSite  # The stored site
     protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out
-    # Kind (ENTRY, INDEX, THREAD, OTHER) of each page type, where known
-    kinds: Mapping[str, str] = field(default_factory=dict)
     make_scorer: MakeScorer = InProcessScorer  # What orders them: the library here, or a server
     pages: list[int] = field(default_factory=list)
     facts: dict[str, PageFacts] = field(default_factory=dict)
@@ -367,7 +365,7 @@ class Experiment:
             fetched=len(order),
             seconds=spent[0],
             cpu_seconds=spent[1],
-            metrics=run_metrics(order, self.facts, wanted.keys(), types, self.kinds),
+            metrics=run_metrics(order, self.facts, wanted.keys(), types),
             curve=harvest_curve(order, wanted),
             n_reachable=len(self.pages),
             n_wanted=len(wanted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,6 @@ class ReplaySession:
     relevance: Relevance | None = None
     targets: Sequence[str] = ()  # Page types that are a task of their own
     modes: Sequence[str] = (NONE,)  # What crawls learn of labels: ``none``, ``examples`` or ``feedback``
-    kinds: Mapping[str, str] = field(default_factory=dict)  # ENTRY, INDEX, THREAD or OTHER by page type
     protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out and charged
     seeds: int = 1  # Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random
     starts: int = 1
@@ -104,7 +103,7 @@ class ReplaySession:
             words=wanted.reads if wanted is not None else Words.NONE,
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
-            experiment = Experiment(site, self.protocol, self.kinds, self.make_scorer)
+            experiment = Experiment(site, self.protocol, self.make_scorer)
             tasks = tasks_of(experiment, self.relevance, self.targets, self.progress)
             self.progress.said(_opened(site, len(experiment.pages), tasks))
             yield from self._run_cases(experiment, self._cases(experiment, tasks))
@@ -196,7 +195,6 @@ def run(
     modes: Sequence[str] = (NONE,),
     seeds: int = 1,
     starts: int = 1,
-    kinds: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
     **protocol: Any,
@@ -223,8 +221,6 @@ def run(
         What crawls learn of labels: ``none``, ``examples``, ``feedback``, or several of them.
     seeds, starts
         Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random.
-    kinds
-        ``ENTRY``, ``INDEX``, ``THREAD`` or ``OTHER`` by page type: for the figures of forum crawling.
     workers
         Processes; 0 means one a core.
     progress
@@ -267,7 +263,6 @@ def run(
         relevance,
         targets,
         modes,
-        kinds or {},
         ReplayProtocol(**protocol),
         seeds,
         starts,

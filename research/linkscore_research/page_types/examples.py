@@ -11,13 +11,13 @@ from pathlib import Path
 from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.datasets.relevance import read_labels
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.metrics import PERMALINK_SUFFIX
 from linkscore_lab.replay.prepare import spread
 from linkscore_research.labelled import SitePageType, read_page_types, read_templates
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 
 TYPES_FILE = "page_types.tsv"
+PERMALINK_SUFFIX = "_permalink"  # of page types that show what another page shows
 _ARCHIVE, _LABELS = ".warc.gz", ".labels.tsv.gz"
 # Pages sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32

@@ -15,7 +15,6 @@ from typing import Any
 from protego import Protego
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.metrics import threads_of as threads_to_cover
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult
@@ -23,7 +22,6 @@ from linkscore_lab.replay.runs import (
     NONE,
     USER_CONTENT,
     Case,
-    Experiment,
     MakeScorer,
     ReplayProtocol,
     Task,
@@ -38,7 +36,7 @@ from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.results import Cell, PaperTable, Point
-from linkscore_research.papers.sites import PaperOptions, stored_sites
+from linkscore_research.papers.sites import ForumExperiment, PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.focus.page_types import model_from
@@ -134,7 +132,7 @@ def forums(
     stored: Sequence[str],
     bases: Sequence[str] = ("",) * len(ENGINES),
     stored_seeds: Sequence[int] = SEEDS,
-) -> Iterator[tuple[Experiment, str, int]]:
+) -> Iterator[tuple[ForumExperiment, str, int]]:
     """Yield stored forums and sites like them, then the generated ones: robots.txt and seed of each draw.
 
     A generated forum is another one in each draw, a stored site always the same.
@@ -147,7 +145,7 @@ def forums(
         if options.names and forum.name not in options.names:
             continue
         with prepare_generated(forum, layout=True) as site:
-            yield Experiment(site, ReplayProtocol(**_WHOLE), KINDS), forum.robots, seed
+            yield ForumExperiment(site, ReplayProtocol(**_WHOLE), kinds=KINDS), forum.robots, seed
 
 
 def coverage(run: RunResult) -> float:
@@ -155,14 +153,13 @@ def coverage(run: RunResult) -> float:
     return float(run.metrics["coverage"] or 0.0)
 
 
-def threads_of(experiment: Experiment) -> Task:
+def threads_of(experiment: ForumExperiment) -> Task:
     """Return the task to find all threads of a forum."""
-    wanted = threads_to_cover(experiment.facts, experiment.site.types, experiment.kinds)
-    return Task(USER_CONTENT, dict.fromkeys(wanted, ""), {})
+    return Task(USER_CONTENT, dict.fromkeys(experiment.threads(), ""), {})
 
 
 def crawled(
-    experiment: Experiment, policy: str, make: MakeScorer, start: str = "", seed: int = 1
+    experiment: ForumExperiment, policy: str, make: MakeScorer, start: str = "", seed: int = 1
 ) -> RunResult:
     """Return a crawl of a forum under a policy, by a scorer; only a policy's verdicts may change later."""
     case = Case(threads_of(experiment), NONE, read_policy(policy), seed, start)
@@ -227,11 +224,11 @@ def other_starts(options: PaperOptions) -> Tables:
     return [PaperTable(["site", *heads], rows)], []
 
 
-def _by_kind(experiment: Experiment, setup: CrawlSetup) -> FirstInFirstOut:
+def _by_kind(experiment: ForumExperiment, setup: CrawlSetup) -> FirstInFirstOut:
     return only_kinds(experiment.kinds, _FOLLOWED)
 
 
-def draw_threads(experiment: Experiment, n: int, seed: int) -> list[str]:
+def draw_threads(experiment: ForumExperiment, n: int, seed: int) -> list[str]:
     """Return `n` thread pages, drawn."""
     threads = sorted(threads_of(experiment).wanted)
     return random.Random(f"{experiment.site.name} {seed}").sample(threads, min(n, len(threads)))
@@ -292,7 +289,7 @@ def _entries_found(site: str, draws: Draws) -> list[Cell]:
     return [site, round(pages), by_keyword, round(drawn * len(draws)), ours, spread([d[3] for d in draws])]
 
 
-def draw_pages(experiment: Experiment, n: int, seed: int) -> list[str]:
+def draw_pages(experiment: ForumExperiment, n: int, seed: int) -> list[str]:
     """Return `n` pages that are not the entry, drawn."""
     pages = [experiment.site.records[number].key for number in experiment.pages]
     others = [key for key in pages if key != experiment.site.entries[0]]

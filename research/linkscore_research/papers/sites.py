@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from linkscore_lab.metrics import ratio
+from linkscore_lab.replay.crawl import Trace
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import (
     USER_CONTENT,
+    Case,
     Experiment,
     ReplayProtocol,
     Task,
@@ -17,7 +22,7 @@ from linkscore_lab.replay.runs import (
     type_rewards,
     wanted_pages,
 )
-from linkscore_research.page_types.examples import LabelledArchive, find_sites
+from linkscore_research.page_types.examples import PERMALINK_SUFFIX, LabelledArchive, find_sites
 
 FOUR = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 """Sites that the tables of SOUrCe are tried on: a forum, a Q&A site, a wiki and a blog."""
@@ -33,9 +38,46 @@ class PaperOptions:
     names: Collection[str] = field(default_factory=tuple)
 
 
+@dataclass(slots=True)
+class ForumExperiment(Experiment):
+    """One that knows which page types are ENTRY, INDEX, THREAD or OTHER: its rows have forum figures too."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def result(
+        self,
+        case: Case,
+        budget: int,
+        wanted: Mapping[str, str],
+        trace: Trace,
+        spent: tuple[float, float],
+        n_examples: int,
+    ) -> RunResult:
+        """Return the row of a crawl, with effectiveness and coverage (Jiang, Song, Yu and Lin 2013)."""
+        run = Experiment.result(self, case, budget, wanted, trace, spent, n_examples)
+        types, order = self.site.types, trace.order
+        fetched = Counter(self.kinds.get(types.get(key, "")) for key in order)
+        threads = self.threads()
+        figures = {
+            "effectiveness": ratio(fetched["THREAD"], len(order)),
+            "path_share": ratio(sum(fetched[kind] for kind in ("ENTRY", "INDEX", "THREAD")), len(order)),
+            "coverage": ratio(len(threads.intersection(order)), len(threads)),
+        }
+        return replace(run, metrics={**run.metrics, **figures})
+
+    def threads(self) -> set[str]:
+        """Return the reachable pages of kind THREAD; permalinks show what another page shows."""
+        covered = {
+            name
+            for name, kind in self.kinds.items()
+            if kind == "THREAD" and not name.endswith(PERMALINK_SUFFIX)
+        }
+        return {key for key in self.facts if self.site.types.get(key, "") in covered}
+
+
 def stored_sites(
     options: PaperOptions, names: Collection[str], *, layout: bool = False, **protocol: Any
-) -> Iterator[tuple[Experiment, LabelledArchive]]:
+) -> Iterator[tuple[ForumExperiment, LabelledArchive]]:
     """Yield the stored sites of these names that are there; each is closed after its turn."""
     for found in find_sites(options.corpora):
         if found.name not in names or (options.names and found.name not in options.names):
@@ -43,7 +85,7 @@ def stored_sites(
         sources = [SiteSource([found.archive], found.labels)]
         with prepare_site(sources, workers=1, layout=layout) as site:
             kinds = {name: kind.kind for name, kind in found.types.items()}
-            yield Experiment(site, ReplayProtocol(**protocol), kinds), found
+            yield ForumExperiment(site, ReplayProtocol(**protocol), kinds=kinds), found
 
 
 def user_content(experiment: Experiment, found: LabelledArchive) -> Task:

@@ -30,8 +30,7 @@ class Heard(Progress):
 
 def shop_of(folder: Path, *policies: str, **options: Any) -> ReplaySession:
     warc, labels = shop(folder)
-    kinds = {"item": "THREAD", "list": "INDEX", "home": "ENTRY", "about": "OTHER", "help": "OTHER"}
-    given = {"relevance": ByType(["item"]), "kinds": kinds, "workers": 1} | options
+    given = {"relevance": ByType(["item"]), "workers": 1} | options
     return ReplaySession(SiteSource([warc], labels), list(map(read_policy, policies)), **given)
 
 
@@ -50,7 +49,6 @@ def test_a_run_says_what_was_crawled_and_how_well(tmp_path: Path) -> None:
     assert (found.budget, found.fetched, found.n_reachable, found.n_wanted) == (7, 7, 29, 24)
     assert found.curve == [0, 0, 0, 0, 0, 1, 2]
     assert found.metrics["valid_ratio"] == pytest.approx(2 / 7)
-    assert found.metrics["path_share"] == pytest.approx(5 / 7)
     assert found.start == "http://shop.test/"
     assert found.composition["list"][-1] == 2
 
