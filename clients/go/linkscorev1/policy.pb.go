@@ -47,6 +47,7 @@ type PolicySpec struct {
 	//	*PolicySpec_BehaviorDiscovery
 	//	*PolicySpec_Topic
 	//	*PolicySpec_Keyword
+	//	*PolicySpec_Newest
 	//	*PolicySpec_External
 	Policy        isPolicySpec_Policy `protobuf_oneof:"policy"`
 	unknownFields protoimpl.UnknownFields
@@ -234,6 +235,15 @@ func (x *PolicySpec) GetKeyword() *KeywordParams {
 	return nil
 }
 
+func (x *PolicySpec) GetNewest() *NewestParams {
+	if x != nil {
+		if x, ok := x.Policy.(*PolicySpec_Newest); ok {
+			return x.Newest
+		}
+	}
+	return nil
+}
+
 func (x *PolicySpec) GetExternal() *ExternalPolicy {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_External); ok {
@@ -327,6 +337,11 @@ type PolicySpec_Keyword struct {
 	Keyword *KeywordParams `protobuf:"bytes,16,opt,name=keyword,proto3,oneof"`
 }
 
+type PolicySpec_Newest struct {
+	// URLs with the latest date in them, for news and blogs. Baseline.
+	Newest *NewestParams `protobuf:"bytes,17,opt,name=newest,proto3,oneof"`
+}
+
 type PolicySpec_External struct {
 	// A policy from outside the distribution, registered under the entry point group `linkscore.policies`.
 	External *ExternalPolicy `protobuf:"bytes,100,opt,name=external,proto3,oneof"`
@@ -363,6 +378,8 @@ func (*PolicySpec_BehaviorDiscovery) isPolicySpec_Policy() {}
 func (*PolicySpec_Topic) isPolicySpec_Policy() {}
 
 func (*PolicySpec_Keyword) isPolicySpec_Policy() {}
+
+func (*PolicySpec_Newest) isPolicySpec_Policy() {}
 
 func (*PolicySpec_External) isPolicySpec_Policy() {}
 
@@ -1360,6 +1377,43 @@ func (*KeywordParams) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{16}
 }
 
+// Parameters of `newest`: none.
+type NewestParams struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewestParams) Reset() {
+	*x = NewestParams{}
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewestParams) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewestParams) ProtoMessage() {}
+
+func (x *NewestParams) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewestParams.ProtoReflect.Descriptor instead.
+func (*NewestParams) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
+}
+
 // A policy from outside the distribution.
 type ExternalPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1373,7 +1427,7 @@ type ExternalPolicy struct {
 
 func (x *ExternalPolicy) Reset() {
 	*x = ExternalPolicy{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1439,7 @@ func (x *ExternalPolicy) String() string {
 func (*ExternalPolicy) ProtoMessage() {}
 
 func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1452,7 @@ func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExternalPolicy.ProtoReflect.Descriptor instead.
 func (*ExternalPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExternalPolicy) GetName() string {
@@ -1419,7 +1473,7 @@ var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xda\b\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x90\t\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
 	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
@@ -1441,7 +1495,8 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x0ebehavior_fetch\x18\r \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
 	"\x12behavior_discovery\x18\x0e \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
 	"\x05topic\x18\x0f \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
-	"\akeyword\x18\x10 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
+	"\akeyword\x18\x10 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x124\n" +
+	"\x06newest\x18\x11 \x01(\v2\x1a.linkscore.v1.NewestParamsH\x00R\x06newest\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
 	"\x12BreadthFirstParams\"\x12\n" +
@@ -1567,7 +1622,8 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"\b_by_drop\"\r\n" +
 	"\vTopicParams\"\x0f\n" +
-	"\rKeywordParams\"U\n" +
+	"\rKeywordParams\"\x0e\n" +
+	"\fNewestParams\"U\n" +
 	"\x0eExternalPolicy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
 	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06paramsB>\n" +
@@ -1585,7 +1641,7 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*PolicySpec)(nil),              // 0: linkscore.v1.PolicySpec
 	(*BreadthFirstParams)(nil),      // 1: linkscore.v1.BreadthFirstParams
@@ -1604,8 +1660,9 @@ var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*BehaviorDiscoveryParams)(nil), // 14: linkscore.v1.BehaviorDiscoveryParams
 	(*TopicParams)(nil),             // 15: linkscore.v1.TopicParams
 	(*KeywordParams)(nil),           // 16: linkscore.v1.KeywordParams
-	(*ExternalPolicy)(nil),          // 17: linkscore.v1.ExternalPolicy
-	(*structpb.Struct)(nil),         // 18: google.protobuf.Struct
+	(*NewestParams)(nil),            // 17: linkscore.v1.NewestParams
+	(*ExternalPolicy)(nil),          // 18: linkscore.v1.ExternalPolicy
+	(*structpb.Struct)(nil),         // 19: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
@@ -1624,13 +1681,14 @@ var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	14, // 13: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
 	15, // 14: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
 	16, // 15: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
-	17, // 16: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	18, // 17: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	17, // 16: linkscore.v1.PolicySpec.newest:type_name -> linkscore.v1.NewestParams
+	18, // 17: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	19, // 18: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -1655,6 +1713,7 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_BehaviorDiscovery)(nil),
 		(*PolicySpec_Topic)(nil),
 		(*PolicySpec_Keyword)(nil),
+		(*PolicySpec_Newest)(nil),
 		(*PolicySpec_External)(nil),
 	}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
@@ -1673,7 +1732,7 @@ func file_linkscore_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -61,6 +61,7 @@ FORMULAS: dict[str, Callable[[Terms], float]] = {
     "breadth_first": lambda t: 1.0 / (1.0 + t["depth"]),
     "depth_first": lambda t: 1.0 - 1.0 / (1.0 + t["depth"]),
     "uniform_random": lambda t: t["draw"],
+    "newest": lambda t: t["date"] / 21e6,
     "keyword": lambda t: t["words"] / max(1.0, t["query"]),
     # Without a mined log, or a forum, these say and score what the policy they fall back to does.
     "behavior_discovery": of_harvest,

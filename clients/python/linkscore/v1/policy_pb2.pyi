@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "anthelion", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "anthelion", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "newest", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,7 @@ class PolicySpec(_message.Message):
     BEHAVIOR_DISCOVERY_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     KEYWORD_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -41,8 +42,9 @@ class PolicySpec(_message.Message):
     behavior_discovery: BehaviorDiscoveryParams
     topic: TopicParams
     keyword: KeywordParams
+    newest: NewestParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., newest: _Optional[_Union[NewestParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -191,6 +193,10 @@ class TopicParams(_message.Message):
     def __init__(self) -> None: ...
 
 class KeywordParams(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class NewestParams(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 

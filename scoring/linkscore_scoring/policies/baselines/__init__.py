@@ -1,4 +1,4 @@
-"""Orders that learn nothing, to compare with: breadth-first, depth-first, random."""
+"""Orders that learn nothing, to compare with: breadth-first, depth-first, random, by words or dates."""
 
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.baselines.depth_first import DepthFirst
