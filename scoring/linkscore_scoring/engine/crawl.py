@@ -40,7 +40,6 @@ from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     ExamplePage,
     FeedbackObservation,
-    LinkBatch,
     PageObservation,
 )
 from linkscore_scoring.urls.identity import host_of
@@ -195,7 +194,7 @@ class CrawlModel:
         return asked != event.site and self._domain_of(asked) != self._domain_of(event.site)
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
-        """Apply one event and return its outcome; nothing else changes the crawl.
+        """Apply one event that is no repeat and return its outcome; nothing else changes the crawl.
 
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
         queries.
@@ -204,14 +203,17 @@ class CrawlModel:
         where somebody has it as it was learned.
         """
         self.seq = seq
+        if event_id := repeat_id(event):
+            self._event_ids[event_id] = None
+            drop_oldest(self._event_ids, MAX_EVENT_IDS)
         try:
             match event:
                 case PageFetched():
-                    return self._page(seq, event)
+                    return self._page(event)
                 case FeedbackGiven():
-                    return self._feedback(seq, event)
+                    return self._feedback(event)
                 case LearningRequested():
-                    return self._request_learning(seq, event.site)
+                    return self._request_learning(event.site)
                 case BrowseBatchImported():
                     return self.ledger.take(event)
                 case ChangesNotified():
@@ -255,38 +257,53 @@ class CrawlModel:
 
     def answer_again(self, event: Event) -> Outcome:
         """Return the outcome of an event that was applied before: as of `apply`, and nothing changes."""
-        if isinstance(event, PageFetched):
-            return self._answered_again(self.seq, event, self.known_or_new(event.site))
-        return False
+        if not isinstance(event, PageFetched):
+            return False
+        shard = self.known_or_new(event.site)
+        model = shard.model
+        event = strip_session_ids(event, model.sessions)
+        fetch = self.fetch_of(event)
+        depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
+        links = shard.score_page(
+            fetch, self.book, shard.served, depth=depth, cluster=cluster, limits=self.limits
+        )
+        outcome = self._outcome(event, shard, links)
+        outcome.duplicate = True
+        return outcome
 
-    def _page(self, seq: int, event: PageFetched) -> PageOutcome:
+    def _page(self, event: PageFetched) -> PageOutcome:
         shard = self.sites.writable(event.site)
         model, found = shard.model, event.features
-        sent, event = event, strip_session_ids(event, model.sessions)
+        event = strip_session_ids(event, model.sessions)
         fetch = self.fetch_of(event)
-        if not self._register(event.event_id):
-            return self._answered_again(seq, sent, shard)
         if shard.limits.respect is not None and shard.limits.respect.notice(event):
-            return self._noticed(seq, event, shard)
+            return self._outcome(event, shard)  # to policies it is no page
         counts = not self.redirecting_site(event)
         self.pages += counts
         if shard.revisitor is not None and fetch.not_modified:
-            return self._unchanged(seq, event, shard, fetch)
+            return self._unchanged(event, shard, fetch)
         observation = shard.observe(fetch)
         if shard.limits.is_set:
             shard.limits.observe(event, observation, model, counts=counts)
             self.limits.observe(event, shard.stop(), counts=counts)
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
-        job = model.due_job(seq)
+        job = model.due_job(self.seq)
         if job is not None:
             self.jobs.append(job)
-        taken = observation.links if not observation.redirects else None
-        links = self._score(shard, fetch, observation.depth, observation.cluster, taken)
-        shard.handed_out(dict.fromkeys(links.scores.tolist()))
+        links = shard.score_page(
+            fetch,
+            self.book,
+            shard.served,
+            depth=observation.depth,
+            cluster=observation.cluster,
+            limits=self.limits,
+            taken=observation.links if not observation.redirects else None,
+        )
+        shard.handed_out(links)
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
-        outcome = self._outcome(seq, event, shard, links, observation)
+        outcome = self._outcome(event, shard, links, observation)
         if shard.served.per_url:
             self._add_rescored(outcome, shard)
         return outcome
@@ -302,59 +319,32 @@ class CrawlModel:
         asked = self.site_of(event.requested_key)
         return asked if asked != event.site else ""
 
-    def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
+    def _unchanged(self, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
         """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
         if shard.limits.budget is not None:  # it costs what a fetch costs
             shard.limits.budget.spend(event)
         self.limits.observe(event, shard.stop())
-        outcome = self._noticed(seq, event, shard)
+        outcome = self._outcome(event, shard)
         outcome.revisit = shard.unchanged(fetch)
         return outcome
 
-    def _noticed(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
-        """Return the outcome of what was taken in and is no page to policies."""
-        outcome = self._outcome(seq, event, shard, ScoredLinks(np.zeros(0)), None)
-        outcome.duplicate = False
-        return outcome
-
-    def _answered_again(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
-        model = shard.model
-        event = strip_session_ids(event, model.sessions)
-        fetch = self.fetch_of(event)
-        depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
-        return self._outcome(seq, event, shard, self._score(shard, fetch, depth, cluster), None)
-
-    def _score(
-        self, shard: SiteShard, fetch: Fetch, depth: int, cluster: int, taken: LinkBatch | None = None
-    ) -> ScoredLinks:
-        return shard.score_page(
-            fetch,
-            self.book,
-            shard.served,
-            depth=depth,
-            cluster=cluster,
-            limits=self.limits,
-            taken=taken,
-        )
-
     def _outcome(
         self,
-        seq: int,
         event: PageFetched,
         shard: SiteShard,
-        links: ScoredLinks,
-        observation: PageObservation | None,
+        links: ScoredLinks | None = None,
+        observation: PageObservation | None = None,
     ) -> PageOutcome:
         model, served, respect = shard.model, shard.served, shard.limits.respect
         outcome = PageOutcome(
-            seq=seq,
+            seq=self.seq,
             site=event.site,
-            duplicate=observation is None,
+            duplicate=False,
             observation=observation,
             stage=model.stage,
             revision=model.revision,
             policy=served.name,
-            links=links,
+            links=links or ScoredLinks(np.zeros(0)),
             suggestions=shard.fetch_plan(_SUGGESTIONS)
             if served.needs_learning
             else served.suggest_fetches(_SUGGESTIONS, model),
@@ -389,11 +379,9 @@ class CrawlModel:
         urls = outcome.rescored_urls = [url for _, url in found]
         batch = batch_of(shard.model, urls, urls)
         outcome.rescored = shard.score(shard.served, batch, limits=self.limits)
-        shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
+        shard.handed_out(outcome.rescored)
 
-    def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
-        if not self._register(repeat_id(event)):
-            return False
+    def _feedback(self, event: FeedbackGiven) -> bool:
         self.feedbacks += 1
         shard = self.sites.writable(event.site)
         identity = shard.model.sessions.strip(event.key)
@@ -406,13 +394,13 @@ class CrawlModel:
         ):
             contexts.append((ticket.source, ticket.link_path))
         pattern, page = shard.model.pattern_of(key, identity), shard.model.aliases.get(key, key)
-        shard.feedback(FeedbackObservation(seq, page, identity, pattern, contexts, event.reward))
+        shard.feedback(FeedbackObservation(self.seq, page, identity, pattern, contexts, event.reward))
         return True
 
-    def _request_learning(self, seq: int, site: str) -> int:
+    def _request_learning(self, site: str) -> int:
         self.shard(site)
         model = self.sites.writable(site).model
-        job = model.due_job(seq, force=True)
+        job = model.due_job(self.seq, force=True)
         if job is not None:
             self.jobs.append(job)
         return model.learning_since
@@ -424,15 +412,6 @@ class CrawlModel:
         self.limits.configure(config.limits)
         for site in list(self.limits.stopped):
             self.limits.site_stops(site, self.sites[site].stop())
-
-    def _register(self, event_id: str) -> bool:
-        """Remember the id of an event; returns whether it is new."""
-        if event_id and event_id in self._event_ids:
-            return False
-        if event_id:
-            self._event_ids[event_id] = None
-            drop_oldest(self._event_ids, MAX_EVENT_IDS)
-        return True
 
     def _make_site(self, site: str, config: CrawlConfig) -> SiteShard:
         model = SiteModel(site, config.learning, config.bounds)

@@ -69,22 +69,14 @@ class TicketBook:
 
     def read(self, raw: bytes) -> Ticket | None:
         """Return the ticket, or None if it is empty, damaged, of another version or of another crawl."""
-        return self.read_all([raw])[0]
-
-    def read_all(self, tickets: Sequence[bytes]) -> list[Ticket | None]:
-        """Return `read` of each.
-
-        Tickets come again as long as their links wait, so those read lately are remembered.
-        """
-        known = self._known
-        found = list(map(known.get, tickets))
-        for row, raw in enumerate(tickets):
-            if found[row] is None and len(raw) == TICKET_BYTES and raw[0] == VERSION:
-                body = raw[: _BODY.size]
-                if self._mac(body) == raw[_BODY.size :]:
-                    found[row] = known[raw] = Ticket(*_BODY.unpack(body)[1:])
-        if len(known) > _REMEMBERED:
-            known.clear()  # at once: big questions are answered beside others
+        found = self._known.get(raw)  # tickets come again as long as their links wait
+        if found is None and len(raw) == TICKET_BYTES and raw[0] == VERSION:
+            body = raw[: _BODY.size]
+            if self._mac(body) == raw[_BODY.size :]:
+                found = Ticket(*_BODY.unpack(body)[1:])
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()  # at once: big questions are answered beside others
+                self._known[raw] = found
         return found
 
     def _mac(self, body: bytes) -> bytes:

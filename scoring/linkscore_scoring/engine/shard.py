@@ -5,7 +5,7 @@ What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from itertools import islice, repeat
 from typing import Any, NamedTuple
@@ -174,11 +174,10 @@ class SiteShard:
         """Return the scale of the scores of a policy, by name; an empty one if it never served here."""
         return self._scales.get(policy) or PriorityScale()
 
-    def handed_out(self, scores: Iterable[float]) -> None:
+    def handed_out(self, links: ScoredLinks) -> None:
         """Let the scale of the served policy take in scores that were answered."""
-        name = self.served.name
-        scale = self._scales.get(name) or self._scales.setdefault(name, PriorityScale())
-        scale.update(scores)
+        scale = self._scales.setdefault(self.served.name, PriorityScale())
+        scale.update(dict.fromkeys(links.scores.tolist()))
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
@@ -189,8 +188,13 @@ class SiteShard:
         self.validation.record(observation)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
-        if observation.reported is not None:
-            self._label(_as_feedback(observation, observation.reported))
+        if observation.reported is not None:  # before the page came: told again, policies know it now
+            page = observation
+            self._label(
+                FeedbackObservation(
+                    page.seq, page.key, page.url, page.pattern, page.contexts, observation.reported
+                )
+            )
         if self.revisitor is not None:
             self.revisitor.observe(fetch, observation, self.model)
         return observation
@@ -397,11 +401,6 @@ class SiteShard:
         policy.set_wanted(self._wanted, self.model)
         policy.set_experience(self._experiences, self.model)
         return policy
-
-
-def _as_feedback(page: PageObservation, reward: float) -> FeedbackObservation:
-    """Return what was reported before a page came, to be told again now that policies know the page."""
-    return FeedbackObservation(page.seq, page.key, page.url, page.pattern, page.contexts, reward)
 
 
 Make = Callable[[str, CrawlConfig], SiteShard]
