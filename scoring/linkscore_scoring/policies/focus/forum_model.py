@@ -271,15 +271,14 @@ class ForumModel(Stateful):
         self.votes.merge_patterns()
         self.links.merge_patterns(self.patterns.resolve)
         self.watch.drop_merged(self.patterns.resolve)
-        with self.votes.remembered_estimates():
-            self.paths = find_paths(all_indexes(self.links, self.votes), self.links, self.votes)
-            self.entry = self.entries.entry(self.n_index, self._is_listed)
-            self._entry_url = self.entry.url if self.entry is not None else ""
-            if self.entry is not None:
-                root = self.patterns.resolve(self.entry.pattern)
-                self.paths = find_paths([root], self.links, self.votes)
-            self.expressions.learn(self.paths, self.links, self.votes)
-            self.certainty = certainty(self)
+        self.paths = find_paths(all_indexes(self.links, self.votes), self.links, self.votes)
+        self.entry = self.entries.entry(self.n_index, self._is_listed)
+        self._entry_url = self.entry.url if self.entry is not None else ""
+        if self.entry is not None:
+            root = self.patterns.resolve(self.entry.pattern)
+            self.paths = find_paths([root], self.links, self.votes)
+        self.expressions.learn(self.paths, self.links, self.votes)
+        self.certainty = certainty(self)
         self.dry = {p: self.dry[p] for p in self.paths.index if p in self.dry}
         self.news = {p: self.news[p] for p in self.paths.index if p in self.news}
         self._reviewed = self.pages

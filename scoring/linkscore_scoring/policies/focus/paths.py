@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from linkscore_scoring.columns import left_sum, shrunk
@@ -221,7 +220,6 @@ class KindVotes(Stateful):
         self.patterns = patterns
         self.max_nodes = max_nodes
         self._nodes, self._page_links = {}, {}
-        self._memo: dict[Node, KindEstimate] | None = None
 
     def cast(self, pattern: int, link_paths: Iterable[int], shares: Shares, *, copy: float) -> None:
         """Count a page for every link group that led to it."""
@@ -274,24 +272,6 @@ class KindVotes(Stateful):
         index, thread, pages = self._page_links.get(pattern, (0.0, 0.0, 0.0))
         return index + thread >= max(_PAGE_LINK_VOTES, _PAGE_LINK_SHARE * pages)
 
-    @contextmanager
-    def remembered_estimates(self) -> Iterator[None]:
-        """Remember estimates within the block, in which nothing may be cast."""
-        self._memo = {}
-        try:
-            yield
-        finally:
-            self._memo = None
-
-    def estimate(self, pattern: int, link_path: int) -> KindEstimate:
-        """Return what links of a pattern at a link path lead to; `ANY` for a link path that is not known."""
-        if self._memo is None:
-            return self._estimate(pattern, link_path)
-        known = self._memo.get((pattern, link_path))
-        if known is None:
-            known = self._memo[pattern, link_path] = self._estimate(pattern, link_path)
-        return known
-
     def n_page_links(self) -> int:
         """Return how many patterns turned pages of indexes or threads, be it on one page."""
         rows = self._page_links.values()
@@ -299,7 +279,8 @@ class KindVotes(Stateful):
             index + thread >= max(_ONE_PAGE_LINK, _PAGE_LINK_SHARE * pages) for index, thread, pages in rows
         )
 
-    def _estimate(self, pattern: int, link_path: int) -> KindEstimate:
+    def estimate(self, pattern: int, link_path: int) -> KindEstimate:
+        """Return what links of a pattern at a link path lead to; `ANY` for a link path that is not known."""
         if self.is_copied(pattern):
             return KindEstimate(OTHER, 1.0, self.pages(pattern), OTHER)
         place = self._mean((ANY, link_path), [_EVEN] * 3, _PARENT) if link_path != ANY else [_EVEN] * 3
