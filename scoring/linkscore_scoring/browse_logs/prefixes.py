@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import lower_bound
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.types import UrlRule
 
@@ -196,9 +197,6 @@ def held_out_coverage(pages: NewsPages, settings: NewsSettings) -> float:
     return inside / int(pages.is_news.sum())
 
 
-_Z = 1.2815515655446004
-"""90 % quantile of the normal distribution: bounds hold with 90 % confidence, one-sided."""
-
 _CELLS = 200
 """Shares that a posterior knows, half a percent apart. Chosen, not measured."""
 
@@ -226,9 +224,8 @@ def counted_rates(is_news: Mask) -> Rate:
     """Return shares by counting, as Wang 2008 does; at least the lower end of Wilson's interval."""
 
     def rate(rows: Rows) -> tuple[float, float]:
-        share, n, square = float(is_news[rows].mean()), len(rows), _Z * _Z
-        spread = _Z * np.sqrt(share * (1 - share) / n + square / (4 * n * n))
-        return share, float(max(0.0, (share + square / (2 * n) - spread) / (1 + square / n)))
+        news = float(is_news[rows].sum())
+        return news / len(rows), lower_bound(len(rows), news)
 
     return rate
 

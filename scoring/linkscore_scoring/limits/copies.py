@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.columns import drop_oldest, lower_bound
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem
@@ -23,7 +23,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
-from linkscore_scoring.urls.identity import host_of, identity
+from linkscore_scoring.urls.identity import host_of, identity, known_identity
 from linkscore_scoring.urls.pattern_tree import expression_of, split_query, with_key
 
 _MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
@@ -137,28 +137,11 @@ def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
     return shared / either if either else 0.0
 
 
-_Z = 1.2816
-"""Standard deviations of the bound: it is passed wrongly in one case of ten. Chosen."""
 _SPOKEN = 64
 """Contents remembered that have spoken, a bound. Beyond it an old one may speak once more."""
 _CHECK_GROWTH = 1.5
 """How many times as many links are withheld before one is let through again to look. Chosen: of 2,000 links
 the first is, and 1 % of all."""
-
-
-def lower_bound(tries: float, agreed: float) -> float:
-    """Return the lower end of Wilson's interval for a share (1927), of one side and 90 %; 0 if none agreed.
-
-    Examples
-    --------
-    >>> [round(lower_bound(n, n), 2) for n in (0, 3, 7, 15, 150)]
-    [0.0, 0.65, 0.81, 0.9, 0.99]
-    """
-    if not agreed:  # exactly: what rounding leaves of the formula is above 0
-        return 0.0
-    share, square = agreed / tries, _Z * _Z
-    spread = _Z * math.sqrt(share * (1.0 - share) / tries + square / (4.0 * tries * tries))
-    return max(0.0, (share + square / (2.0 * tries) - spread) / (1.0 + square / tries))
 
 
 @dataclass(slots=True)
@@ -511,7 +494,7 @@ class SiteCopies(Stateful):
 
     def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link; None if it has none."""
-        known, least, url = self.hypotheses, self.skip_above or _LIKELY, _identity(url)
+        known, least, url = self.hypotheses, self.skip_above or _LIKELY, known_identity(url)
         void = {name: p for name in keys_of(url) if (p := known.probability(path, name)) >= least}
         if not void:
             return None
@@ -555,14 +538,6 @@ class _Link(NamedTuple):
     evidence: tuple[Evidence, ...]
     base: int = 0
     is_first: bool = False
-
-
-def _identity(url: str) -> str:
-    """Return the identity of the URL of a link; the URL if it has none."""
-    try:
-        return identity(url)
-    except ValueError:
-        return url
 
 
 def _path_of(site: SiteModel, pattern: int) -> int:

@@ -56,6 +56,14 @@ def identity(url: str) -> str:
     return identity_of(parsed(url).href)
 
 
+def known_identity(url: str) -> str:
+    """Return the identity of a URL that was validated before; the URL itself if it has none."""
+    try:
+        return identity(url)
+    except ValueError:
+        return url
+
+
 def parsed(url: str) -> can_ada.URL:
     """Return an absolute URL as the URL Standard reads it, or raise ValueError."""
     try:

@@ -5,11 +5,10 @@ levels of its decision, first the host, then the link inside it, become one scor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 
-from linkscore_scoring.columns import shrunk
+from linkscore_scoring.columns import drop_oldest, shrunk
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.link_features import NeighbourLabels, link_features
 from linkscore_scoring.learners.models import Features, sigmoid
@@ -184,8 +183,7 @@ class VainShapes(Stateful):
         """Count a page that was not relevant; beyond `most` shapes those met first are forgotten."""
         shape = _shape(url)
         self.counted[shape] = self.counted.get(shape, 0) + 1
-        for first in list(islice(self.counted, max(0, len(self.counted) - most))):
-            del self.counted[first]
+        drop_oldest(self.counted, most)
 
     def counts(self, urls: Sequence[str]) -> Floats:
         """Return how many pages of the shape of each URL were counted, (n,) float64."""

@@ -21,6 +21,7 @@ from linkscore_scoring.browse_logs.behavior import (
     worth_by,
 )
 from linkscore_scoring.browse_logs.patterns import regex_of, text_of
+from linkscore_scoring.columns import squash
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
@@ -184,11 +185,6 @@ class BehaviorOrder(WithFallback):
             terms.append(Term("moved", moved, "factor by what the crawl found behind such links"))
         fits = "like" if place.covered else "fits no pattern, nearest to"
         return Explanation(f"{fits} {text}: {terms[0].value:.2g} {terms[0].description}", terms)
-
-
-def squash(worth: float) -> float:
-    """Return the score of visits a day >= 0: in [0, 1], strictly increasing, 1 / 2 for one visit a day."""
-    return 1.0 / (1.0 + math.log2(1.0 + 1.0 / worth)) if worth > 1e-300 else 0.0
 
 
 class _Index:

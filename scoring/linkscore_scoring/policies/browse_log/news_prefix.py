@@ -15,7 +15,7 @@ from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, S
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
-from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.identity import known_identity
 
 # Score of links below a prefix or to a hub is at least the first, of others the second: the order is the
 # policy's, how
@@ -145,7 +145,7 @@ class NewsByPrefix(WithFallback):
 
     def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return the first steps of each URL: deep enough for most prefixes that may come."""
-        return [_shortened(_identity(url)) for url in links.urls]
+        return [_shortened(known_identity(url)) for url in links.urls]
 
     def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of each place by the prefixes and hubs of today."""
@@ -155,7 +155,7 @@ class NewsByPrefix(WithFallback):
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the prefix or the hub."""
         known = self._known(site)
-        return [_reason(_identity(url), known) for url in links.urls]
+        return [_reason(known_identity(url), known) for url in links.urls]
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
@@ -187,7 +187,7 @@ class NewsByPrefix(WithFallback):
 
     @staticmethod
     def _place(url: str, known: _Known) -> str:
-        key = _identity(url)
+        key = known_identity(url)
         row = known.trie.find(key)
         if row >= 0:
             return _marked(known.news.prefixes[row].text)
@@ -197,14 +197,6 @@ class NewsByPrefix(WithFallback):
 
 def _news(site: SiteModel) -> NewsModel | None:
     return mined.news if (mined := site.browse) is not None else None
-
-
-def _identity(url: str) -> str:
-    """Return the identity of a URL, or the URL itself if it has none."""
-    try:
-        return identity(url)
-    except ValueError:
-        return url
 
 
 def _bare(key: str) -> str:

@@ -19,7 +19,7 @@ from linkscore_scoring.columns import left_sum
 from linkscore_scoring.policies.focus.paths import ANY, ForumPaths, KindVotes, LinkTable
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
-from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.identity import known_identity
 
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
 """Kinds of rules, as in the wire contract; a flip is a link that turns pages of the other two."""
@@ -224,7 +224,7 @@ def learn_patterns(urls: Iterable[str]) -> list[LearnedPattern]:
     """
     raw: dict[str, list[str]] = {}
     for url in urls:
-        known = raw.setdefault(_identity(url), [])
+        known = raw.setdefault(known_identity(url), [])
         known.append(url)
         if len(raw) >= MAX_URLS:
             break
@@ -248,17 +248,10 @@ def learn_from_groups(groups: Iterable[Sequence[str]]) -> list[LearnedPattern]:
         all_urls += group
         for pattern in learn_patterns(group):
             found[pattern.regex] = found.get(pattern.regex, False) or pattern.confident
-    raw = {_identity(url): [url] for url in all_urls}
+    raw = {known_identity(url): [url] for url in all_urls}
     kept = [regex for regex, confident in found.items() if confident] or list(found)
     learned = [_counted(regex, raw, found[regex]) for regex in kept]
     return _without_subsumed(learned, list(raw))
-
-
-def _identity(url: str) -> str:
-    try:
-        return identity(url)
-    except ValueError:
-        return url
 
 
 def _orders(pieces: Sequence[Piece], raw: dict[str, list[str]]) -> list[tuple[str, ...]]:

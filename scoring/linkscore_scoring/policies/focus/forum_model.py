@@ -30,13 +30,12 @@ from linkscore_scoring.policies.focus.paths import (
     Shares,
     all_indexes,
     find_paths,
-    known_identity,
 )
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
-from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.identity import identity, known_identity
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 
 # The way is found anew after every page at first, then after 5 % more pages, or as soon as a pattern has

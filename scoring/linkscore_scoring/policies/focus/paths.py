@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from linkscore_scoring.columns import left_sum, shrunk
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
-from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 SAMPLES = 24
@@ -156,14 +155,6 @@ def _step(group: LinkGroup, estimate: KindEstimate, found: ForumPaths, votes: Ki
 def all_indexes(links: LinkTable, votes: KindVotes) -> list[int]:
     """Return the patterns whose pages are indexes, wherever they were linked; cost O(patterns)."""
     return [source for source in links.sources() if votes.estimate(source, ANY).kind == INDEX]
-
-
-def known_identity(url: str) -> str:
-    """Return the identity of a URL that was validated before; the URL itself if it has none."""
-    try:
-        return identity(url)
-    except ValueError:
-        return url
 
 
 ANY, ABOVE = -1, -2

@@ -23,7 +23,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.focus.forum_model import EntryCandidate, ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
-from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares, known_identity
+from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
@@ -38,6 +38,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
+from linkscore_scoring.urls.identity import known_identity
 
 # Scores by type of URL, in [0, 1]: only their order matters to a crawler. Threads before what leads to them,
 # page links before indexes as they lead to threads nobody knows; chosen (docs/guides/forums.md).

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linkscore_scoring.columns import squash
 from linkscore_scoring.graph.link_graph import Arrival, LinkGraph
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.model import SiteModel
@@ -78,8 +79,8 @@ class UrlValuePolicy(Policy):
         return [self.reason(self.nodes.value_of(key)) for key in links.keys]
 
     def squash(self, value: float) -> float:
-        """Return the score of a value >= 0: in [0, 1], strictly increasing up to rounding."""
-        return 1.0 / (1.0 + math.log1p(1.0 / value) / math.log(2.0)) if value > 1e-300 else 0.0
+        """Return the score of a value."""
+        return squash(value)
 
     def bucket(self, value: float) -> str:
         """Return the bucket of a value."""

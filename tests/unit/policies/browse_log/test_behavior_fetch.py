@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import re2
 
+from linkscore_scoring.columns import squash
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.browse_log.behavior_fetch import squash
 from linkscore_scoring.state import packed, unpacked
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
