@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -99,7 +100,8 @@ def crawl(bed: Testbed, mode: Mode, at: dict[int, Callable[[], None]] | None = N
         (at or {}).get(len(fetches), lambda: None)()
 
     wanted = bed.wanted(DEMO_WANTED)
-    return bed.run(mode.with_settings(DOWNLOAD_DELAY=0.05), BUDGET, wanted, fetched=fetched)
+    slow = replace(mode, settings={**mode.settings, "DOWNLOAD_DELAY": 0.05})
+    return bed.run(slow, BUDGET, wanted, fetched=fetched)
 
 
 def share(bed: Testbed, done: Crawl, first: int, last: int) -> float:

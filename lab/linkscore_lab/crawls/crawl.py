@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +25,6 @@ class Mode:
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     feedback: bool = False
-
-    def with_settings(self, **settings: Any) -> Mode:
-        """Return it with more Scrapy settings, as ``CONCURRENT_REQUESTS=8``."""
-        return replace(self, settings={**self.settings, **settings})
 
 
 def breadth_first() -> Mode:

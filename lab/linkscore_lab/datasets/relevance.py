@@ -165,11 +165,6 @@ class Relevance(ABC):
         `identity` is that of `url`, `page_type` its label (empty without one), `body` decoded bytes.
         """
 
-    def is_wanted(self, identity: str, url: str, page_type: str, body: bytes) -> bool:
-        """Whether a page is relevant: its reward is at least `WANTED_REWARD`."""
-        reward = self.reward(identity, url, page_type, body)
-        return reward is not None and reward >= WANTED_REWARD
-
 
 class ByType(Relevance):
     """Relevant are the pages whose label is one of `types`.

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from google.protobuf import message_factory
 from google.rpc import code_pb2, status_pb2
 
 from linkscore.v1 import (
     browse_log_service_pb2,
-    browse_log_service_pb2_grpc,
     crawl_service_pb2,
-    crawl_service_pb2_grpc,
     inspection_service_pb2,
-    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
-    link_scoring_service_pb2_grpc,
     site_model_service_pb2,
-    site_model_service_pb2_grpc,
 )
 from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import LimitExceeded
@@ -35,14 +31,6 @@ SERVICES: dict[str, Any] = {
     "InspectionService": inspection_service_pb2.DESCRIPTOR,
 }
 """File of the contract that defines each service."""
-
-_ADD: dict[str, Any] = {
-    "LinkScoringService": link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server,
-    "CrawlService": crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server,
-    "SiteModelService": site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server,
-    "BrowseLogService": browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server,
-    "InspectionService": inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server,
-}
 
 
 class ByName:
@@ -79,7 +67,15 @@ class WithoutBrowseLogs:
 def add_services(servicers: Mapping[str, Any], server: grpc.aio.Server) -> None:
     """Let services answer the calls of a server, by name; gRPC answers those to others."""
     for name, servicer in servicers.items():
-        _ADD[name](servicer, ByName(server))
+        service = SERVICES[name].services_by_name[name]
+        handlers = {one.name: _handler(getattr(servicer, one.name), one) for one in service.methods}
+        handler = grpc.method_handlers_generic_handler(service.full_name, handlers)
+        server.add_generic_rpc_handlers((handler,))
+
+
+def _handler(answer: Any, method: Any) -> Any:
+    asked, said = map(message_factory.GetMessageClass, (method.input_type, method.output_type))
+    return grpc.unary_unary_rpc_method_handler(answer, asked.FromString, said.SerializeToString)
 
 
 @dataclass(frozen=True, slots=True)

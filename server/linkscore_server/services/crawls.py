@@ -49,17 +49,9 @@ _MAX_EXTRA_POLICIES = 8
 _MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
 _NO_URL = "http://example.invalid/"  # of an example or a sample without one; its links are not read
 _T = TypeVar("_T")
-_SCOPES: dict[int, Scope] = {
-    pb.CRAWL_SCOPE_UNSPECIFIED: "host",
-    pb.CRAWL_SCOPE_HOST: "host",
-    pb.CRAWL_SCOPE_DOMAIN: "domain",
-    pb.CRAWL_SCOPE_ANY: "any",
-}
-_LEARNS_ON_DEMAND: dict[int, bool] = {
-    pb.LEARN_UNSPECIFIED: False,
-    pb.LEARN_ALWAYS: False,
-    pb.LEARN_ON_DEMAND: True,
-}
+_M = TypeVar("_M", bound=Message)
+_SCOPES = cast("dict[int, Scope]", {0: "host"} | enum_names(pb.CrawlScope, "CRAWL_SCOPE_"))
+_LEARNS_ON_DEMAND = {number: number == pb.LEARN_ON_DEMAND for number in pb.Learn.values()}
 _OBJECTIVES = enum_names(pb.RevisitObjective, "REVISIT_OBJECTIVE_")
 
 
@@ -197,15 +189,20 @@ def _named(spec: PolicySpec, field: str) -> PolicyChoice:
 
 def _examples_of(messages: Iterable[pb.ExamplePage]) -> tuple[ExamplePage, ...]:
     """Return the example pages of a message; cost: a parse for each body."""
-    examples, problems = [], list[FieldProblem]()
+    return _each(messages, _example, "crawl.examples")
+
+
+def _each(messages: Iterable[_M], read: Callable[[_M], _T], field: str) -> tuple[_T, ...]:
+    """Return what a list says, or raise one error that has the problems of all its entries."""
+    found, problems = [], list[FieldProblem]()
     for i, message in enumerate(messages):
         try:
-            examples.append(_example(message))
+            found.append(read(message))
         except InvalidInput as exc:
-            problems += exc.under(f"crawl.examples[{i}]").problems
+            problems += exc.under(f"{field}[{i}]").problems
     if problems:
         raise InvalidInput(problems)
-    return tuple(examples)
+    return tuple(found)
 
 
 def crawl_message(model: CrawlModel) -> pb.Crawl:
@@ -315,23 +312,15 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
     if not crawl.HasField("wanted"):
         return None
     message = crawl.wanted
-    samples, problems = [], list[FieldProblem]()
-    for i, given in enumerate(message.samples):
-        try:
-            samples.append(_sample(given))
-        except InvalidInput as exc:
-            samples.append(WantedSample())  # so that the numbers of the others stay
-            problems += exc.under(f"crawl.wanted.samples[{i}]").problems
     wanted = Wanted(
         tuple(WantedQuery(q.text, q.weight if q.HasField("weight") else 1.0) for q in message.queries),
-        tuple(samples),
+        _each(message.samples, _sample, "crawl.wanted.samples"),
         tuple(message.languages),
         message.least_words,
         message.embedding,
         message.embedding_weight if message.HasField("embedding_weight") else None,
     )
-    problems += wanted.problems("crawl.wanted")
-    if problems:
+    if problems := list(wanted.problems("crawl.wanted")):
         raise InvalidInput(problems)
     return wanted
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab.datasets.relevance import (
+    WANTED_REWARD,
     ByFeedback,
     ByStructuredData,
     ByType,
@@ -23,7 +24,8 @@ def ask(
     relevance: Relevance, url: str = "https://s.test/t?b=2&a=1", kind: str = "", body: bytes = b""
 ) -> tuple[float | None, bool]:
     page = identity(url), url, kind, body
-    return relevance.reward(*page), relevance.is_wanted(*page)
+    reward = relevance.reward(*page)
+    return reward, (reward or 0.0) >= WANTED_REWARD
 
 
 @pytest.mark.parametrize(
