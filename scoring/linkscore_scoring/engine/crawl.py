@@ -114,7 +114,7 @@ class CrawlModel:
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
         self.limits = CrawlLimits(config.limits)
-        self.sites = sites(self._make_site, self._configure_site, config)
+        self.sites = sites(self.new_site, self._configure_site, config)
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.ticket_scope)
         self._ticket_key = ticket_key
@@ -133,9 +133,11 @@ class CrawlModel:
             )
         return self.sites[site]
 
-    def new_site(self, site: str) -> SiteShard:
+    def new_site(self, site: str, config: CrawlConfig | None = None) -> SiteShard:
         """Return a site as it would be before its first page, without keeping it."""
-        return self._make_site(site, self.config)
+        config = config or self.config
+        model = SiteModel(site, config.learning, config.bounds)
+        return SiteShard(model, config, self.crawl_wide, self.examples_of(site, config))
 
     def known_or_new(self, site: str) -> SiteShard:
         """Return a site, or one never seen in its place."""
@@ -412,10 +414,6 @@ class CrawlModel:
         self.limits.configure(config.limits)
         for site in list(self.limits.stopped):
             self.limits.site_stops(site, self.sites[site].stop())
-
-    def _make_site(self, site: str, config: CrawlConfig) -> SiteShard:
-        model = SiteModel(site, config.learning, config.bounds)
-        return SiteShard(model, config, self.crawl_wide, self.examples_of(site, config))
 
     def _configure_site(self, shard: SiteShard, config: CrawlConfig) -> None:
         shard.configure(config, self.examples_of(shard.model.name, config))

@@ -414,7 +414,7 @@ class StoredCrawl(CrawlModel):
                 stored = self._shard.site(name)
                 if stored is not None and 0 < stored.seq <= self.applied:
                     config = self._config(stored.seq)
-                    shard = self._make_site(name, config)
+                    shard = self.new_site(name, config)
                     with reading_state(f"site {name}"):
                         shard.load_state(unpacked(stored.state))
                     return self._replayed(name, stored.seq, config, shard)
@@ -431,7 +431,7 @@ class StoredCrawl(CrawlModel):
             config,
             ticket_key=self._ticket_key,
             domain_of=self._domain_of,
-            sites=lambda *_: SiteTable(self._make_site, self._configure_site, config),
+            sites=lambda *_: SiteTable(self.new_site, self._configure_site, config),
         )
         if shard is not None:
             alone.sites.hold(name, shard)
