@@ -70,10 +70,6 @@ class WordCounts(Stateful):
         df = min(int(self._slots[word % _SLOTS]), self.pages)
         return log(1.0 + (self.pages - df + 0.5) / (df + 0.5))
 
-    def mean_text(self) -> float:
-        """Return the words of text of a page, at least 1."""
-        return 1.0 + self.text_words / max(1, self.pages)
-
 
 class Topic:
     """The words that are wanted, weighed by how rare they are by now.
@@ -94,7 +90,7 @@ class Topic:
         expansion: Mapping[int, float],
         weight: float = SAMPLES_WEIGHT,
     ) -> None:
-        self._mean_text = counts.mean_text()
+        self._mean_text = 1.0 + counts.text_words / max(1, counts.pages)  # words of a page
         most = max((query.weight for query in wanted.queries), default=1.0)
         added = {term: weight * share for term, share in expansion.items()}
         self.facets: list[tuple[float, dict[int, float]]] = [

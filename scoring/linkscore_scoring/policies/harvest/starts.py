@@ -173,10 +173,8 @@ def _has_shape(pattern: Sequence[str], shape: Sequence[str]) -> bool:
     names = [place for place, slot in enumerate(shape) if slot[:1] in {"/", ":"} and slot != "/"]
     free = names[-1] if names and not any(slot.startswith("?") for slot in shape) else -1
     return all(
-        a == b or a == wildcard_of(b) or (place == free and _may_be_names(a, b))
+        a == b
+        or a == wildcard_of(b)
+        or (place == free and wildcard_of(a) == wildcard_of(b) and not (is_fixed(a) or is_fixed(b)))
         for place, (a, b) in enumerate(zip(pattern, shape, strict=True))
     )
-
-
-def _may_be_names(a: str, b: str) -> bool:
-    return wildcard_of(a) == wildcard_of(b) and not (is_fixed(a) or is_fixed(b))
