@@ -21,10 +21,13 @@ class CannotListen(OSError):
         self.rule = f"{why}; {remedy}"
 
 
+_NOT_A_HOST = set("/?#@ ")
+
+
 def is_address(text: str) -> bool:
     """Say whether a text has the form ``host:port``."""
     host, _, port = text.rpartition(":")
-    return bool(host) and port.isdecimal() and int(port) <= 65_535
+    return bool(host) and not _NOT_A_HOST & set(host) and port.isdecimal() and int(port) <= 65_535
 
 
 def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.socket:

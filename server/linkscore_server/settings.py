@@ -229,7 +229,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.site_memory_mb:
-            object.__setattr__(self, "site_memory_mb", max(1, int(_SITE_SHARE * self.memory_mb)))
+            share = min(_MOST_MB, int(_SITE_SHARE * self.memory_mb))
+            object.__setattr__(self, "site_memory_mb", max(1, share))
 
     def problems(self) -> list[FieldProblem]:
         """Return what cannot work: name, rule, the value got, and what to write."""

@@ -51,6 +51,7 @@ WRONG = {
     "--listen=203.0.113.7:7411": NO_ADDRESS.format("203.0.113.7:7411"),
     "--listen=unix:/no/such/socket": "in a folder that is there, got '/no/such/socket'",
     "--listen=unix:/tmp/" + "x" * 110: "must be a path of at most 107 bytes",
+    "--listen=http://h:1": "must be host:port or unix:PATH, " + FORMS.format("http://h:1"),
     "--metrics-listen=unix:/tmp/x": "must be host:port, " + FORMS.format("unix:/tmp/x"),
     "--metrics-listen=127.0.0.1:7000 --listen=127.0.0.1:7000": OWN_PORT.format("listen"),
     "--json-listen=127.0.0.1:7000 --metrics-listen=0.0.0.0:7000": OWN_PORT.format("metrics_listen"),
