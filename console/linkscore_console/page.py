@@ -91,9 +91,3 @@ def view(template: str) -> Callable[[_Find], Callable[[Request], Awaitable[Respo
 def back_to(address: str) -> Response:
     """Send the browser on to a page after a form."""
     return RedirectResponse(address, status_code=303)
-
-
-def page_number(request: Request, name: str = "from") -> str:
-    """Return the token of a page of a list, as the address says it; anything odd starts anew."""
-    token = request.query_params.get(name, "")
-    return token if token.isascii() and token.isdigit() and len(token) < 10 else ""

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import Console, Found, back_to, console_of, page_number, view
+from linkscore_console.page import Console, Found, back_to, console_of, view
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
@@ -58,7 +58,7 @@ class Node:
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
     found, advice = await asyncio.gather(
-        _templates(console, crawl, site, page_number(request)),
+        _templates(console, crawl, site, request.query_params.get("from", "")),
         console.source.ask(console.source.client.get_site_advice, crawl=crawl, site=site),
     )
     nodes = nodes_of(found.templates, advice.traps)
@@ -104,7 +104,7 @@ async def template(console: Console, request: Request, crawl: str, site: str, te
             site=site,
             template=template,
             page_size=_SAMPLES,
-            page_token=page_number(request),
+            page_token=request.query_params.get("from", ""),
         ),
     )
     nodes = {node.template.name: node for node in nodes_of(listed.templates, ())}

@@ -28,6 +28,7 @@ from linkscore_server.services.messages import (
     check_most,
     choice_of,
     parse_site,
+    place_of,
     same_fields,
 )
 
@@ -124,14 +125,9 @@ class InspectionService:
 
 
 def _page_start(page_size: int, page_token: str) -> tuple[int, int]:
-    """Return the first place and the number of places of a page of a list in order of merit.
-
-    Such an order moves while the crawl goes on, so a token is a place, not a name.
-    """
+    """Return the first place and the number of places of a page of a list in order of merit."""
     check_most("page_size", page_size, MAX_PAGE_SIZE)
-    if page_token and not (page_token.isascii() and page_token.isdigit() and len(page_token) < 10):
-        raise InvalidInput("must be a token of the call before", field="page_token")
-    return int(page_token or 0), page_size or DEFAULT_PAGE_SIZE
+    return place_of(page_token), page_size or DEFAULT_PAGE_SIZE
 
 
 def _parse_template(name: str) -> int:

@@ -143,6 +143,14 @@ def page_of(names: Sequence[str], page_size: int, page_token: str) -> tuple[Sequ
     return page, page[-1] if start + len(page) < len(names) else ""
 
 
+def place_of(page_token: str, most: int = 1_000_000_000) -> int:
+    """Return the place that a token names in a list in order of merit, which moves: a name would be lost."""
+    token = page_token or "0"
+    if not (token.isascii() and token.isdigit() and len(token) < 10 and int(token) <= most):
+        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
+    return int(token)
+
+
 def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoice | None:
     """Return the choice a spec makes, checked; None if it is empty."""
     name = spec.WhichOneof("policy")

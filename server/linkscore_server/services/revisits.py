@@ -32,6 +32,7 @@ from linkscore_server.services.messages import (
     enum_names,
     field_problems,
     parse_crawl,
+    place_of,
     seconds_of,
     site_name,
     site_of,
@@ -112,10 +113,7 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
 def _page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
     """Return how many pages are asked for, and after how many they begin."""
     check_most("page_size", request.page_size, MAX_DUE_PAGES)
-    token = request.page_token or "0"
-    if not (token.isascii() and token.isdigit() and len(token) < 8 and int(token) <= MAX_RANKED):
-        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return request.page_size or DUE_PAGES, int(token)
+    return request.page_size or DUE_PAGES, place_of(request.page_token, MAX_RANKED)
 
 
 def _ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -209,7 +208,7 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
             raise InvalidInput(f"is not a known value, got {number}", field=f"formats[{row}]")
         if number in request.formats[:row]:
             raise InvalidInput("must be there once", field=f"formats[{row}]")
-    if not (math.isfinite(request.min_confidence) and 0.0 <= request.min_confidence <= 1.0):
+    if not 0.0 <= request.min_confidence <= 1.0:
         rule = f"must be between 0 and 1, got {request.min_confidence}"
         raise InvalidInput(rule, field="min_confidence")
     return [_FORMATS[number] for number in request.formats]
