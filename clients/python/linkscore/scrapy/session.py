@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
@@ -172,6 +173,12 @@ WAITING_PER_SLOT = 2
 """Requests that may wait in a host's download slot for its delay to pass; chosen, not measured."""
 
 
+_NO_ENGINE = SimpleNamespace(
+    scraper=SimpleNamespace(slot=SimpleNamespace(queue=(), active=(), is_idle=lambda: False)),
+    downloader=SimpleNamespace(active=(), total_concurrency=0, get_slot_key=lambda request: ""),
+)
+
+
 class Throttle:
     """Says when the next request may be popped, so that it is chosen with what the pages before it taught.
 
@@ -187,15 +194,15 @@ class Throttle:
 
     @property
     def _engine(self) -> Any:
-        """The engine, once it scrapes."""
+        """The engine, once it scrapes; before that one that does nothing."""
         engine = getattr(self._crawler, "engine", None)
-        return None if engine is None or engine.scraper.slot is None else engine
+        return _NO_ENGINE if engine is None or engine.scraper.slot is None else engine
 
     def must_wait(self) -> bool:
         """Say whether pages on their way to the server take all places of `CONCURRENT_REQUESTS`."""
-        engine = self._engine
-        if engine is None or self._session.away:
+        if self._session.away:
             return False
+        engine = self._engine
         places = engine.downloader.total_concurrency
         unscored = len(engine.scraper.slot.queue) + len(self._scraped(engine.scraper.slot))
         return bool(unscored and 0 < places <= len(engine.downloader.active) + unscored)
@@ -207,8 +214,6 @@ class Throttle:
     def pending(self) -> int:
         """Count the fetches that the server has not answered: in flight, on their way to it, owed to it."""
         engine = self._engine
-        if engine is None:
-            return 0
         scraping = engine.scraper.slot
         begun = self._scraped(scraping) | self._session.awaiting | set(engine.downloader.active)
         return len(begun) + len(scraping.queue) + self._session.connection.unknown
@@ -216,22 +221,16 @@ class Throttle:
     def is_last(self) -> bool:
         """Say whether nothing is under way that could bring another request, start requests too."""
         engine = self._engine
-        if engine is None:
-            return False
         is_done = engine.scraper.slot.is_idle() and not engine.downloader.active
         return is_done and getattr(engine, "_start", None) is None
 
     def slot_of(self, request: Any) -> str:
         """Name the download slot of a request: its host, as a rule."""
-        engine = self._engine
-        return "" if engine is None else str(engine.downloader.get_slot_key(request))
+        return str(self._engine.downloader.get_slot_key(request))
 
     def busy(self) -> Counter[str]:
         """Count the requests of each slot that are on their way."""
-        engine = self._engine
-        if engine is None:
-            return Counter()
-        downloader = engine.downloader
+        downloader = self._engine.downloader
         return Counter(downloader.get_slot_key(request) for request in downloader.active)
 
     def has_room(self, slot_name: str, busy: Counter[str]) -> bool:
