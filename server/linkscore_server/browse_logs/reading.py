@@ -307,7 +307,7 @@ def _access(file: LogFile) -> str:
     """Return the records of an access log; a line that ends within a quoted field is bad."""
     has_host = file.format == "vhost_combined"
     pattern, groups = (rf"^(\S+) {_CLIENT} {_REST}", ("host", *_GROUPS)) if has_host else (_COMBINED, _GROUPS)
-    read = f"regexp_extract(line, {text(pattern)}, [{', '.join(map(text, groups))}]) AS found"
+    read = f"regexp_extract(ltrim(line, chr(0)), {text(pattern)}, [{', '.join(map(text, groups))}]) AS found"
     fields = {name: f"found.{name}" for name in groups if name != "request"}
     fields |= {name: f"split_part(found.request, ' ', {n})" for n, name in ((1, "method"), (2, "url"))}
     if has_host:
