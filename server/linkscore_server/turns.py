@@ -28,8 +28,7 @@ class Queue:
 class Turns:
     """Gives calls and their pages their turns: crawls are served one after the other, a page each.
 
-    As a context it is the page that has its turn. Turns are awaited first, ``with await turns.of_page(...)``:
-    asynchronous contexts cost the event loop more, at every page. A call waits for `longest_s` at most.
+    A call waits for `longest_s` at most.
     """
 
     def __init__(self, longest_s: float) -> None:
@@ -64,8 +63,8 @@ class Turns:
             del self._since_s[waits]
         return queue
 
-    async def of_page(self, queue: Queue, context: Any) -> Turns:
-        """Wait for the turn of a page, in a round of the event loop of its own."""
+    async def of_page(self, queue: Queue, context: Any) -> None:
+        """Wait for the turn of a page, in a round of the event loop of its own; `end_page` ends it."""
         if self._is_taken:
             turn = asyncio.get_running_loop().create_future()
             queue.pages.append(turn)
@@ -82,13 +81,9 @@ class Turns:
         except BaseException:
             self._pass_on()
             raise
-        return self
 
-    def __enter__(self) -> Turns:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        # In the next round: what came meanwhile, health and refusals, is heard before.
+    def end_page(self) -> None:
+        """Pass the turn on, in the next round: what came meanwhile, health and refusals, is heard before."""
         asyncio.get_running_loop().call_soon(self._pass_on)
 
     def _pass_on(self) -> None:

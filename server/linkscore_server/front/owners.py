@@ -80,7 +80,10 @@ class Owner(Protocol):
 
 
 class LocalOwner:
-    """The services of this process, by name, and the answers to what others ask beside the contract."""
+    """The services of this process, by name, and the answers to what others ask beside the contract.
+
+    `answers`: what answers each call of the contract, ``Service/Method``.
+    """
 
     is_there = True
 
@@ -88,10 +91,15 @@ class LocalOwner:
         self, services: Mapping[str, Any], registry: CrawlRegistry, metrics: CollectorRegistry
     ) -> None:
         self._services, self._registry, self._counted = services, registry, metrics
+        self.answers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
+            f"{name}/{method.name}": getattr(services[name], method.name)
+            for name, file in SERVICES.items()
+            for method in file.services_by_name[name].methods
+            if hasattr(services[name], method.name)  # else `Router` answers it
+        }
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        service, _, name = method.partition("/")
-        return await getattr(self._services[service], name)(request, context)
+        return await self.answers[method](request, context)
 
     async def ask(self, question: str, **values: Any) -> Values:
         found: Values = await getattr(self, f"answer_{question}")(**values)

@@ -91,7 +91,7 @@ class Router:
             return await self._of_all[method](request, context)
         if MARK not in name and self._registry.has(name):  # whole, and here
             try:
-                return await self._local.call(method, request, context)
+                return await self._local.answers[method](request, context)
             except Exception as exc:
                 if self._owners.is_alone or not is_unavailable(exc) or not may_repeat(request):
                     raise

@@ -279,18 +279,20 @@ class LinkScoringService:
         queue: Queue,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        with await self._turns.of_page(queue, context):
-            try:
-                return self._parser.event(page, actor.model.site_of, options, ahead)
-            except InvalidInput as exc:
-                self._metrics.pages.labels("invalid").inc()
-                without_frames(exc)
-                refused, reason = invalid(exc), exc.reason
-            except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
-                self._metrics.pages.labels("fault").inc()
-                said = logged(exc)
-                without_frames(exc)
-                return invalid(InvalidInput(said, reason="INTERNAL"))
+        await self._turns.of_page(queue, context)
+        try:
+            return self._parser.event(page, actor.model.site_of, options, ahead)
+        except InvalidInput as exc:
+            self._metrics.pages.labels("invalid").inc()
+            without_frames(exc)
+            refused, reason = invalid(exc), exc.reason
+        except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
+            self._metrics.pages.labels("fault").inc()
+            said = logged(exc)
+            without_frames(exc)
+            return invalid(InvalidInput(said, reason="INTERNAL"))
+        finally:
+            self._turns.end_page()
         if reason in _UNREADABLE and "revisit" in options.facts:
             await self._fail(actor, page, options)
         return refused
