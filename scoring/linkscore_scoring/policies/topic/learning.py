@@ -162,7 +162,8 @@ class ArmGains(Stateful):
         for arm in arms:
             n, gained = self._gains.get(arm, (0.0, 0.0))
             self._gains[arm] = [keep * n + 1.0, keep * gained + gain]
-        drop_oldest(self._gains, max_arms)
+        if max_arms:  # not known yet of a site just read back
+            drop_oldest(self._gains, max_arms)
 
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain, shrunk to nothing."""
