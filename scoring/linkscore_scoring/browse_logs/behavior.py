@@ -113,7 +113,11 @@ def find_serials(
         ]
     serials: dict[str, Serial] = {}
     for keys, first in sorted(_grown(found).items(), key=lambda item: item[1][0]):
-        kin = [kind for c, kind, others in found if others == keys and c >= MIN_RELATED and kind.is_some]
+        kin = [
+            kind
+            for c, kind, others in found
+            if others == keys and c >= MIN_RELATED and kind.is_born(MIN_RELATED_PAGES)
+        ]
         serials |= _serials(keys, first[1], kin, n_days)
     return serials
 
@@ -124,13 +128,9 @@ class _Kind:
     def __init__(self, shape: str, pairs: Sequence[KeyValues], first_days: Ids, visits: Ids) -> None:
         self.shape, self.pairs, self.first_days, self.visits = shape, pairs, first_days, visits
 
-    @property
-    def is_large(self) -> bool:
-        return int((self.first_days > 0).sum()) >= MIN_PAGES
-
-    @property
-    def is_some(self) -> bool:
-        return int((self.first_days > 0).sum()) >= MIN_RELATED_PAGES
+    def is_born(self, pages: int) -> bool:
+        """Say whether so many pages were first visited after the first day."""
+        return int((self.first_days > 0).sum()) >= pages
 
     def candidates(self) -> Iterable[Keys]:
         """Yield each key that is a number, and the path's numbers that stand side by side."""
@@ -184,7 +184,7 @@ def _grown(found: Sequence[tuple[float, _Kind, Keys]]) -> dict[Keys, tuple[float
     """Return the keys that grow for sure and the shape that shows it best; of a shape only its best keys."""
     best: dict[str, tuple[float, _Kind, Keys]] = {}
     for correlation, kind, keys in found:
-        if kind.is_large and correlation >= max(MIN_CORRELATION, best.get(kind.shape, (0.0,))[0]):
+        if kind.is_born(MIN_PAGES) and correlation >= max(MIN_CORRELATION, best.get(kind.shape, (0.0,))[0]):
             best[kind.shape] = correlation, kind, keys
     grown: dict[Keys, tuple[float, _Kind]] = {}
     for correlation, kind, keys in best.values():

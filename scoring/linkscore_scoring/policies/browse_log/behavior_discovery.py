@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -14,8 +14,6 @@ from linkscore_scoring.browse_logs.behavior import (
 )
 from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorOrder, BehaviorParams, model_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -61,11 +59,7 @@ class BehaviorDiscoveryParams(BehaviorParams):
     # ``gain`` orders by the visits that each URL leads to and others do not show. Patterns alone are ordered
     # by ``hub``, as in the paper, or by its simple strategies ``referrals`` and ``average_referrals``
     ranking: str = "gain"
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from BehaviorParams.problems(self)
-        yield from one_of("ranking", self.ranking, DISCOVERY)
+    rankings = DISCOVERY
 
 
 class BehaviorDiscovery(BehaviorOrder):

@@ -50,10 +50,12 @@ class BehaviorParams(FallbackParams):
     cut: str = TRANSIT  # how far the tree of URL patterns is cut when logs are mined; see `BehaviorSettings`
     threshold: float = 0.9
     by_drop: bool = False  # split the tree as the paper does
+    rankings: ClassVar[tuple[str, ...]]
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
         yield from FallbackParams.problems(self)
+        yield from one_of("ranking", self.ranking, self.rankings)
         yield from one_of("cut", self.cut, CUTS)
         yield from outside("threshold", self.threshold, 0.0, 1.0)
 
@@ -233,11 +235,7 @@ class BehaviorFetchParams(BehaviorParams):
     # ``demand`` orders by the visits expected of each URL. Patterns alone are ordered by ``graph``, as in the
     # paper, or by its simple strategies ``volume``, ``visits`` and ``average_visits``
     ranking: str = "demand"
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from BehaviorParams.problems(self)
-        yield from one_of("ranking", self.ranking, FETCH)
+    rankings = FETCH
 
 
 class BehaviorFetch(BehaviorOrder):
