@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
-from linkscore_scoring.policies.source.structure import StructuralPolicy, balance, cluster_value, info
+from linkscore_scoring.policies.source.structure import StructuralPolicy, info
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import hits
+
+_FLOOR = 1e-6
+"""Least Dsim and Balance of a cluster, so that one zero (a constant template, a site of one cluster) does not
+erase the order the other factors give; a bound far below what sites show, chosen and not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +65,17 @@ class SourceUcc(StructuralPolicy):
 
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
         """Return Info x Dsim of each cluster."""
-        h, a = hits(site.navigation.adjacency(clusters))
-        Info = info(a, h, alpha=self.params.alpha)
         assert site.templates is not None
-        Dsim = np.array([stats.dsim for stats in site.templates.clusters])
-        if self.params.without_info:
-            Info = np.ones_like(Info)
+        h, a = hits(site.navigation.adjacency(clusters))
+        Info = np.ones_like(a) if self.params.without_info else info(a, h, alpha=self.params.alpha)
         if self.params.without_dsim:
-            Dsim = np.ones_like(Dsim)
-        return cluster_value(Info, Dsim, np.ones_like(Dsim))
+            return Info
+        return Info * np.maximum([stats.dsim for stats in site.templates.clusters], _FLOOR)
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
-        """Return Info x Dsim x Balance of each cluster (eq. 11), Balance as of now."""
-        values = np.array(self.cluster_worth)
-        if self.params.without_balance:
+        """Return Info x Dsim x Balance of each cluster (eq. 11), Balance (1 - its share of pages) as of now."""
+        values, total = np.array(self.cluster_worth), sum(site.crawled.values())
+        if self.params.without_balance or not total:
             return values
         crawled = np.array([site.crawled[cluster] for cluster in self.clusters])
-        return cluster_value(values, np.ones_like(values), balance(crawled, sum(site.crawled.values())))
+        return values * np.maximum(1.0 - crawled / total, _FLOOR)  # section 4.4.1, Balance

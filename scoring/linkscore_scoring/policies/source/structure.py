@@ -16,11 +16,6 @@ from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatc
 
 Vector = NDArray[np.float64]
 
-FLOOR = 1e-6
-"""Least Dsim and Balance of a cluster, so that one zero does not erase the order the other factors give;
-a bound far below what sites show, chosen and not measured.
-"""
-
 # Pages after which the clusters' worth is computed anew; a balance of cost and freshness, chosen and not
 # measured.
 _REFRESH_PAGES = 64
@@ -37,37 +32,6 @@ def info(a: Vector, h: Vector, *, alpha: float = 0.5) -> Vector:
     `alpha`: weight of the authority: 0.5 for user content, 0.8 for a target (Xu 2018, section 5).
     """
     return alpha * a + (1.0 - alpha) * h  # eq. 9
-
-
-def balance(crawled: NDArray[np.int64], total: int) -> Vector:
-    """Return 1 - r for every cluster, (n,) float64: r is the share of crawled pages that fell into it.
-
-    `crawled`: pages crawled so far in each cluster, (n,).
-    `total`: all crawled pages, outliers included; 0 gives 1 everywhere.
-    """
-    if total <= 0:
-        return np.ones(len(crawled))
-    return 1.0 - crawled / float(total)  # section 4.4.1, Balance
-
-
-def cluster_value(info_term: Vector, dsim_term: Vector, balance_term: Vector) -> Vector:
-    """Return the value of every cluster, (n,) float64, higher is better (eq. 11).
-
-    Difference from the paper: Dsim and Balance are floored at 1e-6, so that one zero does not erase the order
-    given by the others (a constant template, or a site of one cluster).
-    """
-    return info_term * np.maximum(dsim_term, FLOOR) * np.maximum(balance_term, FLOOR)  # eq. 11
-
-
-def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
-    """Return the score of every link, (n_links,) float64 (eq. 12).
-
-    `probabilities`: chance of each destination cluster, (n_links, n_clusters); mass that leads to outliers is
-    left out.
-    `values`: value of the clusters, (n_clusters,).
-    """
-    scores: Vector = probabilities @ values  # eq. 12
-    return scores
 
 
 class StructuralPolicy(Policy):
@@ -161,9 +125,8 @@ class StructuralPolicy(Policy):
     def _pairs(self, sources: Sequence[int], link_paths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
         top = float(values.max(initial=0.0)) or 1.0
-        scores = np.clip(
-            link_scores(self._probabilities(sources, link_paths, site), values) / top, 0.0, 1.0
-        )  # eq. 12
+        P = self._probabilities(sources, link_paths, site)  # without the mass that leads to outliers
+        scores = np.clip(P @ values / top, 0.0, 1.0)  # eq. 12
         return np.round(scores / self.step) * self.step if self.step else scores
 
     def _probabilities(
