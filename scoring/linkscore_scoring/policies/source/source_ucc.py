@@ -73,7 +73,7 @@ class SourceUcc(StructuralPolicy):
         return Info * np.maximum([stats.dsim for stats in site.templates.clusters], _FLOOR)
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
-        """Return Info x Dsim x Balance of each cluster (eq. 11); Balance, 1 - its share of pages, is of now."""
+        """Return Info x Dsim x Balance (1 - its share of the pages) of each cluster as of now (eq. 11)."""
         values, total = np.array(self.cluster_worth), sum(site.crawled.values())
         if self.params.without_balance or not total:
             return values
