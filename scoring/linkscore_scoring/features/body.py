@@ -27,42 +27,46 @@ MAX_OPEN = 500
 CROWDED_BYTES = 16_384
 """Pages smaller than this are not searched for crowded tags: 8,000 attributes take 4 ms."""
 
-_ATTRIBUTE = rb"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+"
+
+def _compiled(pattern: bytes, flags: int = 0) -> re.Pattern[bytes]:
+    """Compile a pattern whose white space is that of HTML, which has no vertical tab."""
+    return re.compile(pattern.replace(rb"\s", rb"\t\n\f\r "), flags)
+
+
+_ATTRIBUTE = rb"[\s/]*+[^\s/>][^\s/>=]*+(?:[\s]*+=[\s]*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+"
 # Whole tags, one after the other and never one inside of another, so that each byte is read once. What has no
 # tags in it (comments, scripts) is passed over as a tokenizer does.
 _TEXT = (
     rb"!--(?:-?>|.*?(?:-->|--!>|\Z))"
-    rb"|(?P<raw>script|style|title|textarea|xmp|iframe|noembed|noframes)(?=[ \t\n\f\r/>])(?:"
+    rb"|(?P<raw>script|style|title|textarea|xmp|iframe|noembed|noframes)(?=[\s/>])(?:"
     + _ATTRIBUTE
     + rb")*+.*?(?:</(?P=raw)|\Z)"
 )
 _FLAGS = re.DOTALL | re.IGNORECASE
-_TAG = re.compile(rb"<(?:" + _TEXT + rb"|[a-zA-Z][^\s/>]*+(?:" + _ATTRIBUTE + rb")*+)", _FLAGS)
-_TAG_OR_END = re.compile(
+_TAG = _compiled(rb"<(?:" + _TEXT + rb"|[a-zA-Z][^\s/>]*+(?:" + _ATTRIBUTE + rb")*+)", _FLAGS)
+_TAG_OR_END = _compiled(
     rb"<(?:" + _TEXT + rb"|(/?[a-zA-Z][^\s/>]*+)(?:" + _ATTRIBUTE + rb")*+[\s/]*+>?|[!?/][^>]*+)", _FLAGS
 )
-_NAME = re.compile(rb"</?([a-zA-Z][^\s/>]*)")
-_ONE_ATTRIBUTE = re.compile(
-    rb"[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+))?+)?+"
+_NAME = _compiled(rb"</?([a-zA-Z][^\s/>]*)")
+_ONE_ATTRIBUTE = _compiled(
+    rb"[\s/]*+([^\s/>][^\s/>=]*+)(?:[\s]*+=[\s]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+))?+)?+"
 )
-_CROWDED_TAG = re.compile(
-    rb"<([a-zA-Z][^\s/>]*+)((?:" + _ATTRIBUTE + rb"){%d,}+)" % MAX_ATTRIBUTES, re.DOTALL
-)
-_SELF_CLOSED_OR_TAG = re.compile(
-    rb"(<([a-zA-Z][^\s/>]*+)(?!\x0b)(?:" + _ATTRIBUTE + rb")*+)[\s/]*/>|" + _TAG_OR_END.pattern, _FLAGS
+_CROWDED_TAG = _compiled(rb"<([a-zA-Z][^\s/>]*+)((?:" + _ATTRIBUTE + rb"){%d,}+)" % MAX_ATTRIBUTES, re.DOTALL)
+_SELF_CLOSED_OR_TAG = _compiled(
+    rb"(<([a-zA-Z][^\s/>]*+)(?:" + _ATTRIBUTE + rb")*+)[\s/]*/>|" + _TAG_OR_END.pattern, _FLAGS
 )
 _NEVER_EMPTY = frozenset(
     b"script style title textarea template xmp iframe noembed noframes noscript plaintext".split()
 )
 # A class for each of their first two letters takes a third of the time that the names take.
-_MAY_BE_NEVER_EMPTY = re.compile(
-    rb"<([sStTxXiInNpP][cCtTiIeEmMfFoOlL][a-zA-Z]++)(?:" + _ATTRIBUTE + rb")*+(?:[\s/]*(/>))?"
+_MAY_BE_NEVER_EMPTY = _compiled(
+    rb"<([sStTxXiInNpP][cCtTiIeEmMfFoOlL][a-zA-Z]++)(?=[\s/>])(?:" + _ATTRIBUTE + rb")*+(?:[\s/]*(/>))?"
 )
 # A name and what separates it from the next: so long is the shortest tag that is crowded, at least.
 _CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
-_QUOTED_TAG_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
-_TAG_START = re.compile(rb"<[a-zA-Z]")
-LAST_ENDS = re.compile(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
+_QUOTED_TAG_END = _compiled(rb"=[\s]*+(?:\"[^\">]*+>|'[^'>]*+>)")
+_TAG_START = _compiled(rb"<[a-zA-Z]")
+LAST_ENDS = _compiled(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
 """What follows these belongs to the body, as browsers have it (WHATWG HTML, 13.2.6.4.19 and following)."""
 # Empty elements, and those that are links or that the head is read from.
 _KEPT_AT_ANY_DEPTH = frozenset(
@@ -226,7 +230,7 @@ _BINARY_MAGIC = (
 _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 """No byte of text (WHATWG MIME Sniffing, 3)."""
 _MARKUP = re.compile(rb"<(?:[a-zA-Z]|!doctype html|!--)", re.IGNORECASE)
-_FIRST_TAG = re.compile(rb"<([a-zA-Z][^\s/>]*)")
+_FIRST_TAG = _compiled(rb"<([a-zA-Z][^\s/>]*)")
 _UTF8_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
