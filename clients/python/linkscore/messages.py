@@ -235,9 +235,12 @@ def message_of(kind: type[T], given: Any) -> T | None:
     return made
 
 
-# What a field may be given as; all others are whole numbers.
+# What a field may be given as.
 _FORMS = {
     FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_FLOAT: "a number",
+    FieldDescriptor.CPPTYPE_UINT32: "a whole number from 0 to 4,294,967,295",
+    FieldDescriptor.CPPTYPE_UINT64: "a whole number from 0 to 2^64 - 1",
     FieldDescriptor.CPPTYPE_BOOL: "True or False",
     FieldDescriptor.CPPTYPE_STRING: "a text",
     FieldDescriptor.CPPTYPE_ENUM: "the name or number of one that there is",
@@ -254,7 +257,7 @@ def _filled(kind: type[T], given: Any, option: str) -> T:
         try:
             kind(**{name: value})
         except (TypeError, ValueError):
-            form = _FORMS.get(names[name].cpp_type, "a whole number within bounds")
+            form = _FORMS[names[name].cpp_type]
             raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
     return kind(**given)
 
