@@ -235,10 +235,8 @@ def message_of(kind: type[T], given: Any) -> T | None:
     return made
 
 
-# What a field may be given as.
-_FORMS = {
+_MUST_BE = {
     FieldDescriptor.CPPTYPE_DOUBLE: "a number",
-    FieldDescriptor.CPPTYPE_FLOAT: "a number",
     FieldDescriptor.CPPTYPE_UINT32: "a whole number from 0 to 4,294,967,295",
     FieldDescriptor.CPPTYPE_UINT64: "a whole number from 0 to 2^64 - 1",
     FieldDescriptor.CPPTYPE_BOOL: "True or False",
@@ -257,8 +255,7 @@ def _filled(kind: type[T], given: Any, option: str) -> T:
         try:
             kind(**{name: value})
         except (TypeError, ValueError):
-            form = _FORMS[names[name].cpp_type]
-            raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
+            raise ValueError(f"{option}: {name} must be {_MUST_BE[names[name].cpp_type]}, got {value!r}") from None
     return kind(**given)
 
 
