@@ -238,7 +238,6 @@ def message_of(kind: type[T], given: Any) -> T | None:
 _MUST_BE = {
     FieldDescriptor.CPPTYPE_DOUBLE: "a number",
     FieldDescriptor.CPPTYPE_UINT32: "a whole number from 0 to 4,294,967,295",
-    FieldDescriptor.CPPTYPE_UINT64: "a whole number from 0 to 2^64 - 1",
     FieldDescriptor.CPPTYPE_BOOL: "True or False",
     FieldDescriptor.CPPTYPE_STRING: "a text",
     FieldDescriptor.CPPTYPE_ENUM: "the name or number of one that there is",
@@ -255,7 +254,8 @@ def _filled(kind: type[T], given: Any, option: str) -> T:
         try:
             kind(**{name: value})
         except (TypeError, ValueError):
-            raise ValueError(f"{option}: {name} must be {_MUST_BE[names[name].cpp_type]}, got {value!r}") from None
+            form = _MUST_BE.get(names[name].cpp_type, "a whole number from 0 to 2^64 - 1")
+            raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
     return kind(**given)
 
 
