@@ -210,8 +210,6 @@ def delete(yes: bool, connection: Connection) -> None:
 def shards(settings: bool, as_json: bool, connection: Connection) -> None:
     """Show the shards of a crawl (--crawl), or of all: owner, events, what a restart replays, memory, disk.
 
-    What comes a second, and how long a call waits until it is durable, are means over about a minute.
-
     Exit code 1: one is damaged, or a process of the server does not answer.
     """
     with connection.client(timeout_s=_TIMEOUT_S) as client:

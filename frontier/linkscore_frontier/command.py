@@ -15,7 +15,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def _address(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if value and not value.startswith("unix:") and not is_address(value):
+    if value and not is_address(value) and (not value.startswith("unix:") or value == "unix:"):
         raise click.BadParameter(f"must be host:port, got {value!r}")
     return value
 

@@ -170,7 +170,7 @@ class PageFeatures:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of feature extraction; every one is a setting. What is cut is named in `PageFeatures.notes`.
+    """Bounds of feature extraction; some are settings. What is cut is named in `PageFeatures.notes`.
 
     All are bounds against hostile or broken pages, far beyond usual ones; chosen, not measured.
 

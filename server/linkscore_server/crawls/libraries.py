@@ -48,6 +48,6 @@ def registrable_domain(host: str) -> str:
 
 @cache
 def _suffixes() -> Any:
-    import tldextract  # a third of all imports of the server: only crawls of scope `domain` pay for it
+    import tldextract  # a third of all imports of the server: scope `domain` and redirects pay for it
 
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)

@@ -242,7 +242,8 @@ async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_
 async def _no_logs(groups: Groups, request: Any) -> Any:
     """Refuse browse logs, which say together what is news."""
     rule = (
-        f"has {groups.crawl.groups} groups, and browse logs are taken of one: create a crawl of one for them"
+        f"has {groups.crawl.groups} groups, and browse logs are taken of one: "
+        "create a crawl of one for them, on a server with a data folder"
     )
     raise InvalidInput(rule, field="crawl")
 

@@ -16,7 +16,6 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
 from linkscore_server.services.messages import crawl_name, parse_site
 from linkscore_server.services.pages import came_from, has_page
-from linkscore_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +74,8 @@ class RoutedCrawl:
 class Groups:
     """The groups of one crawl for one kind of call."""
 
-    def __init__(
-        self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
-    ) -> None:
-        self.crawl, self.settings = crawl, settings
+    def __init__(self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any) -> None:
+        self.crawl = crawl
         self._owners, self._method, self._context = owners, method, context
 
     async def send(self, group: int, request: Any, field: str = "crawl") -> Any:

@@ -117,7 +117,7 @@ class Router:
     async def _answer(self, crawl: RoutedCrawl | None, method: str, request: Any, context: Any) -> Any:
         if crawl is None:
             return await self._local.call(method, request, context)
-        groups = Groups(crawl, self._owners, method, context, self._settings)
+        groups = Groups(crawl, self._owners, method, context)
         if crawl.groups == 1:
             return await groups.send(0, request, "")
         return await fan_out.answer(groups, method, request)

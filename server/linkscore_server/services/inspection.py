@@ -23,8 +23,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.services import results
 from linkscore_server.services.messages import (
-    DEFAULT_PAGE_SIZE,
-    MAX_PAGE_SIZE,
     check_most,
     choice_of,
     parse_site,
@@ -46,7 +44,7 @@ class InspectionService:
     async def ListTemplates(self, request: pb.ListTemplatesRequest, context: Any) -> pb.ListTemplatesResponse:
         """List templates with their exits, most crawled first."""
         check_most("max_exits", request.max_exits, _MAX_EXITS)
-        start, n = _page_start(request.page_size, request.page_token)
+        start, n = place_of(request)
         actor, shard = await self._found(request.name)
         await actor.ask_for_model(shard.model.name)
         site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
@@ -72,7 +70,7 @@ class InspectionService:
         self, request: pb.ListTemplatePagesRequest, context: Any
     ) -> pb.ListTemplatePagesResponse:
         """List pages of a template, latest first."""
-        start, n = _page_start(request.page_size, request.page_token)
+        start, n = place_of(request)
         cluster = _parse_template(request.template)
         actor, shard = await self._found(request.name)
         await actor.ask_for_model(shard.model.name)
@@ -83,7 +81,7 @@ class InspectionService:
 
     async def ListBuckets(self, request: pb.ListBucketsRequest, context: Any) -> pb.ListBucketsResponse:
         """List groups of waiting links, best first."""
-        start, n = _page_start(request.page_size, request.page_token)
+        start, n = place_of(request)
         choice = choice_of(request.policy)
         actor, shard = await self._found(request.name)
         policy = shard.policy(choice)
@@ -122,12 +120,6 @@ class InspectionService:
         crawl, site = parse_site(name)
         actor = await self._registry.open(crawl)
         return actor, await actor.site(site)
-
-
-def _page_start(page_size: int, page_token: str) -> tuple[int, int]:
-    """Return the first place and the number of places of a page of a list in order of merit."""
-    check_most("page_size", page_size, MAX_PAGE_SIZE)
-    return place_of(page_token), page_size or DEFAULT_PAGE_SIZE
 
 
 def _parse_template(name: str) -> int:

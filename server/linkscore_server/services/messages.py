@@ -143,12 +143,17 @@ def page_of(names: Sequence[str], page_size: int, page_token: str) -> tuple[Sequ
     return page, page[-1] if start + len(page) < len(names) else ""
 
 
-def place_of(page_token: str, most: int = 1_000_000_000) -> int:
-    """Return the place that a token names in a list in order of merit, which moves: a name would be lost."""
-    token = page_token or "0"
-    if not (token.isascii() and token.isdigit() and len(token) < 10 and int(token) <= most):
+def place_of(
+    request: Any, usual: int = DEFAULT_PAGE_SIZE, most: int = MAX_PAGE_SIZE, last: int = 1_000_000_000
+) -> tuple[int, int]:
+    """Return where a page of a list in order of merit begins, which moves so that a name would be lost, and
+    its size.
+    """
+    check_most("page_size", request.page_size, most)
+    token = request.page_token or "0"
+    if not (token.isascii() and token.isdigit() and len(token) < 10 and int(token) <= last):
         raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return int(token)
+    return int(token), request.page_size or usual
 
 
 def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoice | None:

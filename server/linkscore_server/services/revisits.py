@@ -28,7 +28,6 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
     check_count,
-    check_most,
     enum_names,
     field_problems,
     parse_crawl,
@@ -61,7 +60,7 @@ class Revisits:
     async def rank(self, request: pb.RankRevisitsRequest) -> pb.RankRevisitsResponse:
         """Rank the known pages of a site, or of all sites of a crawl."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        size, start = _page_of(request)
+        start, size = place_of(request, DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED)
         now_s = seconds_of(request.now, self._clock) if request.HasField("now") else self._clock()
         site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
         return await actor.ask(partial(_ranked, actor.model, site, now_s, size, start))
@@ -108,12 +107,6 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
         is_known = site != event.site and site in model.sites
         if is_known and registrable_domain(site) == registrable_domain(event.site):
             yield ChangesNotified(site, [url for url, _ in pages], event.now_s, [date for _, date in pages])
-
-
-def _page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
-    """Return how many pages are asked for, and after how many they begin."""
-    check_most("page_size", request.page_size, MAX_DUE_PAGES)
-    return request.page_size or DUE_PAGES, place_of(request.page_token, MAX_RANKED)
 
 
 def _ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:

@@ -19,6 +19,7 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.observability.metrics import Metrics
@@ -108,6 +109,8 @@ class LinkScoringService:
                     if together and (len(parsed) == len(known) or _is_enough(together)):
                         if (wanted := actor.model.config.wanted) is not None:
                             await self._registry.embeddings.compare(wanted, together)
+                        if any(actor.model.site_of(page.requested_key) != page.site for page in together):
+                            await asyncio.to_thread(registrable_domain, "")  # its first call takes .3 s
                         told = ((page, of_other_sites(actor.model, page)) for page in together)
                         events = [each for page, others in told for each in (page, *others)]
                         written.append(tasks.heard(actor.submit_all(events)))
