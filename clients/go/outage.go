@@ -171,7 +171,7 @@ func isRefusal(err error) bool {
 	var ours *Error
 	faults := []codes.Code{codes.Internal, codes.Unknown, codes.Canceled, codes.DataLoss}
 	passes := errors.As(err, &ours) && (slices.Contains(faults, ours.Code) || isOutage(err))
-	return err != nil && (!passes || strings.Contains(err.Error(), "authentication handshake failed"))
+	return err != nil && (!passes || strings.Contains(err.Error(), "handshake failed: tls: "))
 }
 
 // isOutage says whether the next call would fail too. One beyond a limit is refused for itself.

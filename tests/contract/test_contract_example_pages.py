@@ -60,9 +60,9 @@ def test_examples_added_later_count_from_then_on(server: Stubs, crawl: str) -> N
 
 
 def test_an_example_whose_url_is_there_takes_its_place(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(examples=[member(3, page_type="old"), member(8)])
-    changed = update(server, name, member(3, page_type="new"))
-    assert [(e.url, e.page_type) for e in changed.examples] == [(url_of(8), ""), (url_of(3), "new")]
+    name = new_crawl(examples=[member(3, page_type="old"), member(8, page_type="kept")])
+    changed = update(server, name, member(3, page_type="new"), pb.ExamplePage(url=url_of(8)))
+    assert [(e.url, e.page_type) for e in changed.examples] == [(url_of(3), "new"), (url_of(8), "kept")]
 
 
 def test_an_example_given_by_url_counts_once_ingested(server: Stubs, new_crawl: Callable[..., str]) -> None:

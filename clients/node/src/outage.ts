@@ -18,7 +18,7 @@ export function isOutage(error: LinkscoreError | undefined): boolean {
 export function isRefusal(error: LinkscoreError): boolean {
   const ofTheServer = typeof error.cause === "object" && error.cause !== null && "details" in error.cause;
   if (ofTheServer && FAULTS.has(error.code)) return false;
-  return !isOutage(error) || error.message.includes("SSL routines");
+  return !isOutage(error) || /SSL routines|certificate/.test(error.message);
 }
 
 /** Waits without keeping the process alive. */

@@ -145,7 +145,7 @@ def token_problem(token: str | None) -> str:
 
 
 def file_problem(name: str, path: str | os.PathLike[str]) -> str:
-    """Say what is wrong with the file of an option, of which gRPC would tell in riddles."""
+    """Say what is wrong with the file of an option; the error of gRPC would not."""
     try:
         if name == "tls":
             ssl.create_default_context(cafile=path)

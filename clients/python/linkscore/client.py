@@ -187,7 +187,7 @@ class Client:
     ) -> crawl_pb2.Crawl:
         """Create a crawl, or give the one there is what is asked for here: policy, wants, limits, examples.
 
-        What a program calls at its start: it may be the first to use the crawl, or come back to it.
+        For the start of a program. What is not given stays; `update_crawl(observe_only=False)` ends watching.
 
         Raises
         ------

@@ -350,7 +350,7 @@ class Connection:
         elif (said := str(ours or repr(error))) not in self._logged and len(self._logged) < _MAX_LOGGED:
             self._logged.add(said)
             trace = None if ours else error
-            logger.error("linkscore: the crawl goes on without a call: %s: %s", name, said, exc_info=trace)
+            logger.error("linkscore: a call failed, the crawl goes on: %s: %s", name, said, exc_info=trace)
 
     def _leave(self, error: LinkscoreError) -> None:
         if self.away:

@@ -142,11 +142,7 @@ class CrawlConfig:
 
     @cached_property
     def ticket_scope(self) -> str:
-        """What tickets are good for: the crawl by name, and if it has several groups this very crawl.
-
-        A ticket says by its site which group to ask. One of a crawl that was deleted could name a site that
-        the group does not know.
-        """
+        """What tickets are good for: the crawl by name; of several groups this one, not a deleted one."""
         return self.name if self.groups == 1 or self.was_one_group else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
@@ -176,10 +172,12 @@ class CrawlConfig:
         return (self.policy, *self.extra_policies)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
-        """Return the configuration with more examples; each takes the place of its like, by URL or whole."""
-        keys = {page.key for page in more if page.key}
-        kept = [page for page in self.examples if page.key not in keys and page not in more]
-        return replace(self, examples=(*kept, *more))
+        """Return it with more examples; each replaces its like, by URL or whole, and keeps its HTML."""
+        read = {page.key: page for page in self.examples if page.key and page.paths.tags}
+        new = [page if page.paths.tags else read.get(page.key, page) for page in more]
+        keys = {page.key for page in new if page.key}
+        kept = [page for page in self.examples if page.key not in keys and page not in new]
+        return replace(self, examples=(*kept, *new))
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""

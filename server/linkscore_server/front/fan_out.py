@@ -240,10 +240,10 @@ async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_
 
 
 async def _no_logs(groups: Groups, request: Any) -> Any:
-    """Refuse browse logs, which say together what is news."""
+    """Refuse browse logs: what is news is seen in all of them together."""
     rule = (
-        f"has {groups.crawl.groups} groups, and browse logs are taken of one: "
-        "create a crawl of one for them, on a server with a data folder"
+        f"has {groups.crawl.groups} groups, but browse logs need one: "
+        "create a crawl of one, on a server with a data folder"
     )
     raise InvalidInput(rule, field="crawl")
 

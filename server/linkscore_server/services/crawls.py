@@ -137,8 +137,9 @@ def _check_fixed(asked: pb.Crawl, there: pb.Crawl) -> None:
     if asked.experience:
         then.experience_count = len(asked.experience)
     has = MessageToDict(there, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    rule = "is {} and cannot be changed: leave it out, or name another crawl"
     problems = [
-        FieldProblem(f"crawl.{name.removesuffix('_count')}", f"is {has[name]} and cannot be changed")
+        FieldProblem(f"crawl.{name.removesuffix('_count')}", rule.format(has[name]))
         for name in _FIXED
         if getattr(then, name) != getattr(there, name)
     ]
