@@ -55,13 +55,16 @@ class LinkBatch:
     depths: Sequence[int]
     patterns: Sequence[int]
     anchors: Sequence[str]
+    _grouped: Repeated[tuple[int, int]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.urls)
 
     def grouped(self) -> Repeated[tuple[int, int]]:
-        """Return pattern and link path of each link, of which there are few distinct ones."""
-        return Repeated.of(zip(self.patterns, self.link_paths, strict=True))
+        """Return pattern and link path of each link, of which there are few distinct ones; found once."""
+        if self._grouped is None:
+            self._grouped = Repeated.of(zip(self.patterns, self.link_paths, strict=True))
+        return self._grouped
 
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""

@@ -82,21 +82,20 @@ class LinkTable(Stateful):
 
 
 @dataclass(slots=True)
-class ForumPaths(Stateful):
-    """What lies on the way from entry over indexes to threads (Jiang 2013, EIT path), as of the last
-    review."""
+class ForumPaths:
+    """What lies on the way from entry over indexes to threads (Jiang 2013, EIT path) by the last review."""
 
     # URL patterns to follow, each with the pages its kind was decided by.
     index: dict[int, float] = field(default_factory=dict)
     thread: dict[int, float] = field(default_factory=dict)
     # Type of the URLs of every link group that was met; `UNDECIDED` of those nobody knows yet.
     types: dict[LinkGroup, int] = field(default_factory=dict)
-    # Patterns of pages whose links count: those in `index`, and where the search began.
-    crossed: set[int] = field(default_factory=set)
+    # Patterns, in order, of pages whose links count: those in `index`, and where the search began.
+    crossed: dict[int, None] = field(default_factory=dict)
     # Patterns whose own pages say that they are neither index nor thread.
-    off: set[int] = field(default_factory=set)
+    off: dict[int, None] = field(default_factory=dict)
     # Patterns that turn pages.
-    page_links: Stored[set[int]] = field(default_factory=set)
+    page_links: dict[int, None] = field(default_factory=dict)
 
     def open(self) -> list[LinkGroup]:
         """Return the link groups on index pages that nobody knows yet."""
@@ -118,9 +117,8 @@ class ForumPaths(Stateful):
 
 def find_paths(roots: Iterable[int], links: LinkTable, votes: KindVotes) -> ForumPaths:
     """Walk from the patterns of the roots over those of indexes; cost O(link groups)."""
-    found = ForumPaths()
-    waiting = list(dict.fromkeys(roots))
-    found.crossed.update(waiting)
+    found = ForumPaths(crossed=dict.fromkeys(roots))
+    waiting = list(found.crossed)
     while waiting:
         source = waiting.pop()
         for group in links.groups(source):
@@ -135,9 +133,9 @@ def _step(group: LinkGroup, estimate: KindEstimate, found: ForumPaths, votes: Ki
     pattern, kind = group[0], estimate.kind
     turns_pages = votes.turns_pages(pattern)
     if turns_pages:
-        found.page_links.add(pattern)
+        found.page_links[pattern] = None
     if kind == OTHER and votes.pages(pattern):
-        found.off.add(pattern)
+        found.off[pattern] = None
     found.types[group] = PAGE_FLIP if turns_pages and kind in (INDEX, THREAD) else kind
     if kind == THREAD:
         is_new = pattern not in found.thread and pattern not in found.crossed
@@ -148,7 +146,7 @@ def _step(group: LinkGroup, estimate: KindEstimate, found: ForumPaths, votes: Ki
     elif kind != UNDECIDED or not votes.pages(pattern) or estimate.likely != INDEX:
         return False
     is_new = pattern not in found.crossed
-    found.crossed.add(pattern)
+    found.crossed[pattern] = None
     return is_new
 
 

@@ -39,9 +39,8 @@ class Likeness(Stateful):
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
     pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
     is as near as the farthest of these is to its nearest fellow, and pages at the least cosine or above are
-    no background. An example given by its URL alone speaks for
-    the shape of that, a little, until its page is known; a refused page only says that pages like it are not
-    wanted.
+    no background. An example given by its URL alone speaks for the shape of that, a little, until its page is
+    known; a refused page only says that pages like it are not wanted.
 
     Paths are weighed by a background: the examples and the latest pages that were *not* like them. A good
     crawl fetches little but wanted pages, and what they all show would weigh nothing. It is learned anew
@@ -252,6 +251,10 @@ class Layouts(Stateful):
             self._elements.clear()
         self._elements[tag, classes] = element
         return element
+
+    def after_load(self) -> None:
+        """Forget hashes of elements made with the tokens of before."""
+        self._elements = {}
 
 
 def _degree(nearest: float, least: float) -> float:

@@ -106,10 +106,10 @@ class Harvest(Policy):
 
     Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
-    by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where
+    by labels = worth per fetch of the page and the fresh links behind it (`Worked.gain`), where
     a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
     rest. Means are shrunk along site -> link path -> pattern -> arm; by text, of an arm whose links a share m
-    of the pages show (`arms.MenuLinks`), what is over the worth of a link of a list counts 1 - m. Score =
+    of the pages show (`Worked.menu`), what is over the worth of a link of a list counts 1 - m. Score =
     value / (1 + value); bucket = ``h<pattern>.<link path>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
@@ -141,7 +141,6 @@ class Harvest(Policy):
         self.tables = Tables(tunables)
         self.likeness = Likeness(tunables)
         self._starts: Starts | None = None
-        self._latest: tuple[LinkBatch, Repeated[Node]] | None = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Enter a page and its links, and what it cost the pages that linked to it."""
@@ -316,13 +315,10 @@ class Harvest(Policy):
         return Scored(values[arms.places], buckets, skip_reasons=skips)
 
     def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
-        """Return the arm of each link; a page just observed is scored next, so the latest ones are kept."""
-        if self._latest is None or self._latest[0] is not links:
-            groups = links.grouped()
-            patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
-            found = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
-            self._latest = links, found
-        return self._latest[1]
+        """Return the arm of each link."""
+        groups = links.grouped()
+        patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
+        return groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
 
     def _with_examples(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
         """Return the same; a link that leads to an example is of an arm of its own."""

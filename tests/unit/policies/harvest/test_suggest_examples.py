@@ -77,3 +77,6 @@ def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:
     assert packed(board.model.to_state()) == before
     other.model.load_state(unpacked(before))
     assert CrawlQueries(other.model).suggest_examples(5) == found
+    for each in (board, other):
+        each.page("/post/19", leaves=POST)
+    assert packed(other.model.to_state()) == packed(board.model.to_state())
