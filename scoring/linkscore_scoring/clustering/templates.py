@@ -48,12 +48,9 @@ class TemplateModel:
         self.notes = tuple(notes)
         self._ids = [*self.ids(), OUTLIER]
 
-    def nearest(self, trie: PathTrie) -> tuple[int, float]:
-        """Return the persistent cluster id of a page, -1 for an outlier, and how far it is from the nearest
-        cluster in the clusterer's metric.
-        """
-        label, distance = self.model.nearest(trie)
-        return self._ids[label], distance
+    def nearest(self, trie: PathTrie) -> int:
+        """Return the persistent cluster id of a page, -1 for an outlier."""
+        return self._ids[self.model.nearest(trie)[0]]
 
     def ids(self) -> list[int]:
         """Return the persistent ids by label, outliers left out."""

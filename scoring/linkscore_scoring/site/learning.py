@@ -365,5 +365,4 @@ class SampledPage:
     def links(self) -> list[SampledLink]:
         """One for every distinct link path and target of the page."""
         link_paths, rows, targets = unpacked(self.packed_links)
-        places = map(link_paths.__getitem__, rows)
-        return list(dict.fromkeys(zip(places, targets, strict=True)))
+        return list(dict.fromkeys(zip(map(link_paths.__getitem__, rows), targets, strict=True)))

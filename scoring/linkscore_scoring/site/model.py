@@ -294,7 +294,7 @@ class SiteModel(Stateful):
             self.plan = SamplingPlan()
         for page in [p for p in self.sample if p.key not in learned.templates.sample]:
             contexts = self.memory.contexts(page.hash)
-            cluster, _ = learned.templates.nearest(page.paths)
+            cluster = learned.templates.nearest(page.paths)
             self.memory.relabel([(page.hash, cluster)])
             self.crawled[cluster] += first
             self._navigate(page.links, cluster, contexts)
@@ -332,7 +332,7 @@ class SiteModel(Stateful):
         """Return the template cluster of a page, and let the schedule see whether templates still fit."""
         if features is None or self.templates is None or not features.paths.parents:
             return UNKNOWN_CLUSTER
-        cluster, _ = self.templates.nearest(features.paths)
+        cluster = self.templates.nearest(features.paths)
         self.schedule.classify(outlier=cluster < 0)
         return cluster
 

@@ -80,4 +80,4 @@ class SourceTarget(StructuralPolicy):
             return site.cluster_of(example_key(self.params.example_url))
         assert site.templates is not None
         page = example_page(self.params.example_html)
-        return site.templates.nearest(page.paths)[0]
+        return site.templates.nearest(page.paths)
