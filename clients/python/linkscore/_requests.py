@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf import field_mask_pb2
 
-from linkscore.messages import crawl_name, example_page, message_of, policy_spec, wanted_spec
+from linkscore.messages import crawl_name, example_page, filled, message_of, policy_spec, wanted_spec
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -35,7 +35,7 @@ _SPECS: dict[str, Any] = {
 def option_problem(name: str, given: Any) -> str:
     """Say why an option of a crawl cannot be what is given; empty if it can, as far as the client knows."""
     try:
-        crawl_pb2.Crawl(**{name: _spec(name, given)})
+        filled(crawl_pb2.Crawl, {name: _spec(name, given)}, name)
     except (TypeError, ValueError) as error:
         said = str(error).removeprefix(f"{name}: ") if type(error) is ValueError else "is of the wrong kind"
         return said if ", got " in said else f"{said}, got {given!r}"

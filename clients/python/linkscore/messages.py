@@ -212,9 +212,10 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
         query = [given["query"]] if "query" in given else []
         given = {name: value for name, value in given.items() if name != "query"}
         for name, part in (("queries", "text"), ("samples", "url")):
-            if several := [*query * (part == "text"), *given.get(name, ())]:
+            several = given.get(name, ())
+            if not isinstance(several, str) and (several := [*query * (part == "text"), *several]):
                 given[name] = [{part: one} if isinstance(one, str) else one for one in several]
-    return _filled(crawl_pb2.Wanted, given, "wanted")
+    return filled(crawl_pb2.Wanted, given, "wanted")
 
 
 def message_of(kind: type[T], given: Any) -> T | None:
@@ -228,7 +229,7 @@ def message_of(kind: type[T], given: Any) -> T | None:
     if given is None or isinstance(given, kind):
         return given
     option = kind.__name__.lower()
-    made = _filled(kind, given, option)
+    made = filled(kind, given, option)
     for name, value in given.items():
         if isinstance(value, int | float) and not 0 <= value < math.inf:
             raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
@@ -240,22 +241,25 @@ _MUST_BE = {
     FieldDescriptor.CPPTYPE_UINT32: "a whole number from 0 to 4,294,967,295",
     FieldDescriptor.CPPTYPE_BOOL: "True or False",
     FieldDescriptor.CPPTYPE_STRING: "a text",
-    FieldDescriptor.CPPTYPE_ENUM: "the name or number of one that there is",
     FieldDescriptor.CPPTYPE_MESSAGE: "a timedelta, or messages",
 }
 
 
-def _filled(kind: type[T], given: Any, option: str) -> T:
+def filled(kind: type[T], given: Any, option: str) -> T:
     """Give the message of fields by name; ValueError names the option, the field and its form."""
     names = kind.DESCRIPTOR.fields_by_name
     if not isinstance(given, Mapping) or not set(given) <= set(names):
         raise ValueError(f"{option}: must be some of {', '.join(names) or 'none'}, by name, got {given!r}")
     for name, value in given.items():
+        field = names[name]
+        if field.is_repeated and isinstance(value, str):  # protobuf would take its letters
+            raise ValueError(f"{option}: {name} must be a list, got {value!r}")
         try:
             kind(**{name: value})
         except (TypeError, ValueError):
-            form = _MUST_BE.get(names[name].cpp_type, "a whole number from 0 to 2^64 - 1")
-            raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
+            form = _MUST_BE.get(field.cpp_type, "a whole number from 0 to 2^64 - 1")
+            labels = f"one of {', '.join(field.enum_type.values_by_name)}" if field.enum_type else ""
+            raise ValueError(f"{option}: {name} must be {labels or form}, got {value!r}") from None
     return kind(**given)
 
 
@@ -475,7 +479,7 @@ def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
         spec.external.params.update(dict(params))
         return spec
     chosen = getattr(spec, name)
-    chosen.MergeFrom(_filled(type(chosen), params, f"policy {name}"))
+    chosen.MergeFrom(filled(type(chosen), params, f"policy {name}"))
     chosen.SetInParent()
     return spec
 
