@@ -310,7 +310,7 @@ class Harvest(Policy):
         if is_repeated.any():
             _, *own = self.tables.rows_of(arms.distinct)
             is_copy = np.any(is_repeated[np.array(own)], axis=0)
-            skips = (_COPY * is_copy[arms.places]).tolist()
+            skips = (_COPY * is_copy[arms.places]).tolist() if is_copy.any() else None
         buckets = Repeated(list(map(_bucket, arms.distinct)), arms.places)
         return Scored(values[arms.places], buckets, skip_reasons=skips)
 
