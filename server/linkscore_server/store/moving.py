@@ -269,7 +269,7 @@ def _by_change(at: int, shard: StoredShard) -> Iterator[tuple[tuple[int, bool], 
     for stored in shard.events():
         event = decode(stored.body)
         if isinstance(event, BrowseBatchImported):
-            rule = "must stay: the crawl has browse logs, which are not divided"
+            rule = "must be left out: the crawl has browse logs, which are not divided"
             raise InvalidInput(rule, field="groups")
         if isinstance(event, ConfigChanged):
             revision = CrawlConfig.from_state(event.config).revision
