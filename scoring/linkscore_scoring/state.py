@@ -22,7 +22,7 @@ Traceback (most recent call last):
 ...
 linkscore_scoring.errors.CorruptState: visits: field 'count': Expected `int`, got `str`
 
-A name in the state is the attribute's without leading underscore. Of a dataclass all fields are kept.
+A name in the state is the attribute's without leading underscore. A dataclass keeps all, sets in any order.
 """
 
 from __future__ import annotations
