@@ -16,7 +16,6 @@ import linkscore.v1.Feedback;
 import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.GetCrawlResponse;
 import linkscore.v1.IngestPagesRequest;
-import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
 import linkscore.v1.Page;

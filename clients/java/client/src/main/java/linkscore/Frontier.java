@@ -98,17 +98,8 @@ public final class Frontier {
 
   /** Lets a URL wait ahead of every scored one. */
   public synchronized void addSeed(String url) {
-    addTo(seeds, url);
-  }
-
-  /** Lets a URL that the server said nothing about wait behind every scored one. */
-  public synchronized void addUnknown(String url) {
-    addTo(unknown, url);
-  }
-
-  private void addTo(Bucket bucket, String url) {
     if (!waiting.containsKey(url)) {
-      place(made(url), bucket, ByteString.EMPTY);
+      place(made(url), seeds, ByteString.EMPTY);
     }
   }
 

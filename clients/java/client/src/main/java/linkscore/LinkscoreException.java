@@ -8,12 +8,15 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import linkscore.v1.ItemCode;
 import linkscore.v1.ItemStatus;
 
@@ -65,9 +68,23 @@ public final class LinkscoreException extends RuntimeException {
     return code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED || hasNoRoom;
   }
 
-  /** Whether only another configuration mends it: such a crawl does not begin. */
+  /** Whether only another configuration mends it, one of TLS too: such a crawl does not begin. */
   public boolean isRefusal() {
-    return !isOutage() && code != Status.Code.INTERNAL && code != Status.Code.UNKNOWN && code != Status.Code.CANCELLED;
+    if (isOutage()) { // one that a certificate ends, or plain text; a handshake that breaks off may go well later
+      Throwable root = root();
+      boolean isOfTls = root instanceof SSLException || root instanceof GeneralSecurityException;
+      return isOfTls && !(root instanceof SSLHandshakeException);
+    }
+    return code != Status.Code.INTERNAL && code != Status.Code.UNKNOWN && code != Status.Code.CANCELLED;
+  }
+
+  /** What it came from in the first place. */
+  Throwable root() {
+    Throwable root = this;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return root;
   }
 
   /** Turns what a generated stub threw into an error of this class. */

@@ -143,6 +143,9 @@ public final class Session implements AutoCloseable {
 
   /** Says in a line which key of a configuration the server refuses. */
   private static String named(LinkscoreException e) {
+    if (e.isOutage()) {
+      return "linkscore.tls.ca: does not fit the server at linkscore.target: " + e.root().getMessage();
+    }
     if (e.code() == Status.Code.UNAUTHENTICATED || e.code() == Status.Code.PERMISSION_DENIED) {
       return "linkscore.token.file: " + e.getMessage();
     }

@@ -7,12 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.rpc.BadRequest;
+import io.grpc.ServerCredentials;
 import io.grpc.Status;
+import io.grpc.TlsServerCredentials;
 import io.grpc.protobuf.StatusProto;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ForkJoinPool;
+import javax.net.ssl.KeyManagerFactory;
 import linkscore.v1.Budget;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -91,6 +97,38 @@ class ClientTest {
       var said = com.google.rpc.Status.newBuilder().setCode(3).addDetails(Any.pack(field.build()));
       server.noCrawl = StatusProto.toStatusRuntimeException(said.build());
       assertEquals("linkscore.policy: external.name must be known", refused(settings).getMessage());
+    }
+  }
+
+  /** A server's own certificate, which no authority signed. */
+  private static ServerCredentials selfSigned(Path keys) throws Exception {
+    String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    String options = " -genkeypair -keyalg EC -dname CN=localhost -storepass secret -keypass secret -keystore " + keys;
+    assertEquals(0, new ProcessBuilder((keytool + options).split(" ")).start().waitFor());
+    char[] secret = "secret".toCharArray();
+    var own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    own.init(KeyStore.getInstance(keys.toFile(), secret), secret);
+    return TlsServerCredentials.newBuilder().keyManager(own.getKeyManagers()).build();
+  }
+
+  @Test
+  void anAuthorityThatDoesNotFitEndsTheStartAndAHandshakeThatBreaksOffDoesNot(@TempDir Path folder) throws Exception {
+    try (FakeServer unsigned = new FakeServer(0, selfSigned(folder.resolve("keys")));
+        FakeServer plain = new FakeServer();
+        ServerSocket broken = new ServerSocket(0)) {
+      for (FakeServer each : List.of(unsigned, plain)) {
+        String said = refused(Map.of("target", each.target(), "tls.ca", "system")).getMessage();
+        assertTrue(said.startsWith("linkscore.tls.ca: "), said);
+      }
+      ForkJoinPool.commonPool().submit(() -> {
+        while (true) {
+          broken.accept().shutdownOutput();
+        }
+      });
+      Map<String, String> settings = Map.of("target", "localhost:" + broken.getLocalPort(), "tls.ca", "system");
+      try (Session session = Session.configured("c", settings)) {
+        assertTrue(session.isBroken());
+      }
     }
   }
 

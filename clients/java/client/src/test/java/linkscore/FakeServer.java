@@ -5,6 +5,7 @@ import com.google.protobuf.Timestamp;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
+import io.grpc.ServerCredentials;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
@@ -93,8 +94,12 @@ public final class FakeServer implements AutoCloseable {
   }
 
   public FakeServer(int at) throws IOException {
+    this(at, InsecureServerCredentials.create());
+  }
+
+  FakeServer(int at, ServerCredentials credentials) throws IOException {
     server =
-        Grpc.newServerBuilderForPort(at, InsecureServerCredentials.create())
+        Grpc.newServerBuilderForPort(at, credentials)
             .addService(new Links())
             .addService(new Crawls())
             .build()
@@ -118,16 +123,6 @@ public final class FakeServer implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static LinkScores.Builder buckets() {
-    return LinkScores.newBuilder()
-        .addBucketNames("bad")
-        .addBucketNames("good")
-        .addBucketValues(.1)
-        .addBucketValues(.9)
-        .addTicketValues(ByteString.copyFromUtf8("tb"))
-        .addTicketValues(ByteString.copyFromUtf8("tg"));
   }
 
   /** Of pages side by side too: each counts those before it. */
@@ -160,7 +155,14 @@ public final class FakeServer implements AutoCloseable {
   }
 
   private static LinkScores scores(Page page) {
-    LinkScores.Builder links = buckets();
+    var links =
+        LinkScores.newBuilder()
+            .addBucketNames("bad")
+            .addBucketNames("good")
+            .addBucketValues(.1)
+            .addBucketValues(.9)
+            .addTicketValues(ByteString.copyFromUtf8("tb"))
+            .addTicketValues(ByteString.copyFromUtf8("tg"));
     if (page.getOutlinksCount() > 0) {
       page.getOutlinksList().stream().map(Outlink::getUrl).forEach(url -> add(links, url));
     } else {

@@ -110,11 +110,11 @@ class SessionTest {
     try (FakeServer server = new FakeServer();
         Session session = session(server, null)) {
       Frontier frontier = new Frontier(session);
-      frontier.addUnknown("u");
+      frontier.addUnscored("http://u.test/");
       found("bad", .9, "1").forEach(frontier::add); // the value of the bucket now counts, not the one it came with
       found("good", .1, "2", "3").forEach(frontier::add);
       frontier.addSeed("s");
-      assertEquals(List.of("s", "2", "3", "1", "u"), taken(frontier));
+      assertEquals(List.of("s", "2", "3", "1", "http://u.test/"), taken(frontier));
       assertEquals(0, frontier.size());
       found("bad", .1, "4", "5").forEach(frontier::add);
       found("good", .1, "5").forEach(frontier::add);

@@ -11,7 +11,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,10 +23,7 @@ import linkscore.Crawl;
 import linkscore.Link;
 import linkscore.LinkscoreException;
 import linkscore.Settings;
-import linkscore.v1.CandidateLink;
-import linkscore.v1.NoticeStatus;
 import linkscore.v1.Page;
-import linkscore.v1.PageResult;
 
 /**
  * Drives the Java client through the scenarios every client passes: {@code python -m linkscore_lab.conformance java -cp ...
@@ -45,8 +41,6 @@ public final class Driver {
             return thread;
           });
   private Client client;
-
-  private Driver() {}
 
   public static void main(String[] arguments) throws IOException {
     var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -95,7 +89,8 @@ public final class Driver {
         client.ensureCrawl(c.crawl, c.policy == null ? null : config.setPolicy(Settings.policy(c.policy)).build());
         return Map.of();
       case "ingest":
-        return Map.of("links", links(crawl.ingest(pages(c))));
+        var links = crawl.ingest(pages(c)).stream().map(result -> rows(Link.of(result)));
+        return Map.of("links", links.collect(Collectors.toList()));
       case "failed":
         crawl.failed(c.url, c.status, c.error == null ? "" : c.error, ticket);
         return Map.of();
@@ -144,10 +139,6 @@ public final class Driver {
       made.add(page.build());
     }
     return made;
-  }
-
-  private static List<List<JsonObject>> links(List<PageResult> results) {
-    return results.stream().map(result -> rows(Link.of(result))).collect(Collectors.toList());
   }
 
   private static List<JsonObject> rows(List<Link> links) {
@@ -203,10 +194,7 @@ public final class Driver {
     String crawl;
     String policy;
     List<SaidPage> pages;
-    List<SaidPage> links;
     List<String> buckets;
-    List<String> urls;
-    long changed_ms;
     double worth;
   }
 }

@@ -107,18 +107,13 @@ class GenerateTest {
   private List<String> round(long topN, long now) throws IOException {
     Round round = waiting(topN, now).round();
     round.write(conf);
-    LinkscoreScoringFilter filter = filter();
+    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
+    filter.setConf(conf);
     Map<Float, String> order = new TreeMap<>(Collections.reverseOrder());
     database.forEach((url, datum) -> order.put(filter.generatorSortValue(new Text(url), datum, 1), url));
     order.keySet().removeIf(value -> value < 0);
     assertEquals(List.copyOf(round.urls()), List.copyOf(order.values()));
     return round.urls().stream().map(url -> url.substring(SITE.length())).collect(toList());
-  }
-
-  private LinkscoreScoringFilter filter() {
-    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
-    filter.setConf(conf);
-    return filter;
   }
 
   @Test

@@ -7,13 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Timestamp;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.AbstractMap.SimpleEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map.Entry;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import linkscore.FakeServer;
 import linkscore.Link;
 import linkscore.v1.LinkScores;
@@ -61,28 +59,19 @@ class LinkscoreScoringFilterTest {
     return filter;
   }
 
-  private static CrawlDatum datum(int status) {
-    return new CrawlDatum(status, 1);
-  }
-
   /** The outlinks of a page that goes through parsing and is written, as a segment's tasks do it. */
-  private List<Entry<Text, CrawlDatum>> outlinksOf(CrawlDatum page) {
+  private List<Entry<Text, CrawlDatum>> outlinksOf(CrawlDatum page) throws Exception {
     Metadata headers = new Metadata();
     headers.set(Nutch.SEGMENT_NAME_KEY, "20260101000000");
     byte[] body = ("<a href=\"" + BAD + "\"><a href=\"" + GOOD + "\">").getBytes(StandardCharsets.UTF_8);
     Content content = new Content(PAGE, PAGE, body, "text/html", headers, new Configuration(false));
-    Outlink[] outlinks;
-    try {
-      outlinks = new Outlink[] {new Outlink(BAD, "b"), new Outlink(GOOD, "g")};
-    } catch (java.net.MalformedURLException e) {
-      throw new AssertionError(e);
-    }
+    Outlink[] outlinks = {new Outlink(BAD, "b"), new Outlink(GOOD, "g")};
     ParseData data = new ParseData(ParseStatus.STATUS_SUCCESS, "", outlinks, headers);
     filter.passScoreBeforeParsing(new Text(PAGE), page, content);
     filter.passScoreAfterParsing(new Text(PAGE), content, new ParseImpl("", data));
     List<Entry<Text, CrawlDatum>> targets = new ArrayList<>();
     for (Outlink outlink : outlinks) {
-      targets.add(new SimpleEntry<>(new Text(outlink.getToUrl()), datum(CrawlDatum.STATUS_LINKED)));
+      targets.add(new SimpleEntry<>(new Text(outlink.getToUrl()), new CrawlDatum(CrawlDatum.STATUS_LINKED, 1)));
     }
     filter.distributeScoreToOutlinks(new Text(PAGE), data, targets, null, 2);
     assertNull(data.getParseMeta().get("linkscore.answer"), "the answer is not for the segment");
@@ -94,8 +83,8 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
-  void startPagesGoFirstThenGoodLinksThenBadOnes() {
-    CrawlDatum seed = datum(CrawlDatum.STATUS_INJECTED);
+  void startPagesGoFirstThenGoodLinksThenBadOnes() throws Exception {
+    CrawlDatum seed = new CrawlDatum(CrawlDatum.STATUS_INJECTED, 1);
     filter.injectedScore(new Text(PAGE), seed);
     var outlinks = outlinksOf(seed);
     float good = sortValue(GOOD, outlinks.get(1).getValue());
@@ -116,22 +105,22 @@ class LinkscoreScoringFilterTest {
     assertEquals("http://a.test/a b", Place.form("http://a.test/a b#c"), "no URI");
   }
 
-  private static Link link(String url, double value) {
-    var links = LinkScores.newBuilder().addUrls(url).addScores(value).addBuckets(0);
+  private static Link link(String url, double value, SkipReason... why) {
+    var links = LinkScores.newBuilder().addUrls(url).addScores(value).addBuckets(0).addAllSkipReasons(List.of(why));
     return Link.rows(links.addBucketNames("b").addBucketValues(value).build()).get(0);
   }
 
   @Test
-  void aTicketGoesBackWithItsPage() {
-    CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+  void aTicketGoesBackWithItsPage() throws Exception {
+    CrawlDatum link = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1)).get(1).getValue();
     outlinksOf(link);
     assertEquals("tg", server.pages.get(1).getTicket().toStringUtf8());
     assertEquals(server.pages.get(0).getEventId(), server.pages.get(1).getEventId(), "parsed twice it is one event");
   }
 
   @Test
-  void aFailureIsReportedOnceWithItsTicket() {
-    CrawlDatum old = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+  void aFailureIsReportedOnceWithItsTicket() throws Exception {
+    CrawlDatum old = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1)).get(1).getValue();
     old.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
     CrawlDatum gone = new CrawlDatum();
     gone.set(old);
@@ -151,7 +140,7 @@ class LinkscoreScoringFilterTest {
     server.revisits = true;
     filter = filterOf(server.target());
     server.nextFetch = Timestamp.newBuilder().setSeconds(1_700_000_000).build();
-    CrawlDatum old = datum(CrawlDatum.STATUS_DB_FETCHED);
+    CrawlDatum old = new CrawlDatum(CrawlDatum.STATUS_DB_FETCHED, 1);
     CrawlDatum same = new CrawlDatum();
     same.set(old);
     same.setStatus(CrawlDatum.STATUS_DB_NOTMODIFIED);
@@ -167,9 +156,9 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
-  void linksWaitInEachBucketSinceTheyWereFoundThere() {
-    var early = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
-    var late = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+  void linksWaitInEachBucketSinceTheyWereFoundThere() throws Exception {
+    var early = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1));
+    var late = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1));
     Place bad = Place.of(early.get(0).getValue()).get(0);
     Place good = Place.of(early.get(1).getValue()).get(0);
     assertTrue(bad.found < good.found, "in the order of the page");
@@ -197,30 +186,23 @@ class LinkscoreScoringFilterTest {
 
   @Test
   void withoutAServerLinksWaitWithThoseLikeThemOrBehindAllThatIsScored() throws Exception {
-    var scored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    var scored = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1)).get(1).getValue();
     server.close();
-    var guessed = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    var guessed = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1)).get(1).getValue();
     assertEquals("good", Place.of(guessed).get(0).bucket);
     assertEquals(1.9f, sortValue(GOOD, scored), "the value it came with");
     FakeServer gone = new FakeServer();
     gone.close();
     filter = filterOf(gone.target()); // another task
-    var unscored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    var unscored = outlinksOf(new CrawlDatum(CrawlDatum.STATUS_FETCH_SUCCESS, 1)).get(1).getValue();
     assertTrue(sortValue(GOOD, scored) > sortValue(GOOD, unscored));
   }
 
   @Test
   void linksOfASiteThatHasStoppedAreWorthNothing() throws Exception {
     Outlink[] outlinks = {new Outlink(GOOD, "g")};
-    var held =
-        LinkScores.newBuilder()
-            .addUrls(GOOD)
-            .addScores(.9)
-            .addBuckets(0)
-            .addBucketNames("b")
-            .addBucketValues(.9)
-            .addSkipReasons(SkipReason.SKIP_REASON_SITE_STOPPED);
-    var places = Place.found(Place.text(outlinks, Link.rows(held.build())), 0);
+    Link held = link(GOOD, .9, SkipReason.SKIP_REASON_SITE_STOPPED);
+    var places = Place.found(Place.text(outlinks, List.of(held)), 0);
     assertEquals(0, places.get(GOOD).get(0).value);
   }
 

@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Date;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -45,15 +44,19 @@ class AdapterTest {
 
   /** The metadata of a bad and a good link after the filter saw their page. */
   private List<Outlink> filtered(String ticket) {
-    LinkscoreFilter filter = new LinkscoreFilter();
-    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
     String html = "<a href=/bad><a href=/good>";
     ParseResult parse = new ParseResult(List.of(new Outlink(PAGE + "bad"), new Outlink(PAGE + "good")));
     if (ticket != null) {
       parse.get(PAGE).getMetadata().setValue(LinkscoreFilter.TICKET, ticket);
     }
-    filter.filter(PAGE, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, PAGE), parse);
+    filter(PAGE, html, parse);
     return parse.getOutlinks();
+  }
+
+  private void filter(String page, String html, ParseResult parse) {
+    LinkscoreFilter filter = new LinkscoreFilter();
+    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
+    filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
   }
 
   private Date date(Metadata metadata) {
@@ -72,15 +75,13 @@ class AdapterTest {
 
   @Test
   void outlinksAreInTheOrderOfThePage() {
-    LinkscoreFilter filter = new LinkscoreFilter();
-    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
     String html = "<a href=/b#top>b</a><a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>";
     List<Outlink> hashed = new ArrayList<>();
     for (String path : List.of("from-a-script", "c", "a", "b")) {
       hashed.add(new Outlink(PAGE + path));
     }
     ParseResult parse = new ParseResult(hashed);
-    filter.filter(PAGE, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, PAGE), parse);
+    filter(PAGE, html, parse);
     var order = List.of(PAGE + "b", PAGE + "a", PAGE + "c", PAGE + "from-a-script");
     assertEquals(order, parse.getOutlinks().stream().map(Outlink::getTargetURL).collect(Collectors.toList()));
     assertEquals(PAGE + "b", server.pages.get(0).getOutlinks(0).getUrl(), "the server has the same order");
@@ -153,12 +154,9 @@ class AdapterTest {
 
   @Test
   void linksOfASiteThatHasStoppedGoLastAndKeepWhatAFrontierNeeds() {
-    LinkscoreFilter filter = new LinkscoreFilter();
-    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
     String page = "http://covered.test/";
     ParseResult parse = new ParseResult(List.of(new Outlink(page + "good")));
-    String html = "<a href=/good>";
-    filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
+    filter(page, "<a href=/good>", parse);
     Metadata held = parse.getOutlinks().get(0).getMetadata();
     assertEquals("good", held.getFirstValue(LinkscoreFilter.BUCKET));
     assertEquals("dGc", held.getFirstValue(LinkscoreFilter.TICKET));
@@ -167,12 +165,9 @@ class AdapterTest {
 
   @Test
   void linksThatASettingForbidsForGoodAreTakenOffThePage() {
-    LinkscoreFilter filter = new LinkscoreFilter();
-    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
     String page = "http://copies.test/";
     ParseResult parse = new ParseResult(List.of(new Outlink(page + "good")));
-    String html = "<a href=/good>";
-    filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
+    filter(page, "<a href=/good>", parse);
     assertTrue(parse.getOutlinks().isEmpty());
   }
 }

@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Map;
 
 public interface Configurable {
-  String getName();
-
   default void configure(Map<String, Object> stormConf, JsonNode filterParams) {}
 
   default void configure(Map<String, Object> stormConf, JsonNode filterParams, String filterName) {}
