@@ -76,6 +76,18 @@ def test_a_server_that_is_told_to_end_hands_its_crawls_over(where: str, tmp_path
         load.check()
 
 
+@pytest.mark.parametrize("steps", range(4))
+async def test_a_server_that_ends_while_it_is_told_to_look_ends(where: str, steps: int) -> None:
+    listens = {"listen": "127.0.0.1:0", "peers_listen": "127.0.0.1:0", "metrics_listen": ""}
+    app = Application(Settings(**listens, data_dir=where))
+    await app.start()
+    await asyncio.sleep(0.1)  # it waits now for what tells it to look
+    app.front.owners.look_soon()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await asyncio.wait_for(app.stop(), PATIENCE_S)
+
+
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(

@@ -99,8 +99,9 @@ class Cluster(Owners):
             self._has_looked.set()
         except (LinkscoreError, OSError) as exc:
             _log.warning("the database does not say who has which crawl: %s", exc)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._soon.wait(), TICK_S - _LEAST_S)
+        with suppress(TimeoutError):  # not `wait_for`, which may not hear that the task is cancelled
+            async with asyncio.timeout(TICK_S - _LEAST_S):
+                await self._soon.wait()
 
     async def hear(self, standing: Standing) -> None:
         """Take in who has what, which may be some moments old."""

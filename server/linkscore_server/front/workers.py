@@ -149,7 +149,8 @@ class Worker:
         while missed < _MISSED:
             await asyncio.sleep(_PROBE_S)
             try:
-                await asyncio.wait_for(self.peer.ask("probe"), _ANSWER_S)
+                async with asyncio.timeout(_ANSWER_S):
+                    await self.peer.ask("probe")
                 missed = 0
             except (TimeoutError, LinkscoreError):
                 missed += 1
