@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import grpc
@@ -86,6 +87,8 @@ async def test_a_server_that_ends_while_it_is_told_to_look_ends(where: str, step
     for _ in range(steps):
         await asyncio.sleep(0)
     await asyncio.wait_for(app.stop(), PATIENCE_S)
+    with closing(open_store(where)) as store:
+        assert Ownership(store, "beside:1").standing().servers == {}
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
