@@ -48,7 +48,7 @@ crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed
 crawl-crawlee: clients/node/node_modules
 crawl-heritrix crawl-stormcrawler: crawl-%: clients/java/%/example/target/classpath
 crawl-nutch: clients/java/target/.installed
-crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai crawl-nutch crawl-stormcrawler crawl-java crawl-heritrix: $(STAMP)
+crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai crawl-nutch crawl-stormcrawler crawl-heritrix: $(STAMP)
 	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_research.crawlers.compare $(@:crawl-%=%) \
 	    $(if $(BUDGET),--budget $(BUDGET))
 
@@ -64,10 +64,6 @@ clients/java/target/.installed: $(JVM_SOURCES)
 
 # StormCrawler's own jars are not in every repository: clients/java/stormcrawler/README.md.
 STORMCRAWLER := $(HOME)/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier
-crawl-java: clients/java/example/target/classpath
-clients/java/example/target/classpath: clients/java/target/.installed
-	@if command -v mvn > /dev/null; then cd clients/java/example && mvn --batch-mode --quiet process-classes && touch target/classpath; fi
-
 clients/java/%/example/target/classpath: clients/java/target/.installed
 	@if command -v mvn > /dev/null && [ $* != stormcrawler -o -d $(STORMCRAWLER) ]; then \
 	    cd clients/java/$*/example && mvn --batch-mode --quiet process-classes && touch target/classpath; fi

@@ -64,7 +64,6 @@ class Crawler:
     dash: str = "--"
     # If its URLs wait in `linkscore frontier`: the crawl that it asks about; `--frontier` is added then
     frontier: str = ""
-    plain: bool = True  # Whether it has an order of its own
 
 
 _HERE = "research/linkscore_research/crawlers"
@@ -94,7 +93,6 @@ CRAWLERS = {
         ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
         frontier="stormcrawler",
     ),
-    "java": Crawler("clients/java/example", (*_JAVA, "CrawlSite"), ("java", "mvn"), plain=False),
     "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
 }
 
@@ -332,7 +330,7 @@ class Course:
         rows: dict[str, CrawlFigures] = {}
         taken: dict[str, int] = {}
         happened: dict[str, Interrupted] = {}
-        if plain and CRAWLERS[name].plain:
+        if plain:
             rows["plain"] = self._crawl(CRAWLERS[name], "")
         if linkscore:
             rows["linkscore"], taken["linkscore"], _ = self._with_server(CRAWLERS[name], None)

@@ -35,8 +35,8 @@ import linkscore.v1.UpdateCrawlRequest;
  * }
  * }</pre>
  *
- * <p>Keep bucket and ticket of every link with its URL, or let a {@link Frontier} do so. Safe for use by many threads;
- * every call throws {@link LinkscoreException}, with code CANCELLED in a thread that is interrupted.
+ * <p>Keep bucket and ticket of every link with its URL. Safe for use by many threads; every call throws {@link
+ * LinkscoreException}, with code CANCELLED in a thread that is interrupted.
  */
 public final class Client implements AutoCloseable {
   /** Version of the client; the server's should be the same. */

@@ -111,7 +111,7 @@ public final class Crawl {
   }
 
   /**
-   * Which links to fetch next while others are under way: ask whenever a place is free. See {@link Frontier}, which does.
+   * Which links to fetch next while others are under way: ask whenever a place is free.
    *
    * @param waiting how many links wait in each bucket that is not empty; iterated in the order of the link that waits
    *     longest

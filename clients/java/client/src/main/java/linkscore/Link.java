@@ -82,27 +82,26 @@ public final class Link {
   }
 
   /** Throws if columns do not fit, or have numbers that are none. */
-  private static void check(LinkScores links) {
-    int rows = links.getScoresCount();
-    boolean fits =
+  private static void check(LinkScores of) {
+    int rows = of.getScoresCount();
+    int buckets = of.getBucketNamesCount();
+    int tickets = of.getTicketValuesCount();
+    var columns =
         IntStream.of(
-                links.getUrlsCount(),
-                links.getBucketsCount(),
-                links.getTicketsCount(),
-                links.getVerdictsCount(),
-                links.getSkipReasonsCount(),
-                links.getInScopeCount(),
-                links.getUrlTypesCount())
-            .allMatch(length -> length == 0 || length == rows);
-    if (!fits) {
-      throw LinkscoreException.odd("a column has another length than scores");
+            of.getUrlsCount(),
+            of.getBucketsCount(),
+            of.getTicketsCount(),
+            of.getVerdictsCount(),
+            of.getSkipReasonsCount(),
+            of.getInScopeCount());
+    boolean fits = columns.allMatch(length -> length == 0 || length == rows) && of.getBucketValuesCount() == buckets;
+    boolean isThere =
+        of.getBucketsList().stream().allMatch(at -> at >= 0 && at < buckets)
+            && of.getTicketsList().stream().allMatch(at -> at >= 0 && at < tickets);
+    if (!fits || !isThere) {
+      throw LinkscoreException.odd("its columns do not fit each other");
     }
-    if (links.getBucketValuesCount() != links.getBucketNamesCount()
-        || links.getBucketsList().stream().anyMatch(at -> at < 0 || at >= links.getBucketNamesCount())
-        || links.getTicketsList().stream().anyMatch(at -> at < 0 || at >= links.getTicketValuesCount())) {
-      throw LinkscoreException.odd("a bucket or ticket is not there");
-    }
-    if (!Stream.concat(links.getScoresList().stream(), links.getBucketValuesList().stream()).allMatch(Double::isFinite)) {
+    if (!Stream.concat(of.getScoresList().stream(), of.getBucketValuesList().stream()).allMatch(Double::isFinite)) {
       throw LinkscoreException.odd("a number is not finite");
     }
   }

@@ -95,9 +95,7 @@ public final class LinkscoreException extends RuntimeException {
     Status status = Status.fromThrowable(thrown);
     String said = status.getDescription();
     var made = new LinkscoreException(status.getCode(), status.getCode() + (said == null ? "" : ": " + said), thrown);
-    for (Any detail : details(thrown)) {
-      made.attach(detail);
-    }
+    made.attach(thrown);
     return made;
   }
 
@@ -119,8 +117,8 @@ public final class LinkscoreException extends RuntimeException {
     if (status.getCode() != ItemCode.ITEM_CODE_INVALID) {
       return;
     }
-    var text = new StringBuilder("INVALID_ARGUMENT");
     List<FieldViolation> found = new ArrayList<>();
+    var text = new StringBuilder("INVALID_ARGUMENT");
     for (var p : status.getProblemsList()) {
       text.append(": ").append(p.getField()).append(' ').append(p.getDescription());
       found.add(FieldViolation.newBuilder().setField(p.getField()).setDescription(p.getDescription()).build());
@@ -130,28 +128,23 @@ public final class LinkscoreException extends RuntimeException {
     throw made;
   }
 
-  private static List<Any> details(Throwable thrown) {
+  /** Takes over what the server attached; a proxy's details, which are none of this contract, are left out. */
+  private void attach(Throwable thrown) {
     try {
       com.google.rpc.Status said = StatusProto.fromThrowable(thrown);
-      return said == null ? List.of() : said.getDetailsList();
-    } catch (IllegalArgumentException e) { // a proxy's details, not the server's
-      return List.of();
-    }
-  }
-
-  private void attach(Any detail) {
-    try {
-      if (detail.is(ErrorInfo.class)) {
-        ErrorInfo info = detail.unpack(ErrorInfo.class);
-        reason = info.getReason();
-        metadata = Map.copyOf(info.getMetadataMap());
-      } else if (detail.is(RetryInfo.class)) {
-        var delay = detail.unpack(RetryInfo.class).getRetryDelay();
-        retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
-      } else if (detail.is(BadRequest.class)) {
-        violations.addAll(detail.unpack(BadRequest.class).getFieldViolationsList());
+      for (Any detail : said == null ? List.<Any>of() : said.getDetailsList()) {
+        if (detail.is(ErrorInfo.class)) {
+          ErrorInfo info = detail.unpack(ErrorInfo.class);
+          reason = info.getReason();
+          metadata = Map.copyOf(info.getMetadataMap());
+        } else if (detail.is(RetryInfo.class)) {
+          var delay = detail.unpack(RetryInfo.class).getRetryDelay();
+          retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+        } else if (detail.is(BadRequest.class)) {
+          violations.addAll(detail.unpack(BadRequest.class).getFieldViolationsList());
+        }
       }
-    } catch (InvalidProtocolBufferException e) { // the rest of the error is still worth having
+    } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
       addSuppressed(e);
     }
   }

@@ -4,9 +4,13 @@ import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.Collections;
 import java.util.Deque;
-import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
@@ -17,29 +21,24 @@ final class Outage implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
 
   static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final long LONGEST_PAUSE_MS = 5_000;
 
-  // Some thousand pages with their bodies: what a crawl fetches in an hour or so. Chosen, not measured.
+  // Some thousand pages with their bodies: what a crawl fetches in an hour or so. Chosen, as the tries and the last seconds.
   static final int MAX_BYTES = 64 << 20;
-
-  // What the server does not answer in time though it answers questions is what keeps it from answering.
   private static final int MOST_TRIES = 3;
-
-  // How long the end waits for what is being sent: as long as the clients of Go and Node.
-  private static final Duration LAST_WORDS = Duration.ofSeconds(30);
+  private static final long LAST_WORDS_S = 30;
 
   private final Runnable probe;
-  private final Consumer<Boolean> changed;
   private final Consumer<LinkscoreException> refused;
   private final Duration firstPause;
   private final int maxBytes;
   private final Deque<Owed> owed = new ArrayDeque<>();
+  private final ScheduledThreadPoolExecutor beside =
+      new ScheduledThreadPoolExecutor(1, Outage::thread, new ThreadPoolExecutor.DiscardPolicy());
   private long bytes;
   private int dropped; // calls that fell out, or were given up
-  private volatile LinkscoreException lost; // why the server is away; null if it is not
+  private volatile boolean away;
   private long since;
-  private Thread thread; // that asks and sends, while there is something to do
-  private boolean isClosed;
 
   /** A call that tells the server something, and throws {@link LinkscoreException} as long as it does not. */
   static final class Owed {
@@ -53,23 +52,27 @@ final class Outage implements AutoCloseable {
     }
   }
 
-  /** {@code probe} asks something cheap, {@code changed} hears whether the server is away, {@code refused} what it refused. */
-  Outage(
-      Runnable probe, Consumer<Boolean> changed, Consumer<LinkscoreException> refused, Duration firstPause, int maxBytes) {
+  /** {@code probe} asks something cheap, {@code refused} hears what the server refused of what waited. */
+  Outage(Runnable probe, Consumer<LinkscoreException> refused, Duration firstPause, int maxBytes) {
     this.probe = probe;
-    this.changed = changed;
     this.refused = refused;
     this.firstPause = firstPause;
     this.maxBytes = maxBytes;
   }
 
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "linkscore-outage");
+    thread.setDaemon(true);
+    return thread;
+  }
+
   boolean isAway() {
-    return lost != null;
+    return away;
   }
 
   /** Keeps a call for later if the server is away; says whether it is. */
   synchronized boolean keep(Owed call) {
-    if (lost != null && call != null) {
+    if (away && call != null) {
       owed.add(call);
       bytes += call.bytes;
       while (bytes > maxBytes) {
@@ -77,137 +80,108 @@ final class Outage implements AutoCloseable {
         dropped++;
       }
     }
-    return lost != null;
+    return away;
   }
 
   /** Notes that a call met an outage; null for one that told the server nothing. */
   synchronized void met(LinkscoreException why, Owed call) {
-    turn(why);
+    boolean isNew = !away;
+    away = true;
     keep(call);
-    if (thread == null && !isClosed) {
-      thread = new Thread(this::watch, "linkscore-outage");
-      thread.setDaemon(true);
-      thread.start();
-    }
-  }
-
-  /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than half a minute. */
-  @Override
-  public void close() {
-    Thread last;
-    synchronized (this) {
-      isClosed = true;
-      notifyAll();
-      last = thread;
-    }
-    try {
-      if (last != null) {
-        last.join(LAST_WORDS.toMillis());
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    synchronized (this) {
-      int untold = owed.size() + dropped;
-      if (untold > 0) {
-        LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", untold);
-      }
-    }
-  }
-
-  /** Asks and sends until the server is there and knows all, or this was closed and it is not there. */
-  private void watch() {
-    Duration pause = firstPause;
-    while (hasWork()) {
-      LinkscoreException before = lost;
-      LinkscoreException outage = null;
-      if (before != null) {
-        rest(Collections.max(List.of(pause, before.retryAfter())));
-        pause = pause.multipliedBy(2);
-        outage = failure(probe, refusal -> {});
-      }
-      if (outage == null) {
-        outage = tellOldest();
-      }
-      if (outage != null || before != null) {
-        turn(outage);
-      }
-      if (lost == null) {
-        pause = firstPause;
-      } else if (isClosed) {
-        return;
-      }
-    }
-  }
-
-  private synchronized boolean hasWork() {
-    if (lost == null && owed.isEmpty()) {
-      thread = null;
-    }
-    return thread != null;
-  }
-
-  private synchronized void rest(Duration pause) {
-    try {
-      if (!isClosed) {
-        wait(Collections.min(List.of(pause, LONGEST_PAUSE)).toMillis());
-      }
-    } catch (InterruptedException e) {
-      isClosed = true;
-    }
-  }
-
-  /** Notes that the server is away, or is there again: null. */
-  private synchronized void turn(LinkscoreException why) {
-    boolean wasAway = lost != null;
-    lost = why;
-    if (why != null && !wasAway) {
+    if (isNew) {
       since = System.nanoTime();
       String what = "pages wait for it, and links go on by what links like them were last worth";
       LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
-      changed.accept(true);
-    } else if (why == null && wasAway) {
-      changed.accept(false);
-      long seconds = Duration.ofNanos(System.nanoTime() - since).toSeconds();
-      LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
+      askIn(firstPause.toMillis(), why);
     }
   }
 
+  private void askIn(long pause, LinkscoreException why) {
+    long wait = Math.min(Math.max(pause, why.retryAfter().toMillis()), LONGEST_PAUSE_MS);
+    Runnable ask = () -> tryAgain().ifPresent(still -> askIn(2 * wait, still));
+    beside.schedule(ask, wait, TimeUnit.MILLISECONDS);
+  }
+
+  /** Asks whether the server is back, and tells it everything then; the outage, if it goes on. */
+  private Optional<LinkscoreException> tryAgain() {
+    if (away) {
+      Optional<LinkscoreException> outage = failure(probe, refusal -> {}).or(this::tellOldest);
+      if (outage.isPresent()) {
+        return outage;
+      }
+      back();
+    }
+    while (!away && hasOwed()) {
+      tellOldest().ifPresent(outage -> met(outage, null));
+    }
+    return Optional.empty();
+  }
+
+  private synchronized void back() {
+    away = false;
+    long seconds = Duration.ofNanos(System.nanoTime() - since).toSeconds();
+    LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
+  }
+
+  private synchronized boolean hasOwed() {
+    return !owed.isEmpty();
+  }
+
   /** Makes the oldest call; returns the outage that it met, if it did. */
-  private LinkscoreException tellOldest() {
+  private Optional<LinkscoreException> tellOldest() {
     Owed oldest;
     synchronized (this) {
       oldest = owed.poll();
       bytes -= oldest == null ? 0 : oldest.bytes;
     }
-    LinkscoreException outage = oldest == null ? null : failure(oldest.call, refused);
-    if (outage != null) {
-      oldest.tries += outage.code() == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
-      putBack(oldest);
-    }
+    Optional<LinkscoreException> outage = oldest == null ? Optional.empty() : failure(oldest.call, refused);
+    outage.ifPresent(why -> putBack(oldest, why));
     return outage;
   }
 
-  private synchronized void putBack(Owed call) {
+  private synchronized void putBack(Owed call, LinkscoreException why) {
+    call.tries += why.code() == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
     if (call.tries >= MOST_TRIES) {
       dropped++;
-      return;
+    } else {
+      owed.addFirst(call);
+      bytes += call.bytes;
     }
-    owed.addFirst(call);
-    bytes += call.bytes;
   }
 
   /** The outage that a call meets; none if it is refused, which is an answer. */
-  private static LinkscoreException failure(Runnable call, Consumer<LinkscoreException> refused) {
+  private static Optional<LinkscoreException> failure(Runnable call, Consumer<LinkscoreException> refused) {
     try {
       call.run();
     } catch (RuntimeException e) {
       LinkscoreException why = LinkscoreException.from(e);
       if (why.isOutage()) {
-        return why;
+        return Optional.of(why);
       }
       refused.accept(why);
     }
-    return null;
+    return Optional.empty();
+  }
+
+  /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than half a minute. */
+  @Override
+  public void close() {
+    if (beside.isShutdown()) {
+      return;
+    }
+    try {
+      beside.submit(this::tryAgain).get(LAST_WORDS_S, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.log(Level.DEBUG, "linkscore: the last call did not end well", e);
+    }
+    beside.shutdownNow();
+    synchronized (this) {
+      if (owed.size() + dropped > 0) {
+        String what = "linkscore: pages and rewards that the server was never told of: {0}";
+        LOG.log(Level.WARNING, what, owed.size() + dropped);
+      }
+    }
   }
 }

@@ -1,7 +1,6 @@
 package linkscore;
 
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,11 +9,8 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What buckets are worth and where new links belong while the server is away: the rule of outages in docs/reference/clients.md. */
+/** Where new links belong while the server is away: the rule of outages in docs/reference/clients.md. */
 public final class Outlook {
-  // Links taken from a bucket nobody had tried that halve what it is thought to be worth.
-  private static final double TRUST = 16;
-
   // Of shapes those used longest ago are forgotten. Chosen, not measured: a site has some hundred.
   private static final int MOST_SHAPES = 4_096;
 
@@ -23,14 +19,10 @@ public final class Outlook {
 
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
   private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
-  private static final Tries NONE = new Tries();
 
   private final Map<String, Guess> last = bounded(MOST_SHAPES);
   private final Map<Integer, Boolean> met = bounded(MOST_MET); // hash codes of URLs that were found or fetched
-  private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
-  private final Map<String, Tries> fetched = bounded(MOST_SHAPES); // by coarse shape
-  private final Map<String, Tries> taken = new HashMap<>(); // by bucket
-  private boolean away;
+  private final Map<String, int[]> fetched = bounded(MOST_SHAPES); // by coarse shape: pages, and all fetches
 
   Outlook() {}
 
@@ -45,34 +37,6 @@ public final class Outlook {
     }
   }
 
-  /** Links taken from a bucket; or of a shape, pages and all fetches: before the outage too, and links taken since. */
-  private static final class Tries {
-    private int pages;
-    private int all;
-    private int before;
-    private int since;
-
-    private double odds() {
-      return (1.0 + pages) / (1 + all);
-    }
-  }
-
-  /** What is left of a value by the odds that a fetch brings a page, and by links taken before the outage and since. */
-  public static double faded(double value, double odds, long proven, long taken) {
-    double half = TRUST * (1 + proven);
-    return value * odds * half / (half + taken);
-  }
-
-  synchronized void setAway(boolean isAway) {
-    away = isAway;
-    for (var counts : List.of(fetched.values(), taken.values())) {
-      for (Tries each : counts) {
-        each.before = each.pages;
-        each.since = 0;
-      }
-    }
-  }
-
   /** Learns where links are found, of each by its best place on the page; links that are not new teach nothing. */
   synchronized void learn(List<Link> links) {
     Map<String, Link> best = new LinkedHashMap<>();
@@ -80,12 +44,10 @@ public final class Outlook {
         .filter(Link::usable)
         .forEach(link -> best.merge(link.url, link, (a, b) -> b.score > a.score ? b : a));
     for (Link link : best.values()) {
-      String[] both = shapes(link.url);
       if (meet(link.url)) {
-        last.put(both[0], new Guess(link.bucket, link.bucketValue));
-        last.put(both[1], new Guess(link.bucket, link.bucketValue));
+        Guess found = new Guess(link.bucket, link.bucketValue);
+        Arrays.stream(shapes(link.url)).forEach(shape -> last.put(shape, found));
       }
-      shapes.put(link.bucket, both[1]);
     }
   }
 
@@ -93,10 +55,11 @@ public final class Outlook {
     return met.put(url.hashCode(), true) == null;
   }
 
-  /** Where a link belongs by its shape; none if no such link was found of late. */
+  /** Where a link belongs by its shape, worth less where fetches brought no page; none if no such link was found of late. */
   synchronized Optional<Guess> guess(String url) {
     String[] both = shapes(url);
-    double odds = fetched.getOrDefault(both[1], NONE).odds();
+    int[] tries = fetched.getOrDefault(both[1], new int[2]);
+    double odds = (1.0 + tries[0]) / (1 + tries[1]);
     Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
     return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds));
   }
@@ -104,29 +67,9 @@ public final class Outlook {
   /** Notes whether a fetch brought a page; a link to it is none that is new. */
   synchronized void fetched(String url, boolean isPage) {
     meet(url);
-    Tries like = fetched.computeIfAbsent(shapes(url)[1], made -> new Tries());
-    like.pages += isPage ? 1 : 0;
-    like.all++;
-  }
-
-  /** Notes a link that is taken from a bucket. */
-  synchronized void taken(String bucket) {
-    Tries own = taken.computeIfAbsent(bucket, made -> new Tries());
-    own.pages++;
-    if (away) {
-      own.since++;
-      fetched.computeIfAbsent(shapes.getOrDefault(bucket, ""), made -> new Tries()).since++;
-    }
-  }
-
-  /** What a bucket is worth that had a value when the server said so last. */
-  synchronized double worth(String bucket, double value) {
-    if (!away) {
-      return value;
-    }
-    Tries own = taken.getOrDefault(bucket, NONE);
-    Tries like = fetched.getOrDefault(shapes.getOrDefault(bucket, ""), NONE);
-    return faded(value, like.odds(), Math.max(own.before, like.before), Math.max(own.since, like.since));
+    int[] tries = fetched.computeIfAbsent(shapes(url)[1], made -> new int[2]);
+    tries[0] += isPage ? 1 : 0;
+    tries[1]++;
   }
 
   private static <K, V> Map<K, V> bounded(int most) {

@@ -13,11 +13,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import java.util.function.Function;
+import linkscore.v1.Decision;
 import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.Page;
@@ -34,12 +33,16 @@ import linkscore.v1.PageResult;
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
   private static final Duration LOG_EVERY = Duration.ofMinutes(1);
+  private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
   private static final int MOST_REFUSALS = 20; // that are logged, each once
   private static final Set<String> KEYS =
       Set.of(
           "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
-
-  private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Map<Decision, String> STOPS =
+      Map.of(
+          Decision.DECISION_STOP_YIELD, "linkscore_yield",
+          Decision.DECISION_STOP_COVERED, "linkscore_covered",
+          Decision.DECISION_STOP_BUDGET, "linkscore_budget");
 
   /** Pages the server took, failed fetches and rewards reported to it. */
   public final LongAdder pages = new LongAdder();
@@ -53,21 +56,21 @@ public final class Session implements AutoCloseable {
   public final LongAdder missed = new LongAdder();
   public final LongAdder fallback = new LongAdder();
 
-  final Outlook outlook = new Outlook();
+  private final Outlook outlook = new Outlook();
   private final Client client;
   private final String id;
   private final linkscore.v1.Crawl config;
-  private final Allowance allowance;
   private final Outage outage;
   private final AtomicLong said = new AtomicLong(System.nanoTime());
-  private final AtomicBoolean saidStop = new AtomicBoolean();
   private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
   private volatile boolean made;
   private volatile boolean revisits;
   private volatile String best = "none";
+  private volatile String stopped = "";
+  private volatile String why = "";
 
   /**
-   * A session of a crawl of an id, through a client that it closes in the end. With a budget the crawl ends by itself.
+   * A session of a crawl of an id, through a client that it closes in the end.
    *
    * @param config policy, wanted, budget, examples; null leaves all to the server, or as it is
    */
@@ -78,9 +81,8 @@ public final class Session implements AutoCloseable {
   Session(Client client, String id, linkscore.v1.Crawl config, Duration firstPause) {
     this.client = client;
     this.id = id;
-    this.config = config == null ? linkscore.v1.Crawl.getDefaultInstance() : config;
-    this.allowance = new Allowance(this.config.getBudget());
-    this.outage = new Outage(this::probe, outlook::setAway, e -> note(e, null), firstPause, Outage.MAX_BYTES);
+    this.config = config;
+    this.outage = new Outage(this::probe, e -> note(e, null), firstPause, Outage.MAX_BYTES);
   }
 
   /**
@@ -101,44 +103,27 @@ public final class Session implements AutoCloseable {
         throw new IllegalArgumentException("linkscore." + key + ": no such setting, there are " + new TreeSet<>(KEYS));
       }
     }
-    Client.Builder client = Settings.read(settings, "target", "localhost:7411", Client::to);
-    String timeout = String.valueOf(Client.DEFAULT_TIMEOUT.toMillis());
-    Settings.read(settings, "timeout.ms", timeout, ms -> client.timeout(Duration.ofMillis(Long.parseLong(ms))));
-    client.tokenFile(Settings.read(settings, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
-    Function<String, Path> authority = file -> file.equals("system") ? null : Path.of(file);
-    Settings.read(settings, "tls.ca", "", file -> file.isEmpty() ? client : client.tls(authority.apply(file)));
+    var client = Settings.read(settings, "target", Client::to).orElseGet(() -> Client.to("localhost:7411"));
+    Settings.read(settings, "timeout.ms", ms -> client.timeout(Duration.ofMillis(Long.parseLong(ms))));
+    Settings.read(settings, "token.file", file -> client.tokenFile(Path.of(file)));
+    Settings.read(settings, "tls.ca", file -> client.tls(file.equals("system") ? null : Path.of(file)));
     var config = linkscore.v1.Crawl.newBuilder();
-    Settings.read(settings, "budget", "", text -> text.isEmpty() ? config : config.setBudget(Settings.budget(text)));
-    Settings.read(settings, "policy", "", name -> name.isEmpty() ? config : config.setPolicy(Settings.policy(name)));
-    String query = settings.getOrDefault("wanted", "");
-    if (!query.isBlank()) {
-      config.getWantedBuilder().addQueriesBuilder().setText(query);
-    }
-    for (String example : settings.getOrDefault("examples", "").trim().split("\\s+")) {
-      if (!example.isEmpty()) {
-        config.addExamples(Settings.read(Map.of("examples", example), "examples", "", Settings::example));
-      }
-    }
-    Session session = new Session(client.connect(), Settings.read(settings, "crawl", crawl, id -> id), config.build());
+    Settings.read(settings, "budget", text -> config.setBudget(Settings.budget(text)));
+    Settings.read(settings, "policy", name -> config.setPolicy(Settings.policy(name)));
+    Settings.read(settings, "wanted", query -> config.getWantedBuilder().addQueriesBuilder().setText(query));
+    Settings.read(settings, "examples", texts -> config.addAllExamples(Settings.examples(texts)));
+    boolean required = Settings.read(settings, "required", Boolean::valueOf).orElse(false);
+    Session session = new Session(client.connect(), Settings.read(settings, "crawl", name -> name).orElse(crawl), config.build());
     try {
-      session.start(Settings.read(settings, "required", "false", Boolean::valueOf));
-    } catch (LinkscoreException e) {
-      session.close();
-      throw e.isRefusal() ? new IllegalArgumentException(named(e), e) : e;
+      session.make();
+    } catch (LinkscoreException e) { // one that is away does not matter, unless it is required
+      if (required || e.isRefusal()) {
+        session.close();
+        throw e.isRefusal() ? new IllegalArgumentException(named(e), e) : e;
+      }
+      session.note(e, null);
     }
     return session;
-  }
-
-  /** Makes the crawl, and throws what the server refuses of it; one that is away does not matter, unless it is required. */
-  private void start(boolean required) {
-    try {
-      make();
-    } catch (LinkscoreException e) {
-      if (required || e.isRefusal()) {
-        throw e;
-      }
-      note(e, null);
-    }
   }
 
   /** Says in a line which key of a configuration the server refuses. */
@@ -163,14 +148,8 @@ public final class Session implements AutoCloseable {
    * page. A page of an outage is sent when the server is back. A page that may be sent twice needs an event id of its own.
    */
   public Optional<PageResult> ingest(Page page) {
-    return ingest(page, result -> {});
-  }
-
-  /** Sends a page, as {@link #ingest(Page)}; {@code later} is told the answer when the server is back, from another thread. */
-  public Optional<PageResult> ingest(Page page, Consumer<PageResult> later) {
     Page sent = Crawl.completed(page);
     boolean came = page.hasBody() || page.getNotModified();
-    allowance.begin();
     outlook.fetched(page.getUrl(), came);
     Function<Crawl, PageResult> call =
         crawl -> {
@@ -178,19 +157,12 @@ public final class Session implements AutoCloseable {
           LinkscoreException.check(result.getStatus());
           outlook.learn(Link.of(result));
           (came ? pages : failed).increment();
+          if (result.hasStanding()) {
+            heed(result.getStanding().getDecision(), result.getStanding().getReason());
+          }
           return result;
         };
-    Runnable again = () -> later.accept(answered(onceMoreIfLost(call)));
-    return call(call, new Outage.Owed(sent.getSerializedSize(), again)).map(this::answered);
-  }
-
-  /** Counts a fetch that the server knows now; one that it refused the budget counts for ever. */
-  private PageResult answered(PageResult result) {
-    allowance.take(result);
-    if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
-      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());
-    }
-    return result;
+    return call(call, sent.getSerializedSize());
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
@@ -201,7 +173,7 @@ public final class Session implements AutoCloseable {
   /** Reports that a page is as it was (304), in a crawl with {@code revisit}: others would take it for one that failed. */
   public Optional<PageResult> unchanged(Page.Builder page) {
     if (!made) {
-      call(crawl -> crawl, null);
+      call(crawl -> crawl, 0);
     }
     return revisits ? ingest(page.setNotModified(true).build()) : Optional.empty();
   }
@@ -215,13 +187,13 @@ public final class Session implements AutoCloseable {
           rewards.increment();
           return event;
         };
-    call(call, new Outage.Owed(event.getSerializedSize(), () -> onceMoreIfLost(call)));
+    call(call, event.getSerializedSize());
   }
 
   /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
   public Optional<Crawl.Plan> planBuckets(
       Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
-    Optional<Crawl.Plan> plan = call(crawl -> crawl.planBuckets(waiting, inFlight, n, fill), null);
+    Optional<Crawl.Plan> plan = call(crawl -> crawl.planBuckets(waiting, inFlight, n, fill), 0);
     plan.flatMap(now -> now.values.entrySet().stream().max(Comparator.comparingDouble(Map.Entry::getValue)))
         .ifPresent(first -> best = String.format("%s (%.2f)", first.getKey(), first.getValue()));
     return plan;
@@ -229,30 +201,35 @@ public final class Session implements AutoCloseable {
 
   /** The known pages to fetch again, as {@link Crawl#rankRevisits}; none while the server is away or if it refuses. */
   public Optional<List<DuePage>> rankRevisits(int most) {
-    return call(crawl -> crawl.rankRevisits(most), null);
+    return call(crawl -> crawl.rankRevisits(most), 0);
   }
 
-  /** Whether the budget lets no fetch begin beside those under way; start pages may be of a site that has not stopped. */
-  boolean isFull(int underWay, boolean hasSeeds) {
-    return allowance.isFull(underWay, hasSeeds);
+  /** Takes over what the server says of the crawl as a whole. */
+  private void heed(Decision decision, String sentence) {
+    String before = stopped;
+    stopped = STOPS.getOrDefault(decision, "");
+    why = sentence;
+    if (!stopped.isEmpty() && before.isEmpty()) {
+      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped, why);
+    }
   }
 
   /** Why the crawl ends: {@code linkscore_budget}, {@code linkscore_covered} or {@code linkscore_yield}; or empty. */
   public String stopped() {
-    return allowance.reason;
+    return stopped;
   }
 
   /** The same in a sentence. */
   public String whyStopped() {
-    return allowance.why;
+    return why;
   }
 
   /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
   public String askStopped() {
-    call(Crawl::get, null)
+    call(Crawl::get, 0)
         .map(there -> there.getCrawl())
-        .ifPresent(there -> allowance.heed(there.getDecision(), there.getDecisionReason()));
-    return stopped();
+        .ifPresent(there -> heed(there.getDecision(), there.getDecisionReason()));
+    return stopped;
   }
 
   /** Where links of the same shape were found last; none if there was no such link of late. */
@@ -281,8 +258,9 @@ public final class Session implements AutoCloseable {
     LOG.log(Level.INFO, "linkscore: {0} of {1} links scored; {2}", scored.sum(), all, this);
   }
 
-  /** Makes a call unless the server is away; what tells it something is made again when it is back, if it did not answer. */
-  private <T> Optional<T> call(Function<Crawl, T> call, Outage.Owed again) {
+  /** Makes a call unless the server is away; one of some bytes tells it something, and is made again if it did not answer. */
+  private <T> Optional<T> call(Function<Crawl, T> call, int bytes) {
+    Outage.Owed again = bytes == 0 ? null : new Outage.Owed(bytes, () -> onceMoreIfLost(call));
     if (outage.keep(again)) {
       return Optional.empty();
     }

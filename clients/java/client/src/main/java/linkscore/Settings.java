@@ -7,8 +7,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import linkscore.v1.Budget;
 import linkscore.v1.ExamplePage;
 import linkscore.v1.PolicySpec;
@@ -58,15 +61,17 @@ public final class Settings {
     }
   }
 
-  /** Reads an example of the pages wanted: its URL, or {@code URL=FILE} with its HTML. */
-  static ExamplePage example(String text) throws IOException {
-    int at = text.lastIndexOf('=');
-    Path file = Path.of(text.substring(at + 1));
-    if (at < 0 || !(Files.exists(file) || file.toString().endsWith(".html"))) {
-      return ExamplePage.newBuilder().setUrl(text).build();
+  /** Reads examples of the pages wanted, with blanks between: URLs, or {@code URL=FILE} with the HTML. */
+  static List<ExamplePage> examples(String texts) throws IOException {
+    List<ExamplePage> examples = new ArrayList<>();
+    for (String text : texts.split("\\s+")) {
+      int at = text.lastIndexOf('=');
+      Path file = Path.of(text.substring(at + 1));
+      boolean hasFile = at >= 0 && (Files.exists(file) || file.toString().endsWith(".html"));
+      var example = ExamplePage.newBuilder().setUrl(hasFile ? text.substring(0, at) : text);
+      examples.add(hasFile ? example.setBody(ByteString.copyFrom(Files.readAllBytes(file))).build() : example.build());
     }
-    ByteString body = ByteString.copyFrom(Files.readAllBytes(file));
-    return ExamplePage.newBuilder().setUrl(text.substring(0, at)).setBody(body).build();
+    return examples;
   }
 
   /** What a text is read by. */
@@ -74,11 +79,11 @@ public final class Settings {
     T read(String text) throws IOException;
   }
 
-  /** Reads {@code linkscore.KEY}; an error names it. */
-  static <T> T read(Map<String, String> settings, String key, String otherwise, Reader<T> reader) {
-    String text = settings.get(key);
+  /** Reads {@code linkscore.KEY} if it is set; an error names it. */
+  static <T> Optional<T> read(Map<String, String> settings, String key, Reader<T> reader) {
+    String text = settings.getOrDefault(key, "").trim();
     try {
-      return reader.read(text == null || text.isBlank() ? otherwise : text.trim());
+      return text.isEmpty() ? Optional.empty() : Optional.of(reader.read(text));
     } catch (IllegalArgumentException | IOException e) {
       String what = e instanceof NoSuchFileException ? "no such file: " : "";
       throw new IllegalArgumentException("linkscore." + key + ": " + what + e.getMessage(), e);

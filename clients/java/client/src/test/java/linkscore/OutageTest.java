@@ -57,7 +57,7 @@ class OutageTest {
   }
 
   private Outage outage(Duration pause, int maxBytes) {
-    return new Outage(() -> ask("?"), away -> {}, refused -> {}, pause, maxBytes);
+    return new Outage(() -> ask("?"), refused -> {}, pause, maxBytes);
   }
 
   @Test
