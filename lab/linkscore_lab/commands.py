@@ -118,11 +118,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     help="Spread of the latency of fetches: sigma of a log-normal.  [default: 0]",
 )
 @click.option("--clusterer", default=None, metavar="NAME", help="How templates are found.")
-@click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
-@click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
-@click.option("--obey-verdicts", is_flag=True, help="Do not fetch links with the verdict SKIP.")
-@click.option("--obey-requests", is_flag=True, help="Fetch suggestions of the model first.")
-@click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
 @click.option(
     "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
 )

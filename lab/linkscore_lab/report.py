@@ -26,8 +26,8 @@ from linkscore_scoring.errors import InvalidInput
 _COLOURS = ("#0b6e99", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be123c", "#334155", "#0891b2")
 # Units of a drawing, and room left of it and below it for figures.
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 400, 70, 60
-# Bounds of the file: points of a curve, explanations and page types of a policy. Chosen, not measured.
-_MAX_POINTS, _MAX_EXPLANATIONS, _MAX_TYPES = 200, 8, 6
+# Bounds of the file: points of a curve, and page types of a policy. Chosen, not measured.
+_MAX_POINTS, _MAX_TYPES = 200, 6
 _GLANCE = ("valid_ratio", "recall", "area_5pct", "text_share")
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; color: #1e293b }
@@ -173,7 +173,6 @@ def _section(question: Question, groups: Sequence[RunGroup]) -> str:
             drawn(chart),
             table,
             _types(groups),
-            _explanations(groups),
         )
     )
 
@@ -220,18 +219,6 @@ def _types(groups: Sequence[RunGroup]) -> str:
         return ""
     heads = ("policy", "page type", "after a quarter", "after half", "after all fetches")
     return f"<details open><summary>What was fetched</summary>{_table(heads, rows)}</details>"
-
-
-def _explanations(groups: Sequence[RunGroup]) -> str:
-    rows = [
-        (group.policy, f"{why.score:.4g}", why.url, why.bucket, why.summary)
-        for group in groups
-        for why in next((run.explanations for run in group.runs if run.explanations), ())[:_MAX_EXPLANATIONS]
-    ]
-    if not rows:
-        return ""
-    table = _table(("policy", "score", "link", "bucket", "reason"), rows, texts=(2, 3, 4))
-    return f"<details><summary>Why links got their scores</summary>{table}</details>"
 
 
 def _table(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = ()) -> str:

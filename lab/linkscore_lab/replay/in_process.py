@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -39,7 +38,8 @@ _NO_PAGE = "no usable page"
 class InProcessScorer(CrawlScorer):
     """Scores with the library in this process; learning runs at once, where a server runs it beside.
 
-    Numbers events as a server does, so that draws by sequence number are the same.
+    Numbers events as a server does, so that draws by sequence number are the same. `outcome` is what the
+    library said of the latest fetch.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class InProcessScorer(CrawlScorer):
         policy = policy_class(setup.policy)
         self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
         self.model = CrawlModel(config, ticket_key=b"replay")
-        self._queries = CrawlQueries(self.model)
+        self.queries = CrawlQueries(self.model)
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
@@ -63,7 +63,7 @@ class InProcessScorer(CrawlScorer):
             status = record.status
             event = PageFetched("", site_name, record.url, visit.key, status, _NO_PAGE, b"", 0.0, None)
         event = replace(event, site=site_name, requested_key=visit.key, ticket=visit.ticket)
-        outcome = cast(PageOutcome, self._apply(event))
+        self.outcome = outcome = cast(PageOutcome, self._apply(event))
         self._learn()
         links = outcome.links
         return PageScores(
@@ -75,8 +75,6 @@ class InProcessScorer(CrawlScorer):
             links.tickets,
             [verdict == SKIP for verdict in links.verdicts or ()],
             *_rescored(outcome),
-            self.model.shard(site_name).model.templates is not None,
-            [identity_or_none(wanted.url) or "" for wanted in outcome.suggestions],
             stop.reason if outcome.standing and (stop := outcome.standing.crawl) else "",
         )
 
@@ -87,18 +85,8 @@ class InProcessScorer(CrawlScorer):
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
     ) -> tuple[Sequence[float], Sequence[int]]:
-        found = self._queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
+        found = self.queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
         return found.values.tolist(), found.takes.tolist()
-
-    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        keys = [key for key, _ in links]
-        found = self._queries.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
-        return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
-
-    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        for why in self._queries.explain([url], [key], [ticket], [""]):
-            return ScoreExplanation(url, why.score, why.bucket, why.explanation.summary)
-        return None
 
     def _mine(self, counts: BrowseCounts, settings: Mapping[str, Any]) -> None:
         from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex

@@ -24,16 +24,6 @@ from linkscore_lab.metrics import DEFINITIONS, Metric
 from linkscore_scoring.errors import InvalidInput
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreExplanation:
-    """Why a policy gave one link its score: URL, score, bucket (empty without), and the reason in a line."""
-
-    url: str
-    score: float
-    bucket: str
-    summary: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """One crawl of a stored site.
@@ -71,8 +61,6 @@ class RunResult:
         ``even_points(fetched)``.
     wanted_types
         Page types that are wanted; empty if something else than labels decides.
-    explanations
-        Why some of the links had their score.
     n_examples
         Example pages the policy was given, in mode ``examples`` and where it cannot do without.
     in_flight
@@ -102,7 +90,6 @@ class RunResult:
     cpu_seconds: float = 0.0
     composition: Mapping[str, Sequence[int]] = field(default_factory=dict)
     wanted_types: Sequence[str] = ()
-    explanations: Sequence[ScoreExplanation] = ()
     n_examples: int = 0
     in_flight: int = 1
     took: float = 0.0
@@ -173,8 +160,7 @@ def read_results(path: Path | str) -> Results:
 
 
 def _run(row: dict[str, Any]) -> RunResult:
-    explanations = [ScoreExplanation(**why) for why in row["explanations"]]
-    run = RunResult(**(row | {"explanations": explanations}))
+    run = RunResult(**row)
     if len(run.curve) != run.fetched:
         raise ValueError(f"a curve of {len(run.curve)} for {run.fetched} fetches")
     return run

@@ -194,8 +194,6 @@ def _value(text: str) -> Any:
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
 
-_PAGE_TYPES = "page_types"
-
 MakeScorer = Callable[[CrawlSetup], CrawlScorer]
 
 
@@ -213,9 +211,6 @@ class ReplayProtocol(Fetching):
         Of feedback: fetches late, and share of the pages reported.
     clusterer, paper
         How sites are learned; empty means the library's default.
-    leave_site_out
-        Policies with a parameter `page_types` use the model that was trained without the site, unless their
-        own parameters say otherwise. Of a site no model was trained with the whole one is without it.
     wanted, languages
         What policies which go by words are told: a query, and languages. See `Wanted`.
     experience
@@ -231,7 +226,6 @@ class ReplayProtocol(Fetching):
     share: float = 1.0
     clusterer: str = ""
     paper: bool = False
-    leave_site_out: bool = False
     wanted: str = ""
     languages: tuple[str, ...] = ()
     experience: tuple[bytes, ...] = ()
@@ -264,6 +258,7 @@ class Experiment:
     site: StoredSite  # The stored site
     protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out
     make_scorer: MakeScorer = InProcessScorer  # What orders them: the library here, or a server
+    carry_out: Callable[[StoredSite, CrawlPlan, CrawlScorer], Trace] = crawl  # What crawls
     pages: list[int] = field(default_factory=list)
     facts: dict[str, PageFacts] = field(default_factory=dict)
 
@@ -288,7 +283,7 @@ class Experiment:
         wanted = {key: kind for key, kind in case.task.wanted.items() if key not in free}
         budget = self.budget(case)
         scorer = self._scorer(case, examples, wanted)
-        trace = crawl(self.site, self._plan(case, budget, free), scorer)
+        trace = self.carry_out(self.site, self._plan(case, budget, free), scorer)
         spent = (time.perf_counter() - started, time.process_time() - cpu)
         n_examples = len(examples) or int(_example_given(case.policy))
         return self.result(case, budget, wanted, trace, spent, n_examples)
@@ -304,11 +299,6 @@ class Experiment:
         if case.policy.name == GREEDY:
             return GreedyOracle(self.site, wanted)
         params = dict(case.policy.params)
-        if self.protocol.leave_site_out and _has_param(case.policy, _PAGE_TYPES):
-            from linkscore_scoring.policies.focus.page_types import variants  # an annex
-
-            if self.site.name in variants():
-                params.setdefault(_PAGE_TYPES, self.site.name)
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
@@ -340,7 +330,6 @@ class Experiment:
             feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
         starts = [case.start] if case.start else self.site.entries
         how = {each.name: getattr(p, each.name) for each in fields(Fetching)}
-        how["free_sampling"] &= _needs_learning(case.policy)
         return CrawlPlan(starts, budget, frozenset(free), feedback, case.seed, **how)
 
     def result(
@@ -372,7 +361,6 @@ class Experiment:
             links_out_of_archive=trace.outside,
             composition=composition(order, types),
             wanted_types=sorted(filter(None, set(wanted.values()))),
-            explanations=trace.reasons,
             order_digest=order_digest(order),
             n_examples=n_examples,
             in_flight=self.protocol.in_flight,
@@ -405,18 +393,10 @@ def wanted_by(policy: PolicyText, wanted: Wanted | None) -> Wanted | None:
     return wanted
 
 
-def _needs_learning(policy: PolicyText) -> bool:
-    return policy.name not in ORACLES and policy_class(policy.name).needs_learning
-
-
 def _takes_example(policy: PolicyText) -> bool:
-    return _has_param(policy, "example_html")
-
-
-def _has_param(policy: PolicyText, name: str) -> bool:
     if policy.name in ORACLES:
         return False
-    return any(f.name == name for f in fields(policy_class(policy.name).Params))
+    return any(f.name == "example_html" for f in fields(policy_class(policy.name).Params))
 
 
 def _example_given(policy: PolicyText) -> bool:

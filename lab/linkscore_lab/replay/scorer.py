@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.wanted import Wanted
 
@@ -43,8 +42,6 @@ class PageScores:
     skip: Sequence[bool] = ()  # Whether the policy says not to follow a link; empty if it never does
     rescored_keys: Sequence[str] = ()  # Other links whose score changed (policies that are `per_url`)
     rescored_scores: Sequence[float] = ()
-    learned: bool = False  # The page's site is learned
-    wanted: Sequence[str] = ()  # Identities of pages the model would like fetched, most urgent first
     stopped: str = ""  # Why the crawl stops by its budget; empty while it goes on
 
     def __post_init__(self) -> None:
@@ -76,14 +73,6 @@ class CrawlScorer:
         `waiting` links of each bucket wait; `in_flight` fetches are not answered yet, by bucket.
         """
         return best_first([0.0] * len(buckets), waiting, n)
-
-    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """Say of each link, by identity and ticket, whether the policy says today not to follow it."""
-        return [False] * len(links)
-
-    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        """Say why a link has its score."""
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def run(
     progress
         Hears how far it is; None: nobody.
     protocol
-        Fields of `ReplayProtocol`: ``budget="25%"``, ``n_examples=3``, ``obey_verdicts=True`` ...
+        Fields of `ReplayProtocol`: ``budget="25%"``, ``n_examples=3``, ``in_flight=16`` ...
 
     Raises
     ------

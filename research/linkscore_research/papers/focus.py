@@ -15,6 +15,7 @@ from typing import Any
 from protego import Protego
 
 from linkscore_lab.datasets.site import identity_or_none
+from linkscore_lab.replay.crawl import crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult
@@ -35,11 +36,12 @@ from linkscore_research.page_types.examples import Example, find_sites, read_exa
 from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
+from linkscore_research.papers.obedient import obedient
 from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import ForumExperiment, PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.focus.page_types import model_from
+from linkscore_scoring.policies.focus.page_types import model_from, variants
 
 STORED = (
     "forum_phpbb",
@@ -51,13 +53,8 @@ STORED = (
 )
 SMALL = ("qa_q2a", "blog_wordpress")
 """Those that start pages are tried on: large forums take long, and the small ones are no whole."""
-_WHOLE: dict[str, Any] = {
-    "budget": "100%",
-    "obey_verdicts": True,
-    "obey_requests": True,
-    "leave_site_out": True,
-}
-"""Protocol of a forum crawl: until nothing is left, page types by the model that never saw the site."""
+_WHOLE: dict[str, Any] = {"budget": "100%"}
+"""Protocol of a forum crawl: until nothing is left."""
 _FOLLOWED = frozenset({"INDEX", "THREAD"})
 FOLDERS = ("/forum", "/talk", "", "/community/en", "/smf")
 """Where generated forums are when their entry is looked for: below a keyword or not, or the whole host."""
@@ -161,11 +158,14 @@ def threads_of(experiment: ForumExperiment) -> Task:
 def crawled(
     experiment: ForumExperiment, policy: str, make: MakeScorer, start: str = "", seed: int = 1
 ) -> RunResult:
-    """Return a crawl of a forum under a policy, by a scorer; only a policy's verdicts may change later."""
-    case = Case(threads_of(experiment), NONE, read_policy(policy), seed, start)
-    asks = policy == "focus"
-    protocol = replace(experiment.protocol, obey_verdicts=asks, obey_requests=asks)
-    return replace(experiment, make_scorer=make, protocol=protocol).run(case)
+    """Return a crawl of a forum under a policy, by a scorer; only a policy's verdicts may change later.
+
+    Page types are by the model that never saw the site, of a site it was not trained with by the whole one.
+    """
+    name, is_focus = experiment.site.name, policy == "focus"
+    without = f"focus:page_types={name}" if is_focus and name in variants() else policy
+    case = Case(threads_of(experiment), NONE, read_policy(without), seed, start)
+    return replace(experiment, make_scorer=make, carry_out=obedient if is_focus else crawl).run(case)
 
 
 def effectiveness(options: PaperOptions) -> Tables:

@@ -12,9 +12,10 @@ from typing import Any
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment, Task, read_policy
-from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.report import CurveChart
+from linkscore_research.papers.obedient import is_learned, sampling_free
 from linkscore_research.papers.results import Cell, PaperTable, Point, shown, thinned
 from linkscore_research.papers.sites import FOUR, PaperOptions, stored_sites, target, user_content
 
@@ -203,14 +204,9 @@ class BreadthFirstSample(InProcessScorer):
 
     _QUEUE = "breadth first"
 
-    def __init__(self, setup: CrawlSetup, *, sample_pages: int) -> None:
-        super().__init__(setup, sample_pages=sample_pages)
-        self._learned = False
-
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         answer = super().visit(site, visit)
-        if self._learned or answer.learned:
-            self._learned = True
+        if is_learned(self):
             return answer
         n = len(answer.keys)
         return replace(
@@ -226,7 +222,7 @@ class BreadthFirstSample(InProcessScorer):
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
     ) -> tuple[Sequence[float], Sequence[int]]:
-        if not self._learned:
+        if not is_learned(self):
             return best_first([float(name == self._QUEUE) for name in buckets], waiting, n)
         own = [row for row, name in enumerate(buckets) if name != self._QUEUE]
         values, takes = [-1.0] * len(buckets), [0] * len(buckets)
@@ -246,7 +242,8 @@ def figure_8(options: PaperOptions) -> Tables:
     """Valid ratio and harvest rate by pages learned from, sampled as the paper does and breadth-first."""
     rows: list[list[Cell]] = []
     charts = []
-    for experiment, labels in stored_sites(options, TRAINED, budget="25%", free_sampling=True):
+    for experiment, labels in stored_sites(options, TRAINED, budget="25%"):
+        experiment.carry_out = sampling_free
         most = _MOST_TRAINED * len(experiment.pages)
         sizes = [pages for pages in TRAINING if pages <= most]
         tasks = [("valid ratio", "source_ucc", user_content(experiment, labels))]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from support.replay_sites import page, write_site
@@ -37,17 +35,10 @@ class Scribe(CrawlScorer):
 
     per_url = False
 
-    def __init__(
-        self,
-        *,
-        learned_after: int = 0,
-        skip: Sequence[str] = (),
-        until: int = 100,
-        wanted: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, *, skip: Sequence[str] = (), until: int = 100) -> None:
         self.log: list[str] = []
         self.begun: list[str] = []
-        self._learned_after, self._skip, self._until, self._wanted = learned_after, skip, until, wanted
+        self._skip, self._until = skip, until
 
     def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
         self.begun.append(site.records[number].key)
@@ -58,11 +49,8 @@ class Scribe(CrawlScorer):
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         n = len(keys)
-        skip = self.skips([(key, b"t") for key in keys])
-        learned = visit.index + 1 >= self._learned_after
-        return PageScores(
-            keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned, wanted=self._wanted
-        )
+        skip = [key in self._skip and len(self.begun) < self._until for key in keys]
+        return PageScores(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip)
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         self.log.append(f"feedback {key} {reward:g}")
@@ -72,12 +60,6 @@ class Scribe(CrawlScorer):
     ) -> tuple[Sequence[float], Sequence[int]]:
         return best_first([0.5] * len(buckets), waiting, n)
 
-    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        return [key in self._skip and len(self.begun) < self._until for key, _ in links]
-
-    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        return ScoreExplanation(url, 0.5, "all", "all alike")
-
 
 def test_redirects_are_followed_and_links_out_of_the_archive_counted_once(site: StoredSite) -> None:
     trace = crawl(site, CrawlPlan([HOME], 10), Scribe())
@@ -85,24 +67,8 @@ def test_redirects_are_followed_and_links_out_of_the_archive_counted_once(site: 
     assert trace.outside == 1
 
 
-@pytest.mark.parametrize(
-    ("plan", "scribe", "order"),
-    [
-        ({"obey_verdicts": True}, {"skip": [A]}, [HOME, B]),
-        ({"obey_verdicts": True}, {"skip": [A], "until": 2}, [HOME, B, A, C]),
-        ({}, {"skip": [A], "until": 2}, [HOME, B]),
-        (
-            {"obey_verdicts": True, "obey_requests": True},
-            {"skip": [B], "wanted": [B, "http://s.test/nowhere"]},
-            [HOME, B, A, C],
-        ),
-    ],
-    ids=["left when nothing else waits", "comes back", "dropped for good", "asked for comes first"],
-)
-def test_a_crawler_that_obeys_leaves_what_is_to_skip_and_fetches_what_is_asked_for(
-    site: StoredSite, plan: dict[str, bool], scribe: dict[str, Any], order: list[str]
-) -> None:
-    assert crawl(site, CrawlPlan([HOME], 10, **plan), Scribe(**scribe)).order == order
+def test_a_link_to_skip_when_it_is_found_is_dropped_for_good(site: StoredSite) -> None:
+    assert crawl(site, CrawlPlan([HOME], 10), Scribe(skip=[A], until=2)).order == [HOME, B]
 
 
 def test_free_pages_are_fetched_but_neither_charged_nor_counted(site: StoredSite) -> None:
@@ -110,11 +76,6 @@ def test_free_pages_are_fetched_but_neither_charged_nor_counted(site: StoredSite
     trace = crawl(site, CrawlPlan([HOME], 3, free=frozenset([A])), scribe)
     assert trace.order == [HOME, B, C]
     assert f"visit {A} for {A}" in scribe.log
-
-
-def test_sampling_is_free_where_the_protocol_says_so(site: StoredSite) -> None:
-    plan = CrawlPlan([HOME], 10, free_sampling=True)
-    assert crawl(site, plan, Scribe(learned_after=2)).order == [B, C]
 
 
 def test_feedback_comes_after_its_delay_and_only_of_what_is_known(site: StoredSite) -> None:

@@ -23,7 +23,6 @@ from linkscore_lab.replay.results import (
     Meta,
     Results,
     RunResult,
-    ScoreExplanation,
     order_digest,
     read_results,
     write_results,
@@ -130,7 +129,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     full = run(
         start="https://s.test/?q=ä\udcff",
         metrics={"valid_ratio": 2 / 3, "coverage": None},
-        explanations=[ScoreExplanation("https://s.test/t", 0.25, "b1", "leads to threads")],
         composition={"thread": [0, 1]},
         wanted_types=["thread"],
         order_digest=order_digest(["a", "b"]),
@@ -287,16 +285,15 @@ def test_the_command_shows_gain_interval_verdict_and_what_has_no_partner(tmp_pat
 EVIL = '<img src="https://evil.test/x.png" onerror=alert(1)>'
 
 
-def test_the_report_shows_figures_curves_types_and_reasons_and_loads_nothing(tmp_path: Path) -> None:
+def test_the_report_shows_figures_curves_and_types_and_loads_nothing(tmp_path: Path) -> None:
     good = {
         "fetched": 4,
         "curve": [1, 2, 3, 3],
         "composition": {"thread": [1, 2, 3, 3], "board": [0, 0, 0, 1]},
     }
-    why = ScoreExplanation("https://s.test/t", 0.5, "b1", "led to text")
     runs = [
         run(policy="breadth_first", fetched=4, curve=[0, 1, 1, 2]),
-        run(1, 0.75, explanations=[why], wanted_types=["thread"], **good),
+        run(1, 0.75, wanted_types=["thread"], **good),
         run(2, 0.7, **{**good, "curve": [1, 1, 2, 3]}),
         run(site="u", fetched=0, curve=[], budget=0, metrics={}),
     ]
@@ -311,7 +308,6 @@ def test_the_report_shows_figures_curves_types_and_reasons_and_loads_nothing(tmp
         "ab" * 32,
         "thread (target)",
         "75%",
-        "led to text",
         "0.725 ±0.318",
         "sum of good(n) over n = 1..N",
     ):
@@ -325,8 +321,7 @@ def test_the_report_shows_figures_curves_types_and_reasons_and_loads_nothing(tmp
 
 
 def test_what_comes_from_a_site_is_text(tmp_path: Path) -> None:
-    why = ScoreExplanation(EVIL, 1.0, EVIL, EVIL)
-    evil = run(site=EVIL, policy=EVIL + "\udcff", mode=EVIL, composition={EVIL: [1, 2]}, explanations=[why])
+    evil = run(site=EVIL, policy=EVIL + "\udcff", mode=EVIL, composition={EVIL: [1, 2]})
     write_report(tmp_path / "r.html", [evil], Meta(EVIL, {EVIL: Input(EVIL)}, EVIL))
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<img" not in text
