@@ -171,13 +171,6 @@ def try_(site: str, json_file: Path | None, **options: Any) -> None:
 )
 @click.option("--policy-a", "policy_first", default="", help="Set this policy of A against --policy-b of B.")
 @click.option("--policy-b", "policy_second", default="", help="Policy of B for --policy-a.")
-@click.option(
-    "--pair",
-    type=click.Choice(["seed", "start", "site"]),
-    default="seed",
-    show_default=True,
-    help="Compare run by run, or means over seeds, or over seeds and starts.",
-)
 @json_file_option
 def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) -> None:
     """Say what result file B gained over A, and whether that is more than noise."""

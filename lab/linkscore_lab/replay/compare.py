@@ -1,4 +1,4 @@
-"""`linkscore compare`: what one result file gained over another, paired run by run or by means."""
+"""`linkscore compare`: what one result file gained over another, paired run by run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from linkscore_lab.metrics import DEFINITIONS
 from linkscore_lab.replay.results import Estimate, Results, RunResult, estimate, read_results
 from linkscore_scoring.errors import InvalidInput
 
-PAIRINGS = {"seed": ("start", "seed"), "start": ("start",), "site": ()}
-"""What runs of a pair share besides site, task, mode, policy and budget."""
 DEFAULT_METRICS = ("valid_ratio", "recall", "area_5pct")
 _STYLES = {"better": "bold green", "worse": "bold red", "different": "bold"}
 _Subject = tuple[str, str, str, str]
-_Paired = dict[tuple[_Subject, tuple[str | int, ...]], list[RunResult]]
+_Paired = dict[tuple[_Subject, tuple[str | int, ...]], RunResult]
+"""Runs by site, task, mode and policy, and by budget, start and seed."""
 
 
 class Gain(NamedTuple):
@@ -71,61 +70,54 @@ def compare(
     *,
     policy_first: str = "",
     policy_second: str = "",
-    pair: str = "seed",
 ) -> Comparison:
     """Return what `second` gained over `first`."""
     if unknown := ", ".join(name for name in metrics if name not in DEFINITIONS):
         raise InvalidInput(f"must be one of {', '.join(DEFINITIONS)}, got {unknown}", field="metric")
-    if pair not in PAIRINGS:
-        raise InvalidInput(f"must be one of {', '.join(PAIRINGS)}, got {pair!r}", field="pair")
     if bool(policy_first) != bool(policy_second):
         missing = "policy-b" if policy_first else "policy-a"
         raise InvalidInput("is needed too: a policy of each file", field=missing)
     name = f"{policy_first} -> {policy_second}" if policy_first else ""
     left, right = (
-        _sorted(side.runs, policy, name, PAIRINGS[pair])
-        for side, policy in ((first, policy_first), (second, policy_second))
+        _sorted(side.runs, policy, name) for side, policy in ((first, policy_first), (second, policy_second))
     )
     for side, found, option in ((first, left, "policy-a"), (second, right, "policy-b")):
         if not found:
             have = ", ".join(sorted({run.policy for run in side.runs})) or "none"
             raise InvalidInput(f"must be a policy of its file ({have})", field=option)
     if not left.keys() & right.keys():
-        raise InvalidInput(_nothing_in_common(left, right, PAIRINGS[pair]))
+        raise InvalidInput(_nothing_in_common(left, right))
     gains = [gain for metric in metrics for gain in _gains(left, right, metric)]
     a, b = first.meta.inputs, second.meta.inputs
     others = [site for site in a if site in b and a[site].sha256 != b[site].sha256]
     return Comparison(gains, list(_overall(gains)), (_alone(left, right), _alone(right, left)), others)
 
 
-def _sorted(runs: Iterable[RunResult], policy: str, name: str, shared: Sequence[str]) -> _Paired:
-    found: _Paired = {}
-    for run in runs:
-        if not policy or run.policy == policy:
-            subject = run.site, run.task, run.mode, name or run.policy
-            key = subject, (run.budget, *(getattr(run, field) for field in shared))
-            found.setdefault(key, []).append(run)
-    return found
+def _sorted(runs: Iterable[RunResult], policy: str, name: str) -> _Paired:
+    return {
+        ((run.site, run.task, run.mode, name or run.policy), (run.budget, run.start, run.seed)): run
+        for run in runs
+        if not policy or run.policy == policy
+    }
 
 
 def _alone(runs: _Paired, others: _Paired) -> Counter[str]:
     return Counter(
         f"{run.site}, {run.task}, {run.mode}, {run.policy}, budget {run.budget:,}"
-        for key, members in runs.items()
+        for key, run in runs.items()
         if key not in others
-        for run in members
     )
 
 
 def _gains(left: _Paired, right: _Paired, metric: str) -> Iterable[Gain]:
     """Yield the gain of each group in one metric; groups without a value on both sides have none."""
     groups: dict[_Subject, dict[object, tuple[float, float]]] = {}
-    for key in left:
-        sides = left[key], right.get(key, [])
-        a, b = (_mean(side, metric) for side in sides)
+    for key in (key for key in left if key in right):
+        sides = left[key], right[key]
+        a, b = (side.metrics.get(metric) for side in sides)
         if a is not None and b is not None:
             # Equal for pairs that repeat each other: a policy without randomness does so, whatever its seed.
-            crawls = tuple(frozenset((run.start, run.order_digest) for run in side) for side in sides)
+            crawls = tuple((run.start, run.order_digest) for run in sides)
             groups.setdefault(key[0], {})[crawls, a, b] = (a, b)
     for subject, values in groups.items():
         yield _gain(subject, metric, list(values.values()))
@@ -148,27 +140,17 @@ def _overall(gains: Iterable[Gain]) -> Iterable[Gain]:
             yield _gain(("all", f"{len(members)} groups", mode, policy), metric, values)
 
 
-def _mean(runs: Sequence[RunResult], metric: str) -> float | None:
-    values = [value for run in runs if (value := run.metrics.get(metric)) is not None]
-    return sum(values) / len(values) if values else None
-
-
-_REMEDIES = {
-    "policy": "; name one of each with --policy-a and --policy-b",
-    "start": "; pair less strictly, with --pair site",
-    "seed": "; pair less strictly, with --pair start",
-}
-
-
-def _nothing_in_common(left: _Paired, right: _Paired, shared: Sequence[str]) -> str:
+def _nothing_in_common(left: _Paired, right: _Paired) -> str:
     """Say in what the runs of two files differ so that none has a partner."""
     said = "no run of one file has a partner in the other"
-    for at, name in enumerate(("site", "task", "mode", "policy", "budget", *shared)):
+    names = ("site", "task", "mode", "policy", "budget", "start", "seed")
+    for at, name in enumerate(names):
         first, second = ({str((*subject, *rest)[at]) for subject, rest in side} for side in (left, right))
         if not first & second:
             got = (", ".join(sorted(values)) for values in (first, second))
-            return f"{said}: {name} is {' in the first, '.join(got)} in the second{_REMEDIES.get(name, '')}"
-    return f"{said} with all of site, task, mode, policy, budget, {', '.join(shared)}"
+            remedy = "; name one of each with --policy-a and --policy-b" if name == "policy" else ""
+            return f"{said}: {name} is {' in the first, '.join(got)} in the second{remedy}"
+    return f"{said} with all of {', '.join(names)}"
 
 
 def compare_files(
@@ -178,13 +160,12 @@ def compare_files(
     *,
     policy_first: str = "",
     policy_second: str = "",
-    pair: str = "seed",
     console: Console | None = None,
 ) -> Comparison:
     """Compare two result files and print what was found; no `metrics` are `DEFAULT_METRICS`."""
     files = read_results(first), read_results(second)
     names = tuple(metrics) or DEFAULT_METRICS
-    found = compare(*files, names, policy_first=policy_first, policy_second=policy_second, pair=pair)
+    found = compare(*files, names, policy_first=policy_first, policy_second=policy_second)
     console = console or Console()
     console.print(Text(f"a = {first}\nb = {second}"), soft_wrap=True)
     for metric in dict.fromkeys(gain.metric for gain in found.gains):

@@ -216,15 +216,6 @@ def test_pairs_that_repeat_each_other_count_once() -> None:
     assert compare(first, second, ["valid_ratio"]).gains[0].gain == (pytest.approx(0.8), None, 1)
 
 
-def test_means_over_seeds_can_be_paired() -> None:
-    # one seed of the first at each start, two of the second: .1 with (.2 + .4) / 2, .3 with .3
-    first = results(run(1, 0.1), run(1, 0.3, start="x"))
-    second = results(run(7, 0.2), run(8, 0.4), run(7, 0.3, start="x"))
-    for pair, n in (("start", 2), ("site", 1)):
-        (gain,) = compare(first, second, ["valid_ratio"], pair=pair).gains
-        assert (gain.gain.mean, gain.gain.n) == (pytest.approx(0.1), n)
-
-
 def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
     # gains .2 and .4: mean .3, half = 12.706205 * .1
     first = results(run(1, 0.1), run(1, 0.2, site="t"), run(2, None))
@@ -242,7 +233,7 @@ def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
             {"policy": "opic"},
             "policy is harvest in the first, opic in the second; name one of each with --policy-a",
         ),
-        ({"seed": 9}, "seed is 1, 2, 3 in the first, 9 in the second; pair less strictly"),
+        ({"seed": 9}, "seed is 1, 2, 3 in the first, 9 in the second"),
     ],
 )
 def test_files_of_nothing_in_common_say_what_differs(other: dict[str, Any], says: str) -> None:
@@ -254,7 +245,6 @@ def test_files_of_nothing_in_common_say_what_differs(other: dict[str, Any], says
     ("arguments", "message"),
     [
         ({"metrics": ["beauty"]}, "metric: must be one of fetched, .*, got beauty"),
-        ({"pair": "luck"}, "pair: must be one of seed, start, site, got 'luck'"),
         ({"policy_first": "a"}, "policy-b: is needed too"),
         ({"policy_second": "a"}, "policy-a: is needed too"),
         ({"policy_first": "a", "policy_second": "b"}, r"policy-a: must be a policy of its file \(harvest\)"),
