@@ -16,20 +16,18 @@ SOURCES := clients/python scoring server frontier cli console lab research
 .PHONY: demo bed native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted profile image lock release clean
 
 run: announce $(STAMP)
-	@$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
-	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
+	@$(BIN)/linkscore demo $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
 # Measured in November 2026 on two cores that others used too: 25 s a crawl; minutes where ten others did.
 # tools/make_venv.py says what an environment takes.
 .PHONY: announce
 announce:
 	@test -e $(STAMP) || echo "make run: the first time it installs linkscore into $(VENV): 170 MB to download, 640 MB on disk"
-	@echo "make run: crawls a site twice with real Scrapy, about a minute on two idle cores for the one that comes along; then see out/report.html"
+	@echo "make run: crawls a site twice with real Scrapy, about a minute on two idle cores; then see out/report.html"
 
 # The same with a web page to look at meanwhile; it stays until you press Ctrl-C.
 demo: $(STAMP)
-	$(BIN)/linkscore demo --watch $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
-	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
+	$(BIN)/linkscore demo --watch $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
 # The same in each run: nothing is drawn at random, nothing is held to a time.
 test: $(STAMP)

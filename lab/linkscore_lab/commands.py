@@ -182,9 +182,6 @@ def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) ->
 
 
 @click.command()
-@click.option("--warc", type=FILE, help="Stored site instead of the demonstration site.")
-@click.option("--labels", type=FILE, help="TSV of url and page_type.")
-@click.option("--relevant", default="", help="Types of target pages, separated by commas.")
 @click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
 @click.option(
     "--policy",
@@ -198,9 +195,9 @@ def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) ->
 )
 @click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
 @json_file_option
-def demo(relevant: str, policy: str, json_file: Path | None, **options: Any) -> None:
-    """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
+def demo(policy: str, json_file: Path | None, **options: Any) -> None:
+    """Crawl the demonstration site with real Scrapy, breadth-first and with linkscore, and compare."""
     with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.crawls.demo import run_demo
 
-        write_json(file, run_demo(relevant=split(relevant), policy=split(policy), **options))
+        write_json(file, run_demo(policy=split(policy), **options))

@@ -58,8 +58,7 @@ def _crawl(target: str, folder: Path) -> None:
         client.create_crawl(crawl="demo", extra_policies=["in_degree", "breadth_first"])
     with demo_testbed(1, lambda: None) as testbed:
         mode = scored("harvest", target, "demo")
-        wanted = testbed.wanted(("thread",))
-        testbed.run(mode, testbed.budget("25%"), wanted, fetched=lambda fetch: None, log=folder / "demo.log")
+        testbed.run(mode, testbed.budget("25%"), log=folder / "demo.log")
 
 
 def _wait_until_learned(target: str) -> None:

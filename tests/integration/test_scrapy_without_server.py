@@ -99,9 +99,8 @@ def crawl(bed: Testbed, mode: Mode, at: dict[int, Callable[[], None]] | None = N
         fetches.append(fetch)
         (at or {}).get(len(fetches), lambda: None)()
 
-    wanted = bed.wanted(DEMO_WANTED)
     slow = replace(mode, settings={**mode.settings, "DOWNLOAD_DELAY": 0.05})
-    return bed.run(slow, BUDGET, wanted, fetched=fetched)
+    return bed.run(slow, BUDGET, fetched=fetched)
 
 
 def share(bed: Testbed, done: Crawl, first: int, last: int) -> float:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +20,10 @@ BREADTH_FIRST = "breadth_first"
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a crawl orders its queue: its name, Scrapy settings, and whether wanted pages yield an item."""
+    """How a crawl orders its queue: its name, and Scrapy settings."""
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    feedback: bool = False
 
 
 def breadth_first() -> Mode:
@@ -40,7 +39,7 @@ def breadth_first() -> Mode:
     )
 
 
-def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> Mode:
+def scored(policy: str, address: str, crawl: str) -> Mode:
     """Return the order of a policy of the service at `address`; a new name of a crawl has no memory."""
     return Mode(
         policy,
@@ -52,23 +51,12 @@ def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> 
             "LINKSCORE_CRAWL": crawl_id(crawl),
             "LINKSCORE_POLICY": policy,
         },
-        feedback,
     )
 
 
 def crawl_id(name: str) -> str:
     """Return `name` as the service wants it, 1 to 63 of ``a-z0-9_-``; its end tells names apart: kept."""
     return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
-
-
-class Target(NamedTuple):
-    """What is crawled: entry; address of the server of a stored site, empty for one that answers at its own
-    URLs; and identities worth a request, None for everything on the host of the entry.
-    """
-
-    entry: str
-    via: str = ""
-    known: frozenset[str] | None = None
 
 
 class PageFetch(NamedTuple):
@@ -89,35 +77,27 @@ class Crawl:
     stats: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def dropped(self) -> int:
-        """Links dropped before the queue because they lead to no page here."""
-        return int(self.stats.get("lab/dropped", 0))
-
-    @property
     def unscored(self) -> int:
         """Links that went on in Scrapy's own order because the service gave no answer."""
         return int(self.stats.get("linkscore/fallback", 0))
 
 
 def run_crawl(
-    target: Target,
+    entry: str,
     mode: Mode,
     budget: int,
     *,
-    wanted: Iterable[str] = (),
     fetched: Callable[[PageFetch], None] = lambda fetch: None,
     log: Path | None = None,
 ) -> Crawl:
-    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left.
+    """Crawl a site from its entry in `mode` until `budget` pages are downloaded or none is left.
 
-    The `wanted` identities yield an item when the mode gives feedback; `fetched` is called with each fetch as
-    it happens. Scrapy's log goes to `log`, standard error if None. Raises `ChildFailed`.
+    `fetched` is called with each fetch as it happens. Scrapy's log goes to `log`, standard error if None.
+    Raises `ChildFailed`.
     """
     with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
         plan = Path(folder) / "plan.json"
-        known = None if target.known is None else sorted(target.known)
-        told: dict[str, Any] = {"entry": target.entry, "via": target.via, "known": known, "budget": budget}
-        told |= {"rewards": sorted(wanted) if mode.feedback else [], "settings": dict(mode.settings)}
+        told = {"entry": entry, "budget": budget, "settings": dict(mode.settings)}
         plan.write_text(json.dumps(told), encoding="utf-8")
         command = [sys.executable, "-m", "linkscore_lab.crawls.spider", str(plan)]
         with log.open("w", encoding="utf-8") if log else nullcontext() as errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from linkscore_lab.crawls.crawl import (
     Crawl,
     Mode,
     PageFetch,
-    Target,
     breadth_first,
     run_crawl,
     scored,
@@ -26,10 +25,10 @@ from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.site import PageFacts, Site
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.command import progress_on, write_files
-from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
+from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
+from linkscore_lab.replay.runs import NONE, read_budget
 from linkscore_lab.replay.runs import USER_CONTENT as TASK
-from linkscore_lab.replay.runs import read_budget
 from linkscore_lab.replay.session import Progress
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
@@ -43,12 +42,17 @@ DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))
 class Testbed:
     """A site that is served: what a crawl is given, and what a perfect crawl could find."""
 
-    name: str
-    target: Target
     site: Site
     pages: Mapping[str, PageFacts]  # of each reachable page, by identity, breadth-first
     types: Mapping[str, str]  # of each of them that has a label
+    proxy: str = ""  # where a site answers that does not at its own URLs
     __test__ = False  # or pytest takes it, by its name, for a class of tests
+
+    @classmethod
+    def of(cls, stored: StoredSite, site: Site, proxy: str = "") -> Testbed:
+        """Return the testbed of a site that is served."""
+        pages = {stored.records[n].key: stored.records[n].facts for n in stored.reachable()}
+        return cls(site, pages, {k: stored.types[k] for k in pages if k in stored.types}, proxy)
 
     def wanted(self, types: Sequence[str]) -> frozenset[str]:
         """Return the reachable pages of `types`; raises `InvalidInput` if there is none of any of them."""
@@ -56,7 +60,8 @@ class Testbed:
         if not have & set(types):
             got = ", ".join(types) or "none"
             raise InvalidInput(
-                f"must be page types of {self.name} ({', '.join(sorted(have))}), got {got}", field="relevant"
+                f"must be page types of {self.site.name} ({', '.join(sorted(have))}), got {got}",
+                field="relevant",
             )
         return frozenset(key for key, kind in self.types.items() if kind in types)
 
@@ -68,24 +73,23 @@ class Testbed:
         self,
         mode: Mode,
         budget: int,
-        wanted: frozenset[str],
         *,
         fetched: Callable[[PageFetch], None] = lambda fetch: None,
         log: Path | None = None,
     ) -> Crawl:
         """Crawl the site once."""
-        return run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
+        return run_crawl(self.site.entry, mode, budget, fetched=fetched, log=log)
 
     def result(self, mode: Mode, crawl: Crawl, budget: int, wanted: frozenset[str]) -> RunResult:
         """Return a crawl as replays record theirs."""
         order, types = [fetch.identity for fetch in crawl.fetches], self.types
         return RunResult(
-            site=self.name,
+            site=self.site.name,
             task=TASK,
-            mode="feedback" if mode.feedback else "none",
+            mode=NONE,
             policy=mode.name,
             seed=1,
-            start=self.target.entry,
+            start=self.site.entry,
             budget=budget,
             fetched=len(order),
             seconds=crawl.fetches[-1].elapsed_s if crawl.fetches else 0.0,
@@ -94,7 +98,6 @@ class Testbed:
             n_reachable=len(self.pages),
             n_wanted=len(wanted),
             order_digest=order_digest(order),
-            links_out_of_archive=crawl.dropped,
             composition=composition(order, types),
             wanted_types=sorted({types[key] for key in wanted}),
         )
@@ -106,29 +109,10 @@ def demo_testbed(seed: int = 1, seen_page: Callable[[int], None] = lambda n: Non
     server = SiteServer(DemoSite(seed))
     server.site = site = DemoSite(seed, server.address)
     with prepare_generated(site, workers=0, seen_page=seen_page) as stored, server.running():
-        yield _testbed(stored, Target(site.entry), site)
-
-
-@contextmanager
-def warc_testbed(
-    warc: Path, labels: Path, seen_page: Callable[[int], None] = lambda n: None, *, latency_s: float = 0.0
-) -> Iterator[Testbed]:
-    """Serve a stored site on loopback and give its testbed; links without a record never reach a queue."""
-    with prepare_site([SiteSource([warc], labels)], seen_page=seen_page) as site:
-        known = frozenset(key for key, number in site.ends.items() if number >= 0)
-        with SiteServer(site, latency_s=latency_s).running() as address:
-            yield _testbed(site, Target(site.entry, address, known), site)
-
-
-def _testbed(stored: StoredSite, target: Target, site: Site) -> Testbed:
-    pages = {stored.records[n].key: stored.records[n].facts for n in stored.reachable()}
-    return Testbed(site.name, target, site, pages, {k: stored.types[k] for k in pages if k in stored.types})
+        yield Testbed.of(stored, site)
 
 
 def run_demo(
-    warc: Path | None = None,
-    labels: Path | None = None,
-    relevant: Sequence[str] = (),
     budget: str = "25%",
     policy: Sequence[str] = ("harvest",),
     out: Path = Path("out"),
@@ -137,30 +121,26 @@ def run_demo(
     watch: bool = False,
     console: Console | None = None,
 ) -> list[RunResult]:
-    """Crawl a site breadth-first and under each policy, print the table, write ``report.html`` to `out`.
+    """Crawl the site breadth-first and under each policy, print the table, write ``report.html`` to `out`.
 
-    A stored site has labels, and page types that are wanted; without one the bundled site is crawled, whose
-    wanted types are threads, their pages and profiles. Scores come from the service at `target`, else from
-    one of its own; `watch` serves the web console meanwhile. One request at a time makes figures repeatable.
+    Threads, their pages and profiles are wanted. Scores come from the service at `target`, else from one of
+    its own; `watch` serves the web console meanwhile. One request at a time makes figures repeatable.
     Raises `InvalidInput`, and `ChildFailed` if a server or a crawl ends with an error.
     """
     console = console or Console()
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         progress = stack.enter_context(progress_on(console))
-        bed = stack.enter_context(_testbed_of(warc, labels, progress))
-        types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
-        wanted, n_pages, fetches = bed.wanted(types), len(bed.pages), bed.budget(budget)
-        for name in sorted(set(types) - set(bed.types.values())):
-            console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
-        console.print(f"{bed.target.entry}: {n_pages:,} pages, {len(wanted):,} target pages", soft_wrap=True)
+        bed = stack.enter_context(demo_testbed(1, lambda n: progress.at("looking at the site", n, None)))
+        wanted, n_pages, fetches = bed.wanted(DEMO_WANTED), len(bed.pages), bed.budget(budget)
+        console.print(f"{bed.site.entry}: {n_pages:,} pages, {len(wanted):,} target pages", soft_wrap=True)
         address = target or stack.enter_context(own_server(out / "server.log"))
         if watch:
             stack.enter_context(watching(address, console))
         name, runs, warnings = f"demo-{int(time.time())}", [], []
         for each in dict.fromkeys((BREADTH_FIRST, *policy)):
             mode = breadth_first() if each == BREADTH_FIRST else scored(each, address, f"{name}-{each}")
-            crawl = _crawl(bed, mode, fetches, wanted, out / f"crawl-{each}.log", progress)
+            crawl = _crawl(bed, mode, fetches, out / f"crawl-{each}.log", progress)
             runs.append(bed.result(mode, crawl, fetches, wanted))
             if crawl.unscored:
                 warnings.append(f"{each}: {crawl.unscored:,} links came without a score")
@@ -171,25 +151,11 @@ def run_demo(
         return runs
 
 
-def _crawl(
-    bed: Testbed, mode: Mode, budget: int, wanted: frozenset[str], log: Path, progress: Progress
-) -> Crawl:
+def _crawl(bed: Testbed, mode: Mode, budget: int, log: Path, progress: Progress) -> Crawl:
     """Crawl with the progress on the console."""
     done = itertools.count(1)
 
     def fetched(fetch: PageFetch) -> None:
         progress.at(f"crawling: {mode.name}", next(done), budget)
 
-    return bed.run(mode, budget, wanted, fetched=fetched, log=log)
-
-
-def _testbed_of(
-    warc: Path | None, labels: Path | None, progress: Progress
-) -> AbstractContextManager[Testbed]:
-    if warc is not None and labels is None:
-        raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
-
-    def seen_page(n: int) -> None:
-        progress.at("looking at the site", n, None)
-
-    return warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(1, seen_page)
+    return bed.run(mode, budget, fetched=fetched, log=log)

@@ -1,8 +1,7 @@
 """The servers a measured crawl talks to: the site, in a thread of this process, and linkscore in a process.
 
-A stored site answers by original URL: ``Host`` names the host and ``X-Forwarded-Proto`` the scheme, as a
-reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.crawls.spider`). Other crawlers reach it
-as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP alone).
+A stored site answers by original URL: crawlers reach it as an HTTP proxy, with absolute URLs or by CONNECT
+(of plain HTTP alone).
 """
 
 from __future__ import annotations
@@ -206,8 +205,7 @@ class _SiteHandler(BaseHTTPRequestHandler):
     def _url(self) -> str:
         if self.path.startswith(("http://", "https://")):
             return self.path
-        scheme = self.headers.get("X-Forwarded-Proto", "http")
-        return f"{scheme}://{self.headers.get('Host', LOOPBACK)}{self.path}"
+        return f"http://{self.headers.get('Host', LOOPBACK)}{self.path}"
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep quiet: the crawl reports what it fetched."""

@@ -29,9 +29,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
-from linkscore_lab.crawls.servers import LOOPBACK, OwnServer
+from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed
+from linkscore_lab.crawls.servers import LOOPBACK, OwnServer, SiteServer
 from linkscore_lab.datasets.site import identity_or_none
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_research.crawlers.outages import (
     Interrupted,
     Outage,
@@ -179,7 +180,7 @@ def crawl(
     at: float = 0.5,
 ) -> CrawlFigures:
     """Crawl a site once, in the crawler's own order if `target` is empty."""
-    options = {"start": bed.target.entry, "proxy": proxy, "fetches": str(budget), "target": target}
+    options = {"start": bed.site.entry, "proxy": proxy, "fetches": str(budget), "target": target}
     if frontier:
         options["frontier"] = frontier
     flags = [text for name, value in options.items() for text in (crawler.dash + name, value)]
@@ -342,10 +343,12 @@ class Course:
             for order, row in rows.items():
                 lines = (f"{line}\t{int(hit)}\n" for line, hit in zip(row.order, row.hits, strict=True))
                 (self.keep / f"{name}-{order}.tsv").write_text("".join(lines), encoding="utf-8")
-        Console().print(table(f"{name}, {self.bed.name}", rows))
+        Console().print(table(f"{name}, {self.bed.site.name}", rows))
         for outage_name, event in happened.items():
             beside = {row: rows[row] for row in ("plain", "linkscore", outage_name) if row in rows}
-            Console().print(table_of_outage(f"{name}, {self.bed.name}: {outage_name}", event, beside, taken))
+            Console().print(
+                table_of_outage(f"{name}, {self.bed.site.name}: {outage_name}", event, beside, taken)
+            )
         for order, row in rows.items():
             click.echo(f"{order}: {row.said}")
 
@@ -372,7 +375,7 @@ class Course:
             return crawl(
                 crawler,
                 self.bed,
-                self.bed.target.via or self.bed.target.entry.rstrip("/"),
+                self.bed.proxy or self.bed.site.entry.rstrip("/"),
                 self.budget,
                 self.wanted,
                 target,
@@ -380,6 +383,16 @@ class Course:
                 outage=outage,
                 at=self.at,
             )
+
+
+@contextmanager
+def warc_testbed(warc: Path, labels: Path, latency_s: float) -> Iterator[Testbed]:
+    """Serve a stored site on loopback, as a proxy, and give its testbed."""
+    with (
+        prepare_site([SiteSource([warc], labels)]) as site,
+        SiteServer(site, latency_s=latency_s).running() as address,
+    ):
+        yield Testbed.of(site, site, address)
 
 
 @click.command()
@@ -427,7 +440,7 @@ def main(
     with ExitStack() as stack:
         testbed = demo_testbed(1)
         if warc is not None and labels is not None:
-            testbed = warc_testbed(warc, labels, latency_s=latency)
+            testbed = warc_testbed(warc, labels, latency)
         bed = stack.enter_context(testbed)
         log = ROOT / "out" / "crawlers.log"
         log.parent.mkdir(exist_ok=True)
