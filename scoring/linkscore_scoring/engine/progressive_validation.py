@@ -142,6 +142,21 @@ class PolicyValidation(Stateful):
             link = self._links[event.key]
             link.reward, link.is_labelled = event.reward, True
 
+    def lookback(self) -> list[tuple[int, list[float]]]:
+        """Return, for each policy, the links it was judged on and what its order would have given.
+
+        The mean reward of its best tenth, two tenths, ... of them; nothing with fewer than ten links.
+        """
+        scores, rewards = self.columns()
+        found = []
+        for column in scores.T:
+            on = column != NO_ANSWER
+            best_first = rewards[on][np.argsort(-column[on], kind="stable")]
+            n = len(best_first)
+            cuts = [-(-n * tenth // 10) for tenth in range(1, 11)] if n >= 10 else []
+            found.append((n, [float(best_first[:cut].mean()) for cut in cuts]))
+        return found
+
     def columns(self) -> tuple[Floats, Floats]:
         """Return the scores of policies, (n, policies), and the reward of each link, (n,), oldest first."""
         links = self._links.values()
