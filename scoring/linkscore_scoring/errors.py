@@ -9,7 +9,7 @@
     |   `-- InvalidParams       ... policy parameters; one entry for each bad field
     |-- NotFound                no such crawl, site or policy
     |-- AlreadyExists           a crawl of this name with another configuration
-    |-- NotLearned              a policy needs a learned site and was told not to fall back
+    |-- NotLearned              a site is to be learned and has no page yet
     |-- NoRules                 nothing was learned yet that could be handed out
     |-- PolicyFailed            a policy from outside cannot be made; names policy and error
     |-- LimitExceeded           a bound that is a setting; try later or raise it
@@ -82,7 +82,7 @@ class AlreadyExists(LinkscoreError):
 
 
 class NotLearned(LinkscoreError):
-    """The site is not learned yet and the request forbids the fallback."""
+    """The site is to be learned and has no page to learn from yet."""
 
 
 class NoRules(LinkscoreError):

@@ -15,17 +15,16 @@ from typing import Any
 import duckdb
 import msgspec
 
-from linkscore_scoring.engine import reports
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.hashing import hash_of
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import opened
+from linkscore_server.services.inspection import MAX_VALUED, buckets_of, templates_of
 from linkscore_server.services.results import decision_name
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.moving import keys_of
@@ -147,9 +146,9 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
 def _of_site(model: CrawlModel, site: SiteShard) -> Iterator[Row]:
     """Yield what a crawl knows of a site."""
     yield from (("arms", arm) for arm in _arms(site))
-    for one in reports.templates(site.model, 0, _ALL, 0):
+    for one in templates_of(site.model, 0, _ALL, 0):
         counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)
-        yield "templates", (cluster_name(one.id), *counts, one.dissimilarity, one.min_depth, one.example_url)
+        yield "templates", (one.name, *counts, one.dissimilarity, one.min_depth, one.example_url)
     yield "decisions", _decision(model, site)
     yield from (("judged", row) for row in site.model.history.judged())
 
@@ -168,12 +167,11 @@ def _decision(model: CrawlModel, site: SiteShard) -> Sequence[object]:
 def _arms(shard: SiteShard) -> Iterator[Sequence[object]]:
     """Yield groups of links that wait, best first, then those of which none is left."""
     site, told = shard.model, set[tuple[str, str]]()
-    for one in reports.buckets(shard, shard.served, 0, reports.MAX_VALUED).buckets:
-        links = one.group
-        told.add((links.url_pattern, links.tag_path))
-        counts = (links.waiting_count, links.fetched_count, links.reported_count)
-        rewards = (links.early_reward, links.late_reward)
-        yield (links.url_pattern, links.tag_path, one.bucket, one.value, *counts, *rewards)
+    for one in buckets_of(site, shard.served, 0, MAX_VALUED).buckets:
+        told.add((one.url_pattern, one.tag_path))
+        counts = (one.waiting_count, one.fetched_count, one.reported_count)
+        rewards = (one.early_reward, one.late_reward)
+        yield (one.url_pattern, one.tag_path, one.name, one.value, *counts, *rewards)
     waiting, names = site.waiting_links(), site.link_paths.folded_names()
     for group, history in site.history.groups_now(site.patterns).items():
         pattern, tag_path = site.patterns.text(group[0]), names.get(group[1], "")

@@ -16,9 +16,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from support.link_calls import BREADTH, INVALID, UCC, UNKNOWN, event_seq, ingest, score
+from support.link_calls import INVALID, UCC, UNKNOWN, event_seq, ingest, score
 from support.server_process import Stubs, refusal
-from support.small_site import HOST, ROOT, url_of
+from support.small_site import ROOT, url_of
 
 IN_GROUPS_TOO = True
 
@@ -84,16 +84,8 @@ def test_a_policy_that_needs_learning_answers_from_its_fallback_and_says_the_sta
     assert len(got.links.scores) == 2
 
 
-def test_the_fallback_can_be_forbidden(server: Stubs, crawl: str) -> None:
-    ingest(server, crawl, 0)
-    told = refusal(lambda: score(server, crawl, url_of(1), policy=UCC, require_learned=True))
-    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SITE_NOT_LEARNED")
-    assert HOST in told.message
-    assert score(server, crawl, url_of(1), policy=BREADTH, require_learned=True).links.scores
-
-
 def test_a_learned_site_is_scored_by_its_model(server: Stubs, learned: str) -> None:
-    got = score(server, learned, *(url_of(n) for n in range(60, 70)), policy=UCC, require_learned=True)
+    got = score(server, learned, *(url_of(n) for n in range(60, 70)), policy=UCC)
     assert got.stage == common.SITE_STAGE_READY
     assert all(0.0 <= value <= 1.0 for value in got.links.scores)
 

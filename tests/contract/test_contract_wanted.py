@@ -64,7 +64,7 @@ def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Call
     assert not result.HasField("relevance")
 
 
-def test_a_page_says_of_what_parts_its_relevance_is(server: Stubs, new_crawl: Callable[..., str]) -> None:
+def test_a_short_page_is_worth_less(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak", languages=["en"], least_words=100))
     prose = "A kayak that leaks can be repaired at home, with glue and patience, as everybody here knows. "
     page = common_pb2.Page(
@@ -74,19 +74,16 @@ def test_a_page_says_of_what_parts_its_relevance_is(server: Stubs, new_crawl: Ca
         body=f"<title>Kayak</title><p>{prose * 5}</p>".encode(),
     )
     (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
-    good = result.relevance_parts
-    assert result.relevance == pytest.approx(good.words * good.length)
-    assert good.language == "en"
-    assert good.length == pytest.approx(0.85)
-    assert not good.HasField("meaning")
+    other = new_crawl(groups=ONE, wanted=wanting("kayak", languages=["en"]))
+    (whole,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=other, pages=[page])).results
+    assert result.relevance == pytest.approx(0.85 * whole.relevance)
 
 
-def test_relevance_that_has_no_parts_says_so(server: Stubs, new_crawl: Callable[..., str]) -> None:
+def test_a_sample_page_is_worth_what_it_was_given_as(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak", samples=[pb.WantedSample(url=HOME)]))
     page = common_pb2.Page(url=HOME, status_code=200, content_type="text/html", body=PAGE)
     (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
     assert result.relevance == 1.0
-    assert not result.HasField("relevance_parts")
 
 
 def test_what_is_wanted_is_read_back_without_texts_of_samples(

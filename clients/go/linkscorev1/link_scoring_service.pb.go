@@ -215,80 +215,6 @@ func (x *IngestPagesRequest) GetEncoding() PriorityEncoding {
 	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
-// What the relevance of a page is made of. A part the crawl does not ask for, or that is unknown, is absent.
-type RelevanceParts struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How far its words are those of a query or of the samples (BM25F), in [0, 1].
-	Words *float64 `protobuf:"fixed64,1,opt,name=words,proto3,oneof" json:"words,omitempty"`
-	// How near it is to a query by the embedding of the crawl, in [0, 1].
-	Meaning *float64 `protobuf:"fixed64,2,opt,name=meaning,proto3,oneof" json:"meaning,omitempty"`
-	// ISO 639 code of its main text; empty if it was not looked at, or is too short to tell. One that is not wanted makes
-	// the page worth 0.
-	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
-	// Its words of main text as a share of `Wanted.least_words`, at most 1; multiplied with the rest.
-	Length        *float64 `protobuf:"fixed64,4,opt,name=length,proto3,oneof" json:"length,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RelevanceParts) Reset() {
-	*x = RelevanceParts{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RelevanceParts) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RelevanceParts) ProtoMessage() {}
-
-func (x *RelevanceParts) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RelevanceParts.ProtoReflect.Descriptor instead.
-func (*RelevanceParts) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *RelevanceParts) GetWords() float64 {
-	if x != nil && x.Words != nil {
-		return *x.Words
-	}
-	return 0
-}
-
-func (x *RelevanceParts) GetMeaning() float64 {
-	if x != nil && x.Meaning != nil {
-		return *x.Meaning
-	}
-	return 0
-}
-
-func (x *RelevanceParts) GetLanguage() string {
-	if x != nil {
-		return x.Language
-	}
-	return ""
-}
-
-func (x *RelevanceParts) GetLength() float64 {
-	if x != nil && x.Length != nil {
-		return *x.Length
-	}
-	return 0
-}
-
 // What became of one page.
 type PageResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -325,25 +251,23 @@ type PageResult struct {
 	// How far the page is what the crawl wants in words, in [0, 1]; absent if the policy does not tell (`topic` does), or the
 	// page is a DUPLICATE.
 	Relevance *float64 `protobuf:"fixed64,14,opt,name=relevance,proto3,oneof" json:"relevance,omitempty"`
-	// What `relevance` is made of; absent with it, and for a sample page that was given by URL, which is worth 1 or 0.
-	RelevanceParts *RelevanceParts `protobuf:"bytes,15,opt,name=relevance_parts,json=relevanceParts,proto3" json:"relevance_parts,omitempty"`
 	// When to fetch the page again; absent unless the crawl has `revisit` with `fetches_per_day`, or if the page is gone.
-	NextFetchTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=next_fetch_time,json=nextFetchTime,proto3" json:"next_fetch_time,omitempty"`
+	NextFetchTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=next_fetch_time,json=nextFetchTime,proto3" json:"next_fetch_time,omitempty"`
 	// Changes a day that the page is believed to have; absent unless the crawl has `revisit`, or if it is not known.
-	ChangeRate *float64 `protobuf:"fixed64,17,opt,name=change_rate,json=changeRate,proto3,oneof" json:"change_rate,omitempty"`
+	ChangeRate *float64 `protobuf:"fixed64,16,opt,name=change_rate,json=changeRate,proto3,oneof" json:"change_rate,omitempty"`
 	// Share in [0, 1] of the page's own text that differs from the fetch before; 1 if it is gone. Absent at its first fetch.
-	ChangedShare *float64 `protobuf:"fixed64,18,opt,name=changed_share,json=changedShare,proto3,oneof" json:"changed_share,omitempty"`
+	ChangedShare *float64 `protobuf:"fixed64,17,opt,name=changed_share,json=changedShare,proto3,oneof" json:"changed_share,omitempty"`
 	// Whether to go on; absent unless the crawl has a budget.
-	Standing *Standing `protobuf:"bytes,20,opt,name=standing,proto3" json:"standing,omitempty"`
+	Standing *Standing `protobuf:"bytes,19,opt,name=standing,proto3" json:"standing,omitempty"`
 	// Uses that the page or its site reserves, of those in `Crawl.respect`: a crawler may drop the page.
-	ReservedUses  []string `protobuf:"bytes,22,rep,name=reserved_uses,json=reservedUses,proto3" json:"reserved_uses,omitempty"`
+	ReservedUses  []string `protobuf:"bytes,21,rep,name=reserved_uses,json=reservedUses,proto3" json:"reserved_uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PageResult) Reset() {
 	*x = PageResult{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +279,7 @@ func (x *PageResult) String() string {
 func (*PageResult) ProtoMessage() {}
 
 func (x *PageResult) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +292,7 @@ func (x *PageResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageResult.ProtoReflect.Descriptor instead.
 func (*PageResult) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *PageResult) GetStatus() *ItemStatus {
@@ -469,13 +393,6 @@ func (x *PageResult) GetRelevance() float64 {
 	return 0
 }
 
-func (x *PageResult) GetRelevanceParts() *RelevanceParts {
-	if x != nil {
-		return x.RelevanceParts
-	}
-	return nil
-}
-
 func (x *PageResult) GetNextFetchTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.NextFetchTime
@@ -532,7 +449,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +461,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +474,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Standing) GetDecision() Decision {
@@ -615,7 +532,7 @@ type IngestPagesResponse struct {
 
 func (x *IngestPagesResponse) Reset() {
 	*x = IngestPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +544,7 @@ func (x *IngestPagesResponse) String() string {
 func (*IngestPagesResponse) ProtoMessage() {}
 
 func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +557,7 @@ func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IngestPagesResponse.ProtoReflect.Descriptor instead.
 func (*IngestPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *IngestPagesResponse) GetResults() []*PageResult {
@@ -672,7 +589,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +601,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +614,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -732,18 +649,15 @@ type ScoreLinksRequest struct {
 	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Number format; unspecified means none.
 	Encoding PriorityEncoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=linkscore.v1.PriorityEncoding" json:"encoding,omitempty"`
-	// Refuse (FAILED_PRECONDITION, reason SITE_NOT_LEARNED) instead of answering from the fallback when the policy needs
-	// a learned site and one of the links' sites is not learned.
-	RequireLearned bool `protobuf:"varint,5,opt,name=require_learned,json=requireLearned,proto3" json:"require_learned,omitempty"`
 	// Also say why, in words and numbers; at most 100 links then.
-	Explain       bool `protobuf:"varint,6,opt,name=explain,proto3" json:"explain,omitempty"`
+	Explain       bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +669,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +682,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -799,13 +713,6 @@ func (x *ScoreLinksRequest) GetEncoding() PriorityEncoding {
 	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
-func (x *ScoreLinksRequest) GetRequireLearned() bool {
-	if x != nil {
-		return x.RequireLearned
-	}
-	return false
-}
-
 func (x *ScoreLinksRequest) GetExplain() bool {
 	if x != nil {
 		return x.Explain
@@ -832,7 +739,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +751,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +764,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -908,7 +815,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +827,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +840,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -978,7 +885,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +897,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +910,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1087,7 +994,7 @@ type RankBucketsResponse struct {
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1006,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1019,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1172,7 +1079,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1091,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1104,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1233,7 +1140,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1152,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1165,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1320,7 +1227,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1239,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1252,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1414,7 +1321,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1333,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1346,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1535,7 +1442,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1454,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1467,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1588,7 +1495,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1507,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1520,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1638,7 +1545,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1557,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1570,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -1718,7 +1625,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1637,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1650,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -1841,7 +1748,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1760,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1773,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -1920,7 +1827,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +1839,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +1852,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2005,7 +1912,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +1924,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +1937,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2074,7 +1981,7 @@ type RankRevisitsRequest struct {
 
 func (x *RankRevisitsRequest) Reset() {
 	*x = RankRevisitsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +1993,7 @@ func (x *RankRevisitsRequest) String() string {
 func (*RankRevisitsRequest) ProtoMessage() {}
 
 func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +2006,7 @@ func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
 func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RankRevisitsRequest) GetCrawl() string {
@@ -2167,7 +2074,7 @@ type DuePage struct {
 
 func (x *DuePage) Reset() {
 	*x = DuePage{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2086,7 @@ func (x *DuePage) String() string {
 func (*DuePage) ProtoMessage() {}
 
 func (x *DuePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2099,7 @@ func (x *DuePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
 func (*DuePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DuePage) GetUrl() string {
@@ -2284,7 +2191,7 @@ type RankRevisitsResponse struct {
 
 func (x *RankRevisitsResponse) Reset() {
 	*x = RankRevisitsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2203,7 @@ func (x *RankRevisitsResponse) String() string {
 func (*RankRevisitsResponse) ProtoMessage() {}
 
 func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2216,7 @@ func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
 func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RankRevisitsResponse) GetPages() []*DuePage {
@@ -2362,7 +2269,7 @@ type NotifyChangedRequest struct {
 
 func (x *NotifyChangedRequest) Reset() {
 	*x = NotifyChangedRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2281,7 @@ func (x *NotifyChangedRequest) String() string {
 func (*NotifyChangedRequest) ProtoMessage() {}
 
 func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2294,7 @@ func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
 func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *NotifyChangedRequest) GetCrawl() string {
@@ -2424,7 +2331,7 @@ type NoticeStatus struct {
 
 func (x *NoticeStatus) Reset() {
 	*x = NoticeStatus{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2343,7 @@ func (x *NoticeStatus) String() string {
 func (*NoticeStatus) ProtoMessage() {}
 
 func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2356,7 @@ func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
 func (*NoticeStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *NoticeStatus) GetOutcome() NoticeOutcome {
@@ -2477,7 +2384,7 @@ type NotifyChangedResponse struct {
 
 func (x *NotifyChangedResponse) Reset() {
 	*x = NotifyChangedResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +2396,7 @@ func (x *NotifyChangedResponse) String() string {
 func (*NotifyChangedResponse) ProtoMessage() {}
 
 func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +2409,7 @@ func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
 func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
@@ -2521,16 +2428,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xa4\x01\n" +
-	"\x0eRelevanceParts\x12\x19\n" +
-	"\x05words\x18\x01 \x01(\x01H\x00R\x05words\x88\x01\x01\x12\x1d\n" +
-	"\ameaning\x18\x02 \x01(\x01H\x01R\ameaning\x88\x01\x01\x12\x1a\n" +
-	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\x1b\n" +
-	"\x06length\x18\x04 \x01(\x01H\x02R\x06length\x88\x01\x01B\b\n" +
-	"\x06_wordsB\n" +
-	"\n" +
-	"\b_meaningB\t\n" +
-	"\a_length\"\x9c\a\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xd5\x06\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2548,14 +2446,13 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
 	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
-	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01\x12E\n" +
-	"\x0frelevance_parts\x18\x0f \x01(\v2\x1c.linkscore.v1.RelevancePartsR\x0erelevanceParts\x12B\n" +
-	"\x0fnext_fetch_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\rnextFetchTime\x12$\n" +
-	"\vchange_rate\x18\x11 \x01(\x01H\x01R\n" +
+	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01\x12B\n" +
+	"\x0fnext_fetch_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\rnextFetchTime\x12$\n" +
+	"\vchange_rate\x18\x10 \x01(\x01H\x01R\n" +
 	"changeRate\x88\x01\x01\x12(\n" +
-	"\rchanged_share\x18\x12 \x01(\x01H\x02R\fchangedShare\x88\x01\x01\x122\n" +
-	"\bstanding\x18\x14 \x01(\v2\x16.linkscore.v1.StandingR\bstanding\x12#\n" +
-	"\rreserved_uses\x18\x16 \x03(\tR\freservedUsesB\f\n" +
+	"\rchanged_share\x18\x11 \x01(\x01H\x02R\fchangedShare\x88\x01\x01\x122\n" +
+	"\bstanding\x18\x13 \x01(\v2\x16.linkscore.v1.StandingR\bstanding\x12#\n" +
+	"\rreserved_uses\x18\x15 \x03(\tR\freservedUsesB\f\n" +
 	"\n" +
 	"_relevanceB\x0e\n" +
 	"\f_change_rateB\x10\n" +
@@ -2576,14 +2473,13 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x1f\n" +
 	"\vanchor_text\x18\x03 \x01(\tR\n" +
-	"anchorText\"\x8d\x02\n" +
+	"anchorText\"\xe4\x01\n" +
 	"\x11ScoreLinksRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x121\n" +
 	"\x05links\x18\x02 \x03(\v2\x1b.linkscore.v1.CandidateLinkR\x05links\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\x12'\n" +
-	"\x0frequire_learned\x18\x05 \x01(\bR\x0erequireLearned\x12\x18\n" +
-	"\aexplain\x18\x06 \x01(\bR\aexplain\"\xeb\x01\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\x12\x18\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xeb\x01\n" +
 	"\x12ScoreLinksResponse\x12.\n" +
 	"\x05links\x18\x01 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12-\n" +
@@ -2755,117 +2651,115 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
 	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
 	(*IngestPagesRequest)(nil),      // 2: linkscore.v1.IngestPagesRequest
-	(*RelevanceParts)(nil),          // 3: linkscore.v1.RelevanceParts
-	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
-	(*Standing)(nil),                // 5: linkscore.v1.Standing
-	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
-	(*CandidateLink)(nil),           // 7: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 8: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 9: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 10: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 11: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 12: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 13: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 14: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 15: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 16: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 17: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 18: linkscore.v1.ReportFeedbackResponse
-	(*ScoreTerm)(nil),               // 19: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 20: linkscore.v1.LinkExplanation
-	(*SuggestExamplesRequest)(nil),  // 21: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 22: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 23: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 24: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 25: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 26: linkscore.v1.RankRevisitsResponse
-	(*NotifyChangedRequest)(nil),    // 27: linkscore.v1.NotifyChangedRequest
-	(*NoticeStatus)(nil),            // 28: linkscore.v1.NoticeStatus
-	(*NotifyChangedResponse)(nil),   // 29: linkscore.v1.NotifyChangedResponse
-	(*Page)(nil),                    // 30: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 31: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 32: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 33: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 34: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 35: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 36: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 37: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 38: google.protobuf.Timestamp
-	(Decision)(0),                   // 39: linkscore.v1.Decision
-	(SkipReason)(0),                 // 40: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 41: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 42: linkscore.v1.FieldProblem
+	(*PageResult)(nil),              // 3: linkscore.v1.PageResult
+	(*Standing)(nil),                // 4: linkscore.v1.Standing
+	(*IngestPagesResponse)(nil),     // 5: linkscore.v1.IngestPagesResponse
+	(*CandidateLink)(nil),           // 6: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 7: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 8: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 9: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 10: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 11: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 12: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 13: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 14: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 15: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 16: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 17: linkscore.v1.ReportFeedbackResponse
+	(*ScoreTerm)(nil),               // 18: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 19: linkscore.v1.LinkExplanation
+	(*SuggestExamplesRequest)(nil),  // 20: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 21: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 22: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 23: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 24: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 25: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 26: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 27: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 28: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 29: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 30: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 31: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 32: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 33: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 34: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 35: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 36: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
+	(Decision)(0),                   // 38: linkscore.v1.Decision
+	(SkipReason)(0),                 // 39: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 40: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 41: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	30, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	31, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	32, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	33, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	34, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	35, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	36, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	35, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	37, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	3,  // 9: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	38, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	5,  // 11: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	39, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	39, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	4,  // 14: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	7,  // 15: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	31, // 16: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	32, // 17: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	35, // 18: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	34, // 19: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	20, // 20: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	31, // 21: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	10, // 22: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	39, // 23: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	13, // 24: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	31, // 25: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	16, // 26: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	33, // 27: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	33, // 28: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	19, // 29: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	34, // 30: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	40, // 31: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	31, // 32: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	22, // 33: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	38, // 34: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 35: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	38, // 36: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	41, // 37: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	25, // 38: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	38, // 39: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 40: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	42, // 41: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	28, // 42: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 43: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 44: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	11, // 45: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	14, // 46: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	17, // 47: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	21, // 48: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	24, // 49: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	27, // 50: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	6,  // 51: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 52: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	12, // 53: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	15, // 54: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	18, // 55: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	23, // 56: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	26, // 57: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	29, // 58: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	51, // [51:59] is the sub-list for method output_type
-	43, // [43:51] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	29, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	30, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	32, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	33, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	34, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	35, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	34, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	36, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	37, // 9: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	4,  // 10: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	38, // 11: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	38, // 12: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	3,  // 13: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	6,  // 14: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	30, // 15: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 16: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	34, // 17: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	33, // 18: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	19, // 19: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	30, // 20: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	9,  // 21: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	38, // 22: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	12, // 23: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	30, // 24: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	15, // 25: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	32, // 26: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	32, // 27: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	18, // 28: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	33, // 29: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	39, // 30: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	30, // 31: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	21, // 32: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	37, // 33: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 34: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	37, // 35: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	40, // 36: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	24, // 37: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	37, // 38: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 39: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	41, // 40: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	27, // 41: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 42: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 43: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	10, // 44: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	13, // 45: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	16, // 46: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	20, // 47: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	23, // 48: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	26, // 49: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	5,  // 50: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 51: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	11, // 52: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	14, // 53: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	17, // 54: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	22, // 55: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	25, // 56: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	28, // 57: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	50, // [50:58] is the sub-list for method output_type
+	42, // [42:50] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -2877,23 +2771,22 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[7].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[10].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[12].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

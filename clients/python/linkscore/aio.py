@@ -358,13 +358,11 @@ class AsyncClient:
         links: Iterable[Link],
         policy: Policy | None = None,
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
-        require_learned: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Score links again: URLs, or (URL, ticket) pairs.
 
-        With the ticket it came with, a link is scored as where it was found; without, by its URL alone. With
-        `require_learned` a site that is not learned yet raises `FailedPrecondition`.
+        With the ticket it came with, a link is scored as where it was found; without, by its URL alone.
 
         Examples
         --------
@@ -379,7 +377,6 @@ class AsyncClient:
             links=map(candidate, links),
             policy=policy_spec(policy),
             encoding=encoding,  # type: ignore[arg-type]
-            require_learned=require_learned,
         )
         return await self._call(self._links.ScoreLinks, request, timeout_s)
 

@@ -350,13 +350,11 @@ class Client:
         links: Iterable[Link],
         policy: Policy | None = None,
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
-        require_learned: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Score links again: URLs, or (URL, ticket) pairs.
 
-        With the ticket it came with, a link is scored as where it was found; without, by its URL alone. With
-        `require_learned` a site that is not learned yet raises `FailedPrecondition`.
+        With the ticket it came with, a link is scored as where it was found; without, by its URL alone.
 
         Examples
         --------
@@ -371,7 +369,6 @@ class Client:
             links=map(candidate, links),
             policy=policy_spec(policy),
             encoding=encoding,  # type: ignore[arg-type]
-            require_learned=require_learned,
         )
         return self._call(self._links.ScoreLinks, request, timeout_s)
 

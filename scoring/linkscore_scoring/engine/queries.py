@@ -30,7 +30,6 @@ from linkscore_scoring.engine.results import (
     ScoredLinks,
 )
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import NotLearned
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies.answers import SitesRanked
@@ -90,17 +89,11 @@ class CrawlQueries:
         *,
         choice: PolicyChoice | None = None,
         encode: str = "",
-        require_learned: bool = False,
     ) -> ScoredLinks:
-        """Score links from URL, identity and ticket; cost O(n) plus the policy's.
-
-        Raises `NotLearned` if `require_learned` is set, the policy needs a learned site and one is not.
-        """
+        """Score links from URL, identity and ticket; cost O(n) plus the policy's."""
         found = []
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
-            policy, stage = shard.policy(choice), shard.model.stage
-            if require_learned and policy.needs_learning and stage < Stage.READY:
-                raise NotLearned(f"site {shard.model.name!r} is {stage.name}, {policy.name} needs it READY")
+            policy = shard.policy(choice)
             part = shard.score(policy, batch, limits=self.crawl.limits)
             if encode:
                 part.priorities = _encoded(encode, part.scores, shard, policy.name)

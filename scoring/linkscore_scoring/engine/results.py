@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Revisit, Suggestion
-from linkscore_scoring.wanted import PageRelevance
 
 
 class Stop(NamedTuple):
@@ -110,7 +109,7 @@ class PageOutcome:
     learning: bool = False
     thread_id: str = ""
     page_type: int = 0
-    relevance: PageRelevance | None = None
+    relevance: float | None = None
     standing: Standing | None = None
     revisit: Revisit | None = None
     reserved: list[str] = field(default_factory=list)

@@ -32,7 +32,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
-from linkscore_scoring.wanted import PageRelevance, Wanted
+from linkscore_scoring.wanted import Wanted
 
 Scores = NDArray[np.float64]
 """(n,), in [0, 1]."""
@@ -285,7 +285,7 @@ class Policy(Stateful, ABC):
         """Return the URL of the first page of the thread that a page belongs to; empty if none is known."""
         return ""
 
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
         """Return how far an observed page is wanted in words, and why; None if not known. Only reads."""
         return None
 

@@ -4,7 +4,7 @@
 words themselves are `features.words`; the policy that crawls by them is `policies.topic`.
 """
 
-from linkscore_scoring.wanted.relevance import MAX_EXPANSION, PageRelevance, Topic, WordCounts
+from linkscore_scoring.wanted.relevance import MAX_EXPANSION, Topic, WordCounts
 from linkscore_scoring.wanted.spec import Wanted, WantedQuery, WantedSample
 
-__all__ = ["MAX_EXPANSION", "PageRelevance", "Topic", "Wanted", "WantedQuery", "WantedSample", "WordCounts"]
+__all__ = ["MAX_EXPANSION", "Topic", "Wanted", "WantedQuery", "WantedSample", "WordCounts"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
@@ -136,20 +135,11 @@ class Topic:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PageRelevance:
-    """What a page is worth to a crawl that says what it wants in words, and of what parts."""
+def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> float:
+    """Return what a page is worth, in [0, 1]; without a query and samples its words count as `without_words`.
 
-    value: float  # in [0, 1]
-    words: float | None = None  # relevance by `Topic`; None if the crawl names no words
-    meaning: float | None = None  # how near the page is to a query by an embedding; None without one
-    language: str = ""  # ISO 639 code; empty if not looked at, or too short to tell
-    # words of main text as a share of the least length, at most 1; None if any length does
-    length: float | None = None
-
-
-def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> PageRelevance:
-    """Return what a page is worth; without a query and samples its words count as `without_words`.
+    Its words by `Topic`, with how near it is to a query by an embedding, times its length as a share of the
+    least; 0 in a language that is not wanted.
 
     Examples
     --------
@@ -157,21 +147,16 @@ def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_w
     >>> from linkscore_scoring.wanted.spec import WantedQuery
     >>> wanted = Wanted((WantedQuery("price"),), least_words=8)
     >>> page = words_of_texts("Price", "", "The price of it.")
-    >>> found = relevance_of(page, wanted, Topic(wanted, WordCounts(), {}), 0.0)
-    >>> round(found.words, 2), found.length, round(found.value, 2)
-    (0.82, 0.5, 0.41)
+    >>> round(relevance_of(page, wanted, Topic(wanted, WordCounts(), {}), 0.0), 2)  # half of 8 words: .82 / 2
+    0.41
     """
     by_words = None if topic is None else topic.relevance(page)
     value = without_words if by_words is None else by_words
     if page.meaning is not None:
         value += wanted.meaning_share * (page.meaning - value)
-    length = None
     if wanted.least_words:
-        length = min(1.0, page.lengths[2] / wanted.least_words)
-        value *= length
-    if wanted.languages and page.language not in ("", *wanted.languages):
-        value = 0.0
-    return PageRelevance(value, by_words, page.meaning, page.language, length)
+        value *= min(1.0, page.lengths[2] / wanted.least_words)
+    return 0.0 if wanted.languages and page.language not in ("", *wanted.languages) else value
 
 
 def expansion_of(

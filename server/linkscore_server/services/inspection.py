@@ -33,7 +33,7 @@ from linkscore_server.services.messages import (
 # Bounds of requests, as the contract says.
 _MAX_EXITS, _DEFAULT_EXITS = 100, 10
 _MAX_SERIES, _DEFAULT_SERIES = 50, 8
-_MAX_VALUED = 2_000
+MAX_VALUED = 2_000
 """A bound: groups of waiting links that are valued at once, 20 us each."""
 _PAGE_LINKS = 2
 """Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
@@ -56,7 +56,7 @@ class InspectionService:
         def answer() -> pb.ListTemplatesResponse:
             count = len(site.templates.clusters) if site.templates else 0
             return pb.ListTemplatesResponse(
-                templates=_templates(site, start, n, exits),
+                templates=templates_of(site, start, n, exits),
                 next_page_token=str(start + n) if start + n < count else "",
                 template_count=count,
                 stage=cast("Any", site.stage),
@@ -84,7 +84,7 @@ class InspectionService:
         start, n = place_of(request)
         choice = choice_of(request.policy)
         actor, shard = await self._found(request.name)
-        found = await actor.ask(lambda: _buckets(shard.model, shard.policy(choice), start, n))
+        found = await actor.ask(lambda: buckets_of(shard.model, shard.policy(choice), start, n))
         found.event_seq = actor.model.seq
         return found
 
@@ -131,7 +131,7 @@ def _parse_template(name: str) -> int:
     return int(digits)
 
 
-def _templates(site: SiteModel, start: int, n: int, max_exits: int) -> Iterator[pb.Template]:
+def templates_of(site: SiteModel, start: int, n: int, max_exits: int) -> Iterator[pb.Template]:
     """Yield templates, most crawled first; dissimilarity, balance, hub and authority: Xu 2018, eqs. 7 to 10.
 
     Cost O(fetches + navigation rows + templates^2).
@@ -208,14 +208,14 @@ def _template_pages(site: SiteModel, cluster: int, start: int, n: int) -> pb.Lis
     return pb.ListTemplatePagesResponse(pages=pages, next_page_token=str(start + n) if more else "")
 
 
-def _buckets(site: SiteModel, policy: Policy, start: int, n: int) -> pb.ListBucketsResponse:
+def buckets_of(site: SiteModel, policy: Policy, start: int, n: int) -> pb.ListBucketsResponse:
     """Return groups of waiting links, best first; of too many those with the most links are valued.
 
     A group is valued by one link of it, of which only URL pattern and tag path are known. Cost O(links
     remembered).
     """
     waiting = site.waiting_links()
-    groups = [group for group, _ in waiting.most_common(_MAX_VALUED)]
+    groups = [group for group, _ in waiting.most_common(MAX_VALUED)]
     size = len(groups)
     patterns, link_paths = [pattern for pattern, _ in groups], [link_path for _, link_path in groups]
     urls, nothing = [f"http://{site.name}/"] * size, [0] * size

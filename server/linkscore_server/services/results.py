@@ -22,7 +22,6 @@ from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import ExampleWanted, Revisit, Suggestion
-from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.services.messages import (
     check_most,
     invalid,
@@ -134,10 +133,7 @@ def add_page_result(
     result.thread_id = outcome.thread_id
     result.page_type = cast("Any", outcome.page_type)
     if outcome.relevance is not None:
-        if outcome.relevance.value is not None:
-            result.relevance = outcome.relevance.value
-        if (parts := relevance_parts(outcome.relevance)) is not None:
-            result.relevance_parts.CopyFrom(parts)
+        result.relevance = outcome.relevance
     if outcome.standing is not None:
         result.standing.CopyFrom(standing_message(outcome.standing))
     if outcome.revisit is not None:
@@ -154,13 +150,6 @@ def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
         result.changed_share = revisit.share
     if revisit.next_s is not None:
         result.next_fetch_time.seconds = int(revisit.next_s)
-
-
-def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
-    """Return what relevance is made of; None of a page that says nothing of its own."""
-    if found is None or (found.words, found.length) == (None, None):
-        return None
-    return same_fields(pb.RelevanceParts, found)
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:

@@ -142,9 +142,7 @@ class LinkScoringService:
 
         def answer() -> pb.ScoreLinksResponse:
             rows, columns, bad = _candidates(request.links, self._parser)
-            scored = actor.queries.score_links(
-                *columns, choice=choice, encode=encode, require_learned=request.require_learned
-            )
+            scored = actor.queries.score_links(*columns, choice=choice, encode=encode)
             policy = (choice or actor.model.config.policy).name
             self._metrics.links_scored.labels(policy).inc(len(rows))
             response = pb.ScoreLinksResponse(

@@ -48,20 +48,8 @@ class IngestPagesRequest(_message.Message):
     encoding: _common_pb2.PriorityEncoding
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
-class RelevanceParts(_message.Message):
-    __slots__ = ("words", "meaning", "language", "length")
-    WORDS_FIELD_NUMBER: _ClassVar[int]
-    MEANING_FIELD_NUMBER: _ClassVar[int]
-    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
-    LENGTH_FIELD_NUMBER: _ClassVar[int]
-    words: float
-    meaning: float
-    language: str
-    length: float
-    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ...) -> None: ...
-
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -76,7 +64,6 @@ class PageResult(_message.Message):
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
-    RELEVANCE_PARTS_FIELD_NUMBER: _ClassVar[int]
     NEXT_FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
     CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
     CHANGED_SHARE_FIELD_NUMBER: _ClassVar[int]
@@ -96,13 +83,12 @@ class PageResult(_message.Message):
     thread_id: str
     page_type: _common_pb2.PageType
     relevance: float
-    relevance_parts: RelevanceParts
     next_fetch_time: _timestamp_pb2.Timestamp
     change_rate: float
     changed_share: float
     standing: Standing
     reserved_uses: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ..., reserved_uses: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ..., reserved_uses: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Standing(_message.Message):
     __slots__ = ("decision", "reason", "site_decision", "site_reason", "fetches_left", "spent")
@@ -139,20 +125,18 @@ class CandidateLink(_message.Message):
     def __init__(self, url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., anchor_text: _Optional[str] = ...) -> None: ...
 
 class ScoreLinksRequest(_message.Message):
-    __slots__ = ("crawl", "links", "policy", "encoding", "require_learned", "explain")
+    __slots__ = ("crawl", "links", "policy", "encoding", "explain")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
-    REQUIRE_LEARNED_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
     policy: _policy_pb2.PolicySpec
     encoding: _common_pb2.PriorityEncoding
-    require_learned: bool
     explain: bool
-    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., require_learned: bool = ..., explain: bool = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., explain: bool = ...) -> None: ...
 
 class ScoreLinksResponse(_message.Message):
     __slots__ = ("links", "policy", "stage", "event_seq", "explanations")

@@ -32,7 +32,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
-from linkscore_scoring.wanted import PageRelevance, Wanted
+from linkscore_scoring.wanted import Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
 
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
@@ -141,7 +141,7 @@ class Topical(Policy):
         self.crawl_wide: CrawlKnowledge | None = TopicCrawl(self.tunables)
         self._wanted_digest = ""
         self._links: dict[int, LinkWords] = {}
-        self._latest: tuple[int, PageRelevance | None] = (-1, None)
+        self._latest: tuple[int, float | None] = (-1, None)
         self._forget()
 
     @property
@@ -172,7 +172,7 @@ class Topical(Policy):
         if found is None:  # its words are not known: its links count as those of a page like others
             self._take_links(page, site, float(features[_ARM]))
             return
-        reward, self._latest = found.value, (page.seq, found)
+        reward, self._latest = found, (page.seq, found)
         self._open_lists(page, site, signals, reward)
         self._credit_lists_of_samples(page, site)
         if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
@@ -214,15 +214,15 @@ class Topical(Policy):
             self.lists.credit(source, link_path, change, pulls=0.0)
         page.reward = event.reward
 
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
-        """Return what a page observed before was judged to be worth; of the last one, of what parts too."""
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
+        """Return what a page observed before was judged to be worth."""
         seq, found = self._latest
         if self.crawl.wanted is None:
             return None
         if seq == page.seq:
             return found
         known = self._pages.get(page.key)
-        return None if known is None else PageRelevance(known.reward)
+        return None if known is None else known.reward
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signals; links that are alike in both are equal."""
@@ -242,15 +242,15 @@ class Topical(Policy):
         rows = zip(keys, links.urls, links.anchors, strict=True)
         return [self._explanation(key, url, anchor) for key, url, anchor in rows]
 
-    def _relevance(self, page: PageObservation) -> PageRelevance | None:
+    def _relevance(self, page: PageObservation) -> float | None:
         """Return what a page is worth; None if its words would say so and are not known."""
         wanted = self.crawl.wanted
         if page.failed:
-            return PageRelevance(0.0)
+            return 0.0
         if (known := self.crawl.known_pages.get(page.key)) is not None:
-            return PageRelevance(known)
+            return known
         if wanted is None:
-            return PageRelevance(text_reward(page.own_chars))
+            return text_reward(page.own_chars)
         if page.words is None:
             return None
         return relevance_of(page.words, wanted, self.crawl.topic, text_reward(page.own_chars))

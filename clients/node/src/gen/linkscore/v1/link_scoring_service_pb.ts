@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKCAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQFCCAoGX3dvcmRzQgoKCF9tZWFuaW5nQgkKB19sZW5ndGgiwQUKClBhZ2VSZXN1bHQSKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSDAoEc2l0ZRgCIAEoCRIPCgdjbHVzdGVyGAMgASgJEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRInCgVsaW5rcxgFIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhMKC25vdmVsX2NoYXJzGAYgASgNEjIKC3N1Z2dlc3Rpb25zGAcgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbhIRCglldmVudF9zZXEYCCABKAQSFgoObW9kZWxfcmV2aXNpb24YCSABKAQSKgoIcmVzY29yZWQYCiABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIQCghsZWFybmluZxgLIAEoCBIRCgl0aHJlYWRfaWQYDCABKAkSKQoJcGFnZV90eXBlGA0gASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlEhYKCXJlbGV2YW5jZRgOIAEoAUgAiAEBEjUKD3JlbGV2YW5jZV9wYXJ0cxgPIAEoCzIcLmxpbmtzY29yZS52MS5SZWxldmFuY2VQYXJ0cxIzCg9uZXh0X2ZldGNoX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2NoYW5nZV9yYXRlGBEgASgBSAGIAQESGgoNY2hhbmdlZF9zaGFyZRgSIAEoAUgCiAEBEigKCHN0YW5kaW5nGBQgASgLMhYubGlua3Njb3JlLnYxLlN0YW5kaW5nEhUKDXJlc2VydmVkX3VzZXMYFiADKAlCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIkEKDUNhbmRpZGF0ZUxpbmsSCwoDdXJsGAEgASgJEg4KBnRpY2tldBgCIAEoDBITCgthbmNob3JfdGV4dBgDIAEoCSLUAQoRU2NvcmVMaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIwCghlbmNvZGluZxgEIAEoDjIeLmxpbmtzY29yZS52MS5Qcmlvcml0eUVuY29kaW5nEhcKD3JlcXVpcmVfbGVhcm5lZBgFIAEoCBIPCgdleHBsYWluGAYgASgIIr0BChJTY29yZUxpbmtzUmVzcG9uc2USJwoFbGlua3MYASABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIOCgZwb2xpY3kYAiABKAkSJgoFc3RhZ2UYAyABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhEKCWV2ZW50X3NlcRgEIAEoBBIzCgxleHBsYW5hdGlvbnMYBSADKAsyHS5saW5rc2NvcmUudjEuTGlua0V4cGxhbmF0aW9uIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIIo8BChNSYW5rQnVja2V0c1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIOCgZwb2xpY3kYAyABKAkSEQoJZXZlbnRfc2VxGAQgASgEEgwKBHVybHMYBSADKA0SKAoIZGVjaXNpb24YBiABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24iPQoLV2FpdGluZ1NpdGUSDAoEc2l0ZRgBIAEoCRIUCgd3YWl0aW5nGAIgASgNSACIAQFCCgoIX3dhaXRpbmcioAEKEFJhbmtTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoFc2l0ZXMYAiADKAsyGS5saW5rc2NvcmUudjEuV2FpdGluZ1NpdGUSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSDgoBbhgEIAEoDUgAiAEBEhMKC21heF9yZXN1bHRzGAUgASgNQgQKAl9uIncKEVJhbmtTaXRlc1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIMCgR1cmxzGAMgAygNEhIKCmRyYXdfcHJvYnMYBCADKAESDgoGcG9saWN5GAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBCKAAQoIRmVlZGJhY2sSEAoIZXZlbnRfaWQYASABKAkSCwoDdXJsGAIgASgJEg4KBnRpY2tldBgDIAEoDBIQCgZyZXdhcmQYBCABKAFIABIUCgppdGVtX2NvdW50GAUgASgNSAASEgoIcmVsZXZhbnQYBiABKAhIAEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAkiwAIKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRItCgtza2lwX3JlYXNvbhgKIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh0KFWR1cGxpY2F0ZV9wcm9iYWJpbGl0eRgLIAEoASJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0ihQEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SDQoFdGl0bGUYBiABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBEgwKBGV0YWcYCCABKAkSFQoNbGFzdF9tb2RpZmllZBgJIAEoCRIkCgRraW5kGAogASgOMhYubGlua3Njb3JlLnYxLlBhZ2VLaW5kIp4BChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEEhgKEGtub3duX3BhZ2VfY291bnQYBSABKAQiZAoUTm90aWZ5Q2hhbmdlZFJlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEdXJscxgCIAMoCRIvCgtjaGFuZ2VfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoMTm90aWNlU3RhdHVzEiwKB291dGNvbWUYASABKA4yGy5saW5rc2NvcmUudjEuTm90aWNlT3V0Y29tZRIsCghwcm9ibGVtcxgCIAMoCzIaLmxpbmtzY29yZS52MS5GaWVsZFByb2JsZW0iRQoVTm90aWZ5Q2hhbmdlZFJlc3BvbnNlEiwKCHN0YXR1c2VzGAEgAygLMhoubGlua3Njb3JlLnYxLk5vdGljZVN0YXR1cyp7Cg1SZXZpc2l0UmVhc29uEh4KGlJFVklTSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVWSVNJVF9SRUFTT05fU1RBTEUQARIWChJSRVZJU0lUX1JFQVNPTl9IVUIQAhIYChRSRVZJU0lUX1JFQVNPTl9DSEVDSxADKp4BCg1Ob3RpY2VPdXRjb21lEh4KGk5PVElDRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUTk9USUNFX09VVENPTUVfTk9URUQQARIbChdOT1RJQ0VfT1VUQ09NRV9SRVBFQVRFRBACEhoKFk5PVElDRV9PVVRDT01FX1VOS05PV04QAxIaChZOT1RJQ0VfT1VUQ09NRV9JTlZBTElEEAQyyQUKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJPCgpTY29yZUxpbmtzEh8ubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXF1ZXN0GiAubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXNwb25zZRJSCgtSYW5rQnVja2V0cxIgLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1JlcXVlc3QaIS5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXNwb25zZRJMCglSYW5rU2l0ZXMSHi5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXNwb25zZRJbCg5SZXBvcnRGZWVkYmFjaxIjLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1JlcXVlc3QaJC5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXNwb25zZRJeCg9TdWdnZXN0RXhhbXBsZXMSJC5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVxdWVzdBolLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXNwb25zZRJVCgxSYW5rUmV2aXNpdHMSIS5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5SYW5rUmV2aXNpdHNSZXNwb25zZRJYCg1Ob3RpZnlDaGFuZ2VkEiIubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXF1ZXN0GiMubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKKBQoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUSFgoJcmVsZXZhbmNlGA4gASgBSACIAQESMwoPbmV4dF9mZXRjaF90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtjaGFuZ2VfcmF0ZRgQIAEoAUgBiAEBEhoKDWNoYW5nZWRfc2hhcmUYESABKAFIAogBARIoCghzdGFuZGluZxgTIAEoCzIWLmxpbmtzY29yZS52MS5TdGFuZGluZxIVCg1yZXNlcnZlZF91c2VzGBUgAygJQgwKCl9yZWxldmFuY2VCDgoMX2NoYW5nZV9yYXRlQhAKDl9jaGFuZ2VkX3NoYXJlIsMBCghTdGFuZGluZxIoCghkZWNpc2lvbhgBIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIOCgZyZWFzb24YAiABKAkSLQoNc2l0ZV9kZWNpc2lvbhgDIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhITCgtzaXRlX3JlYXNvbhgEIAEoCRIZCgxmZXRjaGVzX2xlZnQYBSABKARIAIgBARINCgVzcGVudBgGIAEoCEIPCg1fZmV0Y2hlc19sZWZ0IlAKE0luZ2VzdFBhZ2VzUmVzcG9uc2USKQoHcmVzdWx0cxgBIAMoCzIYLmxpbmtzY29yZS52MS5QYWdlUmVzdWx0Eg4KBnBvbGljeRgCIAEoCSJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiuwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIPCgdleHBsYWluGAUgASgIIr0BChJTY29yZUxpbmtzUmVzcG9uc2USJwoFbGlua3MYASABKAsyGC5saW5rc2NvcmUudjEuTGlua1Njb3JlcxIOCgZwb2xpY3kYAiABKAkSJgoFc3RhZ2UYAyABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhEKCWV2ZW50X3NlcRgEIAEoBBIzCgxleHBsYW5hdGlvbnMYBSADKAsyHS5saW5rc2NvcmUudjEuTGlua0V4cGxhbmF0aW9uIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIIo8BChNSYW5rQnVja2V0c1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIOCgZwb2xpY3kYAyABKAkSEQoJZXZlbnRfc2VxGAQgASgEEgwKBHVybHMYBSADKA0SKAoIZGVjaXNpb24YBiABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24iPQoLV2FpdGluZ1NpdGUSDAoEc2l0ZRgBIAEoCRIUCgd3YWl0aW5nGAIgASgNSACIAQFCCgoIX3dhaXRpbmcioAEKEFJhbmtTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoFc2l0ZXMYAiADKAsyGS5saW5rc2NvcmUudjEuV2FpdGluZ1NpdGUSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSDgoBbhgEIAEoDUgAiAEBEhMKC21heF9yZXN1bHRzGAUgASgNQgQKAl9uIncKEVJhbmtTaXRlc1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIMCgR1cmxzGAMgAygNEhIKCmRyYXdfcHJvYnMYBCADKAESDgoGcG9saWN5GAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBCKAAQoIRmVlZGJhY2sSEAoIZXZlbnRfaWQYASABKAkSCwoDdXJsGAIgASgJEg4KBnRpY2tldBgDIAEoDBIQCgZyZXdhcmQYBCABKAFIABIUCgppdGVtX2NvdW50GAUgASgNSAASEgoIcmVsZXZhbnQYBiABKAhIAEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAkiwAIKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRItCgtza2lwX3JlYXNvbhgKIAEoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uEh0KFWR1cGxpY2F0ZV9wcm9iYWJpbGl0eRgLIAEoASJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0ihQEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SDQoFdGl0bGUYBiABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBEgwKBGV0YWcYCCABKAkSFQoNbGFzdF9tb2RpZmllZBgJIAEoCRIkCgRraW5kGAogASgOMhYubGlua3Njb3JlLnYxLlBhZ2VLaW5kIp4BChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEEhgKEGtub3duX3BhZ2VfY291bnQYBSABKAQiZAoUTm90aWZ5Q2hhbmdlZFJlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEdXJscxgCIAMoCRIvCgtjaGFuZ2VfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoMTm90aWNlU3RhdHVzEiwKB291dGNvbWUYASABKA4yGy5saW5rc2NvcmUudjEuTm90aWNlT3V0Y29tZRIsCghwcm9ibGVtcxgCIAMoCzIaLmxpbmtzY29yZS52MS5GaWVsZFByb2JsZW0iRQoVTm90aWZ5Q2hhbmdlZFJlc3BvbnNlEiwKCHN0YXR1c2VzGAEgAygLMhoubGlua3Njb3JlLnYxLk5vdGljZVN0YXR1cyp7Cg1SZXZpc2l0UmVhc29uEh4KGlJFVklTSVRfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVWSVNJVF9SRUFTT05fU1RBTEUQARIWChJSRVZJU0lUX1JFQVNPTl9IVUIQAhIYChRSRVZJU0lUX1JFQVNPTl9DSEVDSxADKp4BCg1Ob3RpY2VPdXRjb21lEh4KGk5PVElDRV9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGAoUTk9USUNFX09VVENPTUVfTk9URUQQARIbChdOT1RJQ0VfT1VUQ09NRV9SRVBFQVRFRBACEhoKFk5PVElDRV9PVVRDT01FX1VOS05PV04QAxIaChZOT1RJQ0VfT1VUQ09NRV9JTlZBTElEEAQyyQUKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJPCgpTY29yZUxpbmtzEh8ubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXF1ZXN0GiAubGlua3Njb3JlLnYxLlNjb3JlTGlua3NSZXNwb25zZRJSCgtSYW5rQnVja2V0cxIgLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1JlcXVlc3QaIS5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXNwb25zZRJMCglSYW5rU2l0ZXMSHi5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXNwb25zZRJbCg5SZXBvcnRGZWVkYmFjaxIjLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1JlcXVlc3QaJC5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXNwb25zZRJeCg9TdWdnZXN0RXhhbXBsZXMSJC5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVxdWVzdBolLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXNwb25zZRJVCgxSYW5rUmV2aXNpdHMSIS5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5SYW5rUmV2aXNpdHNSZXNwb25zZRJYCg1Ob3RpZnlDaGFuZ2VkEiIubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXF1ZXN0GiMubGlua3Njb3JlLnYxLk5vdGlmeUNoYW5nZWRSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -61,49 +61,6 @@ export type IngestPagesRequest = Message<"linkscore.v1.IngestPagesRequest"> & {
  */
 export const IngestPagesRequestSchema: GenMessage<IngestPagesRequest> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_link_scoring_service, 0);
-
-/**
- * What the relevance of a page is made of. A part the crawl does not ask for, or that is unknown, is absent.
- *
- * @generated from message linkscore.v1.RelevanceParts
- */
-export type RelevanceParts = Message<"linkscore.v1.RelevanceParts"> & {
-  /**
-   * How far its words are those of a query or of the samples (BM25F), in [0, 1].
-   *
-   * @generated from field: optional double words = 1;
-   */
-  words?: number | undefined;
-
-  /**
-   * How near it is to a query by the embedding of the crawl, in [0, 1].
-   *
-   * @generated from field: optional double meaning = 2;
-   */
-  meaning?: number | undefined;
-
-  /**
-   * ISO 639 code of its main text; empty if it was not looked at, or is too short to tell. One that is not wanted makes
-   * the page worth 0.
-   *
-   * @generated from field: string language = 3;
-   */
-  language: string;
-
-  /**
-   * Its words of main text as a share of `Wanted.least_words`, at most 1; multiplied with the rest.
-   *
-   * @generated from field: optional double length = 4;
-   */
-  length?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.RelevanceParts.
- * Use `create(RelevancePartsSchema)` to create a new message.
- */
-export const RelevancePartsSchema: GenMessage<RelevanceParts> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 1);
 
 /**
  * What became of one page.
@@ -215,44 +172,37 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
   relevance?: number | undefined;
 
   /**
-   * What `relevance` is made of; absent with it, and for a sample page that was given by URL, which is worth 1 or 0.
-   *
-   * @generated from field: linkscore.v1.RelevanceParts relevance_parts = 15;
-   */
-  relevanceParts?: RelevanceParts | undefined;
-
-  /**
    * When to fetch the page again; absent unless the crawl has `revisit` with `fetches_per_day`, or if the page is gone.
    *
-   * @generated from field: google.protobuf.Timestamp next_fetch_time = 16;
+   * @generated from field: google.protobuf.Timestamp next_fetch_time = 15;
    */
   nextFetchTime?: Timestamp | undefined;
 
   /**
    * Changes a day that the page is believed to have; absent unless the crawl has `revisit`, or if it is not known.
    *
-   * @generated from field: optional double change_rate = 17;
+   * @generated from field: optional double change_rate = 16;
    */
   changeRate?: number | undefined;
 
   /**
    * Share in [0, 1] of the page's own text that differs from the fetch before; 1 if it is gone. Absent at its first fetch.
    *
-   * @generated from field: optional double changed_share = 18;
+   * @generated from field: optional double changed_share = 17;
    */
   changedShare?: number | undefined;
 
   /**
    * Whether to go on; absent unless the crawl has a budget.
    *
-   * @generated from field: linkscore.v1.Standing standing = 20;
+   * @generated from field: linkscore.v1.Standing standing = 19;
    */
   standing?: Standing | undefined;
 
   /**
    * Uses that the page or its site reserves, of those in `Crawl.respect`: a crawler may drop the page.
    *
-   * @generated from field: repeated string reserved_uses = 22;
+   * @generated from field: repeated string reserved_uses = 21;
    */
   reservedUses: string[];
 };
@@ -262,7 +212,7 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
  * Use `create(PageResultSchema)` to create a new message.
  */
 export const PageResultSchema: GenMessage<PageResult> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 2);
+  messageDesc(file_linkscore_v1_link_scoring_service, 1);
 
 /**
  * Whether to go on, as the budget of the crawl says after a page.
@@ -318,7 +268,7 @@ export type Standing = Message<"linkscore.v1.Standing"> & {
  * Use `create(StandingSchema)` to create a new message.
  */
 export const StandingSchema: GenMessage<Standing> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 3);
+  messageDesc(file_linkscore_v1_link_scoring_service, 2);
 
 /**
  * Response of IngestPages.
@@ -346,7 +296,7 @@ export type IngestPagesResponse = Message<"linkscore.v1.IngestPagesResponse"> & 
  * Use `create(IngestPagesResponseSchema)` to create a new message.
  */
 export const IngestPagesResponseSchema: GenMessage<IngestPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 4);
+  messageDesc(file_linkscore_v1_link_scoring_service, 3);
 
 /**
  * A link to score.
@@ -381,7 +331,7 @@ export type CandidateLink = Message<"linkscore.v1.CandidateLink"> & {
  * Use `create(CandidateLinkSchema)` to create a new message.
  */
 export const CandidateLinkSchema: GenMessage<CandidateLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 5);
+  messageDesc(file_linkscore_v1_link_scoring_service, 4);
 
 /**
  * Request of ScoreLinks.
@@ -418,17 +368,9 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
   encoding: PriorityEncoding;
 
   /**
-   * Refuse (FAILED_PRECONDITION, reason SITE_NOT_LEARNED) instead of answering from the fallback when the policy needs
-   * a learned site and one of the links' sites is not learned.
-   *
-   * @generated from field: bool require_learned = 5;
-   */
-  requireLearned: boolean;
-
-  /**
    * Also say why, in words and numbers; at most 100 links then.
    *
-   * @generated from field: bool explain = 6;
+   * @generated from field: bool explain = 5;
    */
   explain: boolean;
 };
@@ -438,7 +380,7 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
  * Use `create(ScoreLinksRequestSchema)` to create a new message.
  */
 export const ScoreLinksRequestSchema: GenMessage<ScoreLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 6);
+  messageDesc(file_linkscore_v1_link_scoring_service, 5);
 
 /**
  * Response of ScoreLinks.
@@ -487,7 +429,7 @@ export type ScoreLinksResponse = Message<"linkscore.v1.ScoreLinksResponse"> & {
  * Use `create(ScoreLinksResponseSchema)` to create a new message.
  */
 export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 7);
+  messageDesc(file_linkscore_v1_link_scoring_service, 6);
 
 /**
  * Fetches under way of links of one bucket.
@@ -515,7 +457,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
  * Use `create(BucketInFlightSchema)` to create a new message.
  */
 export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 8);
+  messageDesc(file_linkscore_v1_link_scoring_service, 7);
 
 /**
  * Request of RankBuckets.
@@ -588,7 +530,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 9);
+  messageDesc(file_linkscore_v1_link_scoring_service, 8);
 
 /**
  * Response of RankBuckets.
@@ -648,7 +590,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 10);
+  messageDesc(file_linkscore_v1_link_scoring_service, 9);
 
 /**
  * A site that has URLs waiting.
@@ -678,7 +620,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
  * Request of RankSites.
@@ -727,7 +669,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -786,7 +728,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * What extraction found on one page.
@@ -853,7 +795,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * Request of ReportFeedback.
@@ -881,7 +823,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Response of ReportFeedback.
@@ -902,7 +844,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * One number behind a score.
@@ -937,7 +879,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * Why one link has its score.
@@ -1028,7 +970,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Request of SuggestExamples.
@@ -1071,7 +1013,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * A fetched page to ask a user about.
@@ -1129,7 +1071,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * Response of SuggestExamples.
@@ -1164,7 +1106,7 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * Request of RankRevisits.
@@ -1214,7 +1156,7 @@ export type RankRevisitsRequest = Message<"linkscore.v1.RankRevisitsRequest"> & 
  * Use `create(RankRevisitsRequestSchema)` to create a new message.
  */
 export const RankRevisitsRequestSchema: GenMessage<RankRevisitsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * A known page to fetch again.
@@ -1299,7 +1241,7 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
  * Use `create(DuePageSchema)` to create a new message.
  */
 export const DuePageSchema: GenMessage<DuePage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * Response of RankRevisits.
@@ -1348,7 +1290,7 @@ export type RankRevisitsResponse = Message<"linkscore.v1.RankRevisitsResponse"> 
  * Use `create(RankRevisitsResponseSchema)` to create a new message.
  */
 export const RankRevisitsResponseSchema: GenMessage<RankRevisitsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * Request of NotifyChanged.
@@ -1383,7 +1325,7 @@ export type NotifyChangedRequest = Message<"linkscore.v1.NotifyChangedRequest"> 
  * Use `create(NotifyChangedRequestSchema)` to create a new message.
  */
 export const NotifyChangedRequestSchema: GenMessage<NotifyChangedRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * Answer about one page.
@@ -1411,7 +1353,7 @@ export type NoticeStatus = Message<"linkscore.v1.NoticeStatus"> & {
  * Use `create(NoticeStatusSchema)` to create a new message.
  */
 export const NoticeStatusSchema: GenMessage<NoticeStatus> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 26);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * Response of NotifyChanged.
@@ -1432,7 +1374,7 @@ export type NotifyChangedResponse = Message<"linkscore.v1.NotifyChangedResponse"
  * Use `create(NotifyChangedResponseSchema)` to create a new message.
  */
 export const NotifyChangedResponseSchema: GenMessage<NotifyChangedResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 27);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * Why a page is worth another fetch.
