@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.columns import left_sum
+from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.learners.models import (
     CLASSIFIERS,
     DIM,
@@ -190,5 +191,9 @@ class DriftDetector(Stateful):
 
 
 def load_libraries() -> None:
-    """Import what a classifier imports at its first labels."""
-    DriftDetector().add(0.0)
+    """Import what a classifier imports at its first labels; InvalidParams if it is not installed."""
+    try:
+        DriftDetector().add(0.0)
+    except ImportError as exc:
+        rule = f"anthelion needs {exc.name}: pip install 'linkscore[learners]' for the server"
+        raise InvalidParams(rule, field="policy") from exc

@@ -310,7 +310,7 @@ class CrawlRegistry:
         """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        await self._in_thread(self._check, config)  # which may have to load what knows languages
+        await self._in_thread(self._check, config)
         self.space.check()
         config = replace(config, bounds=SiteBounds(links=self._settings.site_links))
         async with self._creating:
@@ -439,6 +439,7 @@ class CrawlRegistry:
     def _check(self, config: CrawlConfig) -> None:
         try:
             config.check()
+            load_libraries(config)
             self.embeddings.check(config.wanted)
         except InvalidInput as exc:
             raise exc.under("crawl") from exc

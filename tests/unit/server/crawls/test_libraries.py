@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.errors import InvalidParams
+from linkscore_server.crawls.libraries import load_libraries
+
 _POLICIES = """
 import sys
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -53,3 +57,11 @@ def test_no_policy_imports_a_library_while_it_takes_in_pages_and_feedback() -> N
         [sys.executable, "-c", _POLICIES], capture_output=True, text=True, cwd=tests, check=False
     )
     assert (found.stdout.strip(), found.returncode) == ("{}", 0), found.stderr[-2000:]
+
+
+def test_a_policy_whose_library_is_missing_is_refused_by_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "river.drift", None)
+    with pytest.raises(InvalidParams, match=r"^policy: anthelion needs river.*linkscore\[learners\]"):
+        load_libraries(CrawlConfig("c", PolicyChoice("harvest"), (PolicyChoice("anthelion"),)))

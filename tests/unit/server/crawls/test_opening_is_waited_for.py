@@ -18,10 +18,10 @@ from linkscore_server.settings import Settings
 
 async def test_a_call_waits_within_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     may_open, real = threading.Event(), registry.load_libraries
-    monkeypatch.setattr(registry, "load_libraries", lambda config: may_open.wait() and real(config))
     app = Application(Settings(data_dir="memory", listen="127.0.0.1:0", metrics_listen=""))
     await app.start()
     await app.registry.create(CrawlConfig("slow"))
+    monkeypatch.setattr(registry, "load_libraries", lambda config: may_open.wait() and real(config))
     async with grpc.aio.insecure_channel(app.address) as channel:
         crawls, asked = CrawlServiceStub(channel), pb.GetCrawlRequest(name="crawls/slow")
         patient = asyncio.ensure_future(crawls.GetCrawl(asked))
