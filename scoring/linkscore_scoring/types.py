@@ -19,6 +19,13 @@ UNKNOWN_LINK_PATH = 0
 """Link path id of a link whose place on the page is not known."""
 
 
+def cluster_name(cluster: int) -> str:
+    """Return the wire name of a persistent cluster id; empty for a page that was never classified."""
+    if cluster == UNKNOWN_CLUSTER:
+        return ""
+    return f"c{cluster}" if cluster >= 0 else "outlier"
+
+
 @dataclass(slots=True)
 class LinkBatch:
     """Links to score, as columns of equal length; rows may come from different pages.

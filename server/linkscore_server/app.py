@@ -31,7 +31,6 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 from linkscore_server.crawls.libraries import registrable_domain
@@ -134,7 +133,8 @@ class Application:
             embeddings=Embeddings(installed_embeddings()),
         )
         self.browse_logs = self._browse_logs(clock)
-        self.registry.on_open = self._opened
+        if self.browse_logs is not None:
+            self.registry.on_open = self.browse_logs.manager.opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: WSGIServer | None = None
@@ -175,11 +175,6 @@ class Application:
 
     def _owns(self, shard: Shard) -> bool:
         return self.front.owns(shard)  # which is built of the registry
-
-    def _opened(self, actor: CrawlActor) -> None:
-        actor.listeners.append(self.scoring.revisits.applied)
-        if self.browse_logs is not None:
-            self.browse_logs.manager.opened(actor)
 
     async def _listen(self) -> None:
         self._port = self._bind()

@@ -42,20 +42,20 @@ def limit_facts(name: str, page: SentPage) -> dict[str, Any]:
 
 
 class SiteLimits:
-    """What is counted on a site for the settings of its crawl; None for one that is not made."""
+    """What is counted on a site for the settings of its crawl; None for one that is not made.
+
+    `is_set`: whether any is.
+    """
 
     def __init__(self) -> None:
         self.budget: SiteBudget | None = None
         self.respect: SiteRespect | None = None
         self.copies: SiteCopies | None = None
-
-    @property
-    def is_set(self) -> bool:
-        """Whether any setting is made."""
-        return bool(self.budget or self.respect or self.copies)
+        self.is_set = False
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take over the settings of a crawl; one that was there before counts on."""
+        self.is_set = any(name in config for name in LIMITS)
         self.budget = (self.budget or SiteBudget()) if BUDGET in config else None
         self.respect = (self.respect or SiteRespect()) if RESPECT in config else None
         self.copies = (self.copies or SiteCopies()) if COPIES in config else None

@@ -12,7 +12,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, SeedWanted, UrlRule
+from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule, cluster_name
 
 MAX_URL_RULES = 5_000
 """A bound: rules of one site that are handed out, since crawlers try them one by one."""
@@ -140,10 +140,3 @@ def _tag_path(site: SiteModel, row: NavigationEntry, value: float) -> TagPathRul
         value=value,
         link_count=row.links,
     )
-
-
-def cluster_name(cluster: int) -> str:
-    """Return the wire name of a persistent cluster id; empty for a page that was never classified."""
-    if cluster == UNKNOWN_CLUSTER:
-        return ""
-    return f"c{cluster}" if cluster >= 0 else "outlier"

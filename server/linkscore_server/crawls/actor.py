@@ -65,8 +65,7 @@ _END_S = 2.0
 class CrawlActor:
     """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
 
-    `key`, `number`: of its shard, see `Shard` and `StoredShard`. `listeners`: called with each event that is
-    applied from then on and its outcome; must not fail.
+    `key`, `number`: of its shard, see `Shard` and `StoredShard`.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class CrawlActor:
     ) -> None:
         self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
         self.queries = CrawlQueries(model)
-        self.listeners: list[Callable[[Event, Outcome], None]] = []
         self.last_used_s = time.monotonic()
         self._background, self._reader = background, reader
         self._metrics = metrics
@@ -240,7 +238,13 @@ class CrawlActor:
     # -- the writer ----------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        while group := await self._next_group():
+        while True:
+            if not (group := self._at_hand()):
+                if self._is_ending and not self._queue:
+                    return
+                self._news.clear()
+                await self._news.wait()
+                continue
             self._in_work = group
             await self._take_in(group)
             self._in_work = []
@@ -248,15 +252,8 @@ class CrawlActor:
                 await self._make_room()
             await self._write_due()
 
-    async def _next_group(self) -> list[Submission]:
-        """Return what one commit writes, without what nobody waits for any more; empty: it was the last."""
-        while not (group := self._at_hand()) and not (self._is_ending and not self._queue):
-            self._news.clear()
-            await self._news.wait()
-        return group
-
     def _at_hand(self) -> list[Submission]:
-        """Return what waits and whose sites are at hand; those of the others are read back."""
+        """Return what one commit writes: what waits and whose sites are at hand; others are read back."""
         self._holds.writer_wants_all = False
         group, passed = list[Submission](), list[Submission]()
         blocked, events, size = set[str](), 0, 0
@@ -366,8 +363,6 @@ class CrawlActor:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.key, seq)
             return exc
-        for told in self.listeners:
-            told(event, outcome)
         if self.model.jobs and not self._is_closed:
             for job in self.model.take_jobs():
                 self._learnings.start(job)

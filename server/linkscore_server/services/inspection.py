@@ -12,13 +12,12 @@ from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_scoring.engine.reports import group_history
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry, hits
-from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, cluster_name
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.services import results

@@ -46,6 +46,7 @@ GZIP_MAGIC = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _SHORT_BYTES = 80_000  # of a sitemap or feed that is read at once; chosen
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 _KINDS = enum_names(common_pb2.PageKind, "PAGE_KIND_")
+_PAGES = (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE)
 
 LARGE_BYTES, LARGE_TAGS = 512_000, 10_000
 """Bytes, decompressed, and ``<`` among them above which a page is large. Of 480 stored pages two are, and the
@@ -92,15 +93,14 @@ class PageBody(NamedTuple):
     title: bool = False
 
 
-def is_large(page: PageBody) -> bool:
+def is_large(body: bytes, content_type: str, encoding: str) -> bool:
     """Say whether a page takes long; an encoded one is decoded for it, as far as `LARGE_BYTES`."""
-    body = page.body
-    if page.content_encoding or body[:2] == GZIP_MAGIC:
+    if encoding or body[:2] == GZIP_MAGIC:
         try:
-            body = decompress(body, page.content_encoding, max_bytes=LARGE_BYTES)
+            body = decompress(body, encoding, max_bytes=LARGE_BYTES)
         except InvalidPage as exc:
             return exc.reason == "BODY_TOO_LARGE"
-    return (len(body) > LARGE_BYTES or body.count(b"<") > LARGE_TAGS) and is_html(body, page.content_type)
+    return (len(body) > LARGE_BYTES or body.count(b"<") > LARGE_TAGS) and is_html(body, content_type)
 
 
 class PageParser:
@@ -124,8 +124,12 @@ class PageParser:
         do not wait for those."""
         found: list[ReadAhead] = []
         for page in pages:
+            body = page.body  # a copy, as each time
+            if len(body) <= LARGE_TAGS and not page.content_encoding and body[:2] != GZIP_MAGIC:
+                found.append(None)
+                continue
             try:
-                features = await self._read_elsewhere(page, options)
+                features = await self._read_elsewhere(page, body, options)
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(without_frames(exc))
                 continue
@@ -134,24 +138,25 @@ class PageParser:
                 require_caller(context)
         return found
 
-    async def _read_elsewhere(self, page: common_pb2.Page, options: ParseOptions) -> PageFeatures | None:
+    async def _read_elsewhere(
+        self, page: common_pb2.Page, body: bytes, options: ParseOptions
+    ) -> PageFeatures | None:
         """Return the features of the body of a page that takes long; None of any other page."""
-        if page.WhichOneof("content") != "body" or not has_page(page):
+        if not has_page(page):
             return None
-        body = options.body_of(page)
-        is_packed = bool(page.content_encoding) or page.body[:2] == GZIP_MAGIC
+        is_packed = bool(page.content_encoding) or body[:2] == GZIP_MAGIC
         if _kind_of(page):  # a sitemap or feed is read in a thread, a short one at once
-            if len(page.body) <= _SHORT_BYTES and not is_packed:
+            if len(body) <= _SHORT_BYTES and not is_packed:
                 return None
             self._checked(page)
-            return await asyncio.to_thread(self._listed, body)
-        if not is_packed and len(page.body) > self.limits.body_bytes:
+            return await asyncio.to_thread(self._listed, options.body_of(page))
+        if not is_packed and len(body) > self.limits.body_bytes:
             self._checked(page)
             raise too_large(self.limits.body_bytes)  # before it is looked at
-        if not is_large(body):
+        if not is_large(body, page.content_type, page.content_encoding):
             return None
         self._checked(page)
-        del body  # a copy, while others are read: made again when it is its turn
+        # The body is copied again when it is its turn: others are read before.
         return await self._large.read(partial(options.body_of, page))
 
     def _listed(self, body: PageBody) -> PageFeatures:
@@ -211,7 +216,7 @@ class PageParser:
     ) -> PageFeatures:
         if own is not None:
             features = own
-        elif _kind_of(page):
+        elif page.kind not in _PAGES and _kind_of(page):
             features = self._listed(options.body_of(page))
         else:
             features = self._extractor.extract(**options.body_of(page)._asdict())
@@ -265,7 +270,7 @@ def has_page(page: common_pb2.Page) -> bool:
 
 def _kind_of(page: common_pb2.Page) -> str:
     """Return what a page is, in lower case; empty for a page as any other; raises `InvalidPage`."""
-    if page.kind in (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE):
+    if page.kind in _PAGES:
         return ""
     if page.kind not in _KINDS:
         raise InvalidPage(f"is not a known value, got {page.kind}", field="kind")

@@ -16,12 +16,11 @@ from linkscore_scoring.engine.results import (
     Stop,
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.exporters.rules import cluster_name
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import ExampleWanted, Revisit, Suggestion
+from linkscore_scoring.types import ExampleWanted, Revisit, Suggestion, cluster_name
 from linkscore_server.services.messages import (
     check_most,
     invalid,

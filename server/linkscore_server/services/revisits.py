@@ -12,14 +12,14 @@ from typing import Any, cast
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ChangesNotified, Event, PageFetched
-from linkscore_scoring.engine.results import Outcome, PageOutcome
+from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.revisitor import GONE_STATUSES, key_of
 from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Due
 from linkscore_scoring.site.model import NOT_MODIFIED
+from linkscore_scoring.types import Revisit
 from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
@@ -71,11 +71,8 @@ class Revisits:
         self._registry.check_room()
         return await _take_notices(actor, request, self._clock)
 
-    def applied(self, event: Event, outcome: Outcome) -> None:
-        """Count a page that was applied, if its crawl fetches again and knew it."""
-        said = outcome.revisit if isinstance(outcome, PageOutcome) else None
-        if said is None or not isinstance(event, PageFetched):
-            return
+    def count(self, event: PageFetched, said: Revisit) -> None:
+        """Count a fetch of a page that its crawl knew."""
         if event.features is None:
             is_gone = "gone" if event.status_code in GONE_STATUSES else "failed"
             found = "not_modified" if event.status_code == NOT_MODIFIED else is_gone

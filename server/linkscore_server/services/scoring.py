@@ -304,7 +304,10 @@ class LinkScoringService:
         failed.CopyFrom(page)
         failed.ClearField("body")
         failed.fetch_error = failed.fetch_error or "cannot be read"
-        await actor.submit_all([self._parser.event(failed, actor.model.site_of, options)])
+        event = self._parser.event(failed, actor.model.site_of, options)
+        (outcome,) = await actor.submit_all([event])
+        if isinstance(outcome, PageOutcome) and outcome.revisit is not None:
+            self.revisits.count(event, outcome.revisit)
 
     def _add_result(
         self,
@@ -326,6 +329,8 @@ class LinkScoringService:
         links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
         results.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation
+        if outcome.revisit is not None:
+            self.revisits.count(event, outcome.revisit)
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if outcome.duplicate else "failed" if seen and seen.failed else "ok"
