@@ -14,10 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import NotFound
 from linkscore_scoring.state import Stateful, Stored
-
-__all__ = ["ENCODINGS", "LEVELS", "Encode", "PriorityScale", "encoding"]
 
 LEVELS = 32
 """Levels of a site's scores. Chosen, not measured: 4 apart they fill 1..127, 8 apart a signed byte."""
@@ -114,18 +111,3 @@ ENCODINGS: Mapping[str, Encode] = MappingProxyType(
     }
 )
 """Every encoding by name; names are those of the wire enum `PriorityEncoding`, lower case."""
-
-
-def encoding(name: str) -> Encode:
-    """Return an encoding.
-
-    Raises NotFound if there is none of this name.
-
-    Examples
-    --------
-    >>> encoding("nutch")(np.array([0.25, 0.5]), PriorityScale()).tolist()
-    [0.25, 0.5]
-    """
-    if name not in ENCODINGS:
-        raise NotFound(f"priority encoding {name!r}: known are {', '.join(sorted(ENCODINGS))}")
-    return ENCODINGS[name]

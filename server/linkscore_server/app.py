@@ -28,7 +28,6 @@ from prometheus_client import ProcessCollector
 
 from linkscore_cli.addresses import bound, check_free
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.crawls.collector import RegistryCollector
@@ -39,6 +38,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
 from linkscore_server.front.front import Front, Share
+from linkscore_server.groups import Shard
 from linkscore_server.observability.metrics import Metrics, serve_metrics
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
 from linkscore_server.services.crawls import CrawlService

@@ -18,12 +18,12 @@ import msgspec
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import opened
+from linkscore_server.groups import Shard
 from linkscore_server.services.inspection import MAX_VALUED, buckets_of, templates_of
 from linkscore_server.services.results import decision_name
 from linkscore_server.store import Store, StoredShard

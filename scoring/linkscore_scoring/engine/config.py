@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.engine.limits import limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
@@ -25,6 +24,8 @@ MAX_EXAMPLES = 100
 """A bound of the wire contract: example pages of a crawl."""
 MAX_EXPERIENCES = 16
 """A bound of the wire contract: documents of experience that a crawl may be given."""
+MAX_GROUPS = 256
+"""A bound: groups of a crawl. Each open one takes three descriptors and a thread's attention; chosen."""
 Scope = Literal["host", "domain", "any"]
 
 

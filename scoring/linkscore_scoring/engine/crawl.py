@@ -457,9 +457,3 @@ class CrawlModel:
         if config.ticket_scope != self.config.ticket_scope:
             self.book = TicketBook(self._ticket_key, config.ticket_scope)
         self.config = config
-
-    def waiting_sites(self) -> list[str]:
-        """Return the sites whose learning is due and starts when somebody asks for it."""
-        if not self.config.learns_on_demand:
-            return []
-        return [name for name, facts in self.sites.facts() if facts.is_due]

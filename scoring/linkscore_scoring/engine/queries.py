@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, picking
-from linkscore_scoring.encodings import encoding
+from linkscore_scoring.encodings import ENCODINGS, PriorityScale
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
@@ -87,18 +87,25 @@ class CrawlQueries:
         tickets: Sequence[bytes],
         anchors: Sequence[str],
         *,
+        rows: Sequence[int] = (),
+        n: int = 0,
         choice: PolicyChoice | None = None,
         encode: str = "",
     ) -> ScoredLinks:
-        """Score links from URL, identity and ticket; cost O(n) plus the policy's."""
+        """Score links from URL, identity and ticket; cost O(n) and the policy's.
+
+        `rows`, `n`: their places among n links; others have score 0, and a bucket without a name.
+        """
+        rows, n = rows or range(len(urls)), n or len(urls)
         found = []
-        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+        for shard, own, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
             part = shard.score(policy, batch, limits=self.crawl.limits)
             if encode:
                 part.priorities = _encoded(encode, part.scores, shard, policy.name)
-            found.append((rows, part))
-        return found[0][1] if len(found) == 1 else _joined(found, len(urls), priorities=bool(encode))
+            found.append((picking(own)(rows), part))
+        is_whole = len(found) == 1 and len(rows) == n
+        return found[0][1] if is_whole else _joined(found, n, priorities=bool(encode))
 
     def plan_fetches(
         self,
@@ -332,9 +339,9 @@ class CrawlQueries:
 
 
 def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int, *, priorities: bool) -> ScoredLinks:
-    """Return the answers of several sites as one, in the order of the question."""
+    """Return the answers of several sites as one, in the order of a question of `n` links."""
     whole = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if priorities else None, stage=Stage.READY)
-    places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
+    places, names, values = np.full(n, -1, dtype=np.int64), list[str](), list[float]()
     optional: dict[str, list[Any]] = {}
     for rows, part in parts:
         whole.stage = min(whole.stage, part.stage)
@@ -351,6 +358,8 @@ def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int, *, prior
                     column[row] = value
     for name, column in optional.items():
         setattr(whole, name, column)
+    places[places < 0] = len(names)
+    names, values = [*names, ""], [*values, 0.0]
     numbered = Repeated.of(places.tolist())  # buckets in the order of their first rows, as of one site
     pick = picking(numbered.distinct)
     whole.bucket_names, whole.bucket_values = pick(names), pick(values)
@@ -366,5 +375,5 @@ def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: in
 
 
 def _encoded(name: str, scores: NDArray[np.float64], shard: SiteShard, policy: str) -> NDArray[np.float64]:
-    """Return scores in an encoding, on the scale of what the policy answered on the site so far."""
-    return encoding(name)(scores, shard.scale_of(policy))
+    """Return scores in an encoding, on the scale of what the served policy answered on the site so far."""
+    return ENCODINGS[name](scores, shard.scale if policy == shard.served.name else PriorityScale())

@@ -6,9 +6,8 @@ What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 from itertools import islice, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +122,7 @@ class SiteShard:
         self._crawl_wide = crawl_wide
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
-        self._scales: dict[str, PriorityScale] = {}
+        self.scale = PriorityScale()
         self.limits = SiteLimits()
         self.skipped = SkippedLinks()
         self.validation = PolicyValidation()
@@ -135,6 +134,7 @@ class SiteShard:
         """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
         self.model.on_demand, self.model.navigates = config.learns_on_demand, config.reads_templates
         choices = (config.policy, *config.extra_policies)
+        served = [policy.name for policy in self._policies.values()][:1]
         kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}
         self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
@@ -143,6 +143,8 @@ class SiteShard:
                 policy.set_examples(examples, self.model)
                 policy.set_wanted(config.wanted, self.model)
         self.served = self._policies[config.policy.key]
+        if served != [self.served.name]:
+            self.scale = PriorityScale()
         self.validation.configure(list(self._policies))
         self.limits.configure(config.limits)
         if config.revisit is None:
@@ -170,14 +172,9 @@ class SiteShard:
         by_name = [p for p in self._policies.values() if p.name == choice.name]
         return by_name[0] if by_name and not choice.params else self._make(choice)
 
-    def scale_of(self, policy: str) -> PriorityScale:
-        """Return the scale of the scores of a policy, by name; an empty one if it never served here."""
-        return self._scales.get(policy) or PriorityScale()
-
     def handed_out(self, links: ScoredLinks) -> None:
-        """Let the scale of the served policy take in scores that were answered."""
-        scale = self._scales.setdefault(self.served.name, PriorityScale())
-        scale.update(dict.fromkeys(links.scores.tolist()))
+        """Let the scale take in scores of the served policy that were answered."""
+        self.scale.update(dict.fromkeys(links.scores.tolist()))
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
@@ -374,7 +371,7 @@ class SiteShard:
             "model": self.model,
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation,
-            "scales": self._scales,
+            "scale": self.scale,
             "revisits": self.revisitor,
         }
 
@@ -386,8 +383,7 @@ class SiteShard:
         self.validation.load_state(state["trial"])
         self.limits.load_state(state["limits"])
         self.skipped.load_state(state["skipped"])
-        for name, scale in state["scales"].items():
-            self._scales.setdefault(name, PriorityScale()).load_state(scale)
+        self.scale.load_state(state["scale"])
         if self.revisitor is not None and state["revisits"] is not None:
             self.revisitor.load_state(state["revisits"])
 
@@ -410,44 +406,6 @@ Configure = Callable[[SiteShard, CrawlConfig], None]
 
 _MOST_VALUES = 300_000
 """A bound: buckets whose values are kept from one event to the next, some 200 bytes each. Chosen."""
-
-
-class SiteFacts(NamedTuple):
-    """What is asked of all sites of a crawl at once.
-
-    `stage`, `learning`, `failed`, `duplicates`, `pages`: as of its model. `is_due`: whether it would be
-    learned if somebody asked, see `SiteModel.waits_for_question`. `config`: number of the configuration it
-    was last seen under, of those that the table of sites remembers. `value`: what a fetch from it is worth to
-    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, the fields
-    of a `Tally`.
-    """
-
-    stage: int
-    learning: bool
-    is_due: bool
-    pages: int
-    failed: int
-    duplicates: int
-    config: int
-    value: float | None
-    tally: tuple[float, ...]
-
-
-def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
-    """Return the facts of a site, under a configuration by number."""
-    site, policy = shard.model, shard.served
-    is_its_own = policy.crawl_wide is None
-    return SiteFacts(
-        int(site.stage),
-        site.learning_since > 0,
-        site.is_due_on_demand,
-        site.pages,
-        site.failed,
-        site.duplicates,
-        config,
-        float(policy.site_value(site)) if is_its_own else None,
-        astuple(site.history.site().total()),
-    )
 
 
 class KnownValues:
@@ -524,16 +482,6 @@ class SiteTable(Mapping[str, SiteShard]):
     def host(self, hash_: int) -> str:
         """Return the site of a hash of its name; empty if there is none."""
         return self._hosts.get(hash_, "")
-
-    @property
-    def in_memory(self) -> list[SiteShard]:
-        """Sites that are at hand."""
-        return list(self._sites.values())
-
-    def facts(self) -> Iterator[tuple[str, SiteFacts]]:
-        """Yield name and facts of each site."""
-        for name, shard in list(self._sites.items()):
-            yield name, facts_of(shard)
 
     def kept_value(self, name: str) -> float | None:
         """Return what a fetch from a site is worth where that is known without the site, else None."""

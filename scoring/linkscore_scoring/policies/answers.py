@@ -64,8 +64,8 @@ class PolicyQuality:
 
     policy: str  # its name
     role: int  # `SERVED` or `EXTRA`
-    judged: int  # links it was judged on, those forgotten since included
-    # agreement of its scores with rewards over the latest of these; see `learners.pairwise_auc`
+    judged: int  # links it was judged on, of the latest
+    # agreement of its scores with rewards over these; see `engine.progressive_validation`
     quality: float
     reward: float  # mean reward of the latest of these links, whoever chose them
 

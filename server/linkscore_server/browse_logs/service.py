@@ -18,7 +18,6 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
@@ -29,6 +28,7 @@ from linkscore_server.browse_logs.staging import check
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
     MAX_ITEMS,
@@ -214,7 +214,7 @@ def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
     return settings
 
 
-def _seeds(model: CrawlModel, news: CrawlNews, n: int) -> Sequence[site_pb.Seed]:
+def _seeds(model: StoredCrawl, news: CrawlNews, n: int) -> Sequence[site_pb.Seed]:
     """Return the best seeds, with what is worth saying of their sites; none is read back for it."""
     total, best = max(1, news.model.news), news.seeds[:n]
     sites_of = [model.site_of(seed.url) for seed in best]

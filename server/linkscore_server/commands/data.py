@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linkscore_scoring.engine.groups import MAX_GROUPS
+from linkscore_scoring.engine.config import MAX_GROUPS
 from linkscore_server.settings import is_database
 
 if TYPE_CHECKING:

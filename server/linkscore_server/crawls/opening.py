@@ -11,12 +11,12 @@ from functools import partial
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import packed
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
+from linkscore_server.groups import Shard
 from linkscore_server.store import Store, StoredEvent, StoredShard
 
 _log = logging.getLogger(__name__)

@@ -17,7 +17,6 @@ from weakref import WeakValueDictionary
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, encode
-from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import (
     AlreadyExists,
     CorruptState,
@@ -38,6 +37,7 @@ from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import config_of, opened
 from linkscore_server.crawls.space import Space
 from linkscore_server.data_folder import DataFolder
+from linkscore_server.groups import Shard, shards_of
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard

@@ -14,14 +14,15 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched, decode
 from linkscore_scoring.engine.results import Outcome
-from linkscore_scoring.engine.shard import Configure, Make, SiteFacts, SiteShard, SiteTable, facts_of
+from linkscore_scoring.engine.shard import Configure, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.learning import LearnedSite
@@ -44,6 +45,44 @@ _USUAL_BYTES = 4_096
 
 class SiteAway(Exception):
     """A question needs a site that is not in memory, where reading it back would hold up others."""
+
+
+class SiteFacts(NamedTuple):
+    """What is asked of all sites of a crawl at once.
+
+    `stage`, `learning`, `failed`, `duplicates`, `pages`: as of its model. `is_due`: whether it would be
+    learned if somebody asked, see `SiteModel.waits_for_question`. `config`: number of the configuration it
+    was last seen under, of those that the table of sites remembers. `value`: what a fetch from it is worth to
+    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, the fields
+    of a `Tally`.
+    """
+
+    stage: int
+    learning: bool
+    is_due: bool
+    pages: int
+    failed: int
+    duplicates: int
+    config: int
+    value: float | None
+    tally: tuple[float, ...]
+
+
+def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
+    """Return the facts of a site, under a configuration by number."""
+    site, policy = shard.model, shard.served
+    is_its_own = policy.crawl_wide is None
+    return SiteFacts(
+        int(site.stage),
+        site.learning_since > 0,
+        site.is_due_on_demand,
+        site.pages,
+        site.failed,
+        site.duplicates,
+        config,
+        float(policy.site_value(site)) if is_its_own else None,
+        astuple(site.history.site().total()),
+    )
 
 
 class MemoryBudget:
@@ -372,6 +411,12 @@ class StoredCrawl(CrawlModel):
     def is_wide(self) -> bool:
         """Whether policies know something across sites: then no site can be read back by its events alone."""
         return not self.crawl_wide.is_empty
+
+    def waiting_sites(self) -> list[str]:
+        """Return the sites whose learning is due and starts when somebody asks for it."""
+        if not self.config.learns_on_demand:
+            return []
+        return [name for name, facts in self.sites.facts() if facts.is_due]
 
     def core(self) -> Core:
         """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""

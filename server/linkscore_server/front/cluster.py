@@ -8,11 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.front.owners import Owner, Owners
+from linkscore_server.groups import Shard
 from linkscore_server.services.errors import NotServing
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 

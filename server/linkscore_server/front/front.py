@@ -9,11 +9,11 @@ from typing import Any
 
 import grpc
 
-from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.front.cluster import Cluster
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, Peer, PeerServer, place_of
 from linkscore_server.front.router import Router
+from linkscore_server.groups import Shard
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.tls import server_credentials

@@ -17,9 +17,9 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.groups import Shard
 from linkscore_server.observability.logs import REQUEST_ID as KEY
 from linkscore_server.observability.logs import begin_request, request_id
 from linkscore_server.services import results

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore.v1 import common_pb2
-from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
+from linkscore_server.groups import Shard, group_of, group_of_hash
 from linkscore_server.services.messages import crawl_name, parse_site
 from linkscore_server.services.pages import came_from, has_page
 

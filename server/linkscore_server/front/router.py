@@ -16,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore_scoring.engine.groups import MARK, Shard, shards_of
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
 from linkscore_server.crawls.libraries import registrable_domain
@@ -25,6 +24,7 @@ from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front import fan_out
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
+from linkscore_server.groups import MARK, Shard, shards_of
 from linkscore_server.services.contract import CALLER, SERVICES, check_count, crawl_of, name_in
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in

@@ -17,7 +17,6 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1.policy_pb2 import PolicySpec
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.limits import LIMITS
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
@@ -30,6 +29,8 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.sites import StoredCrawl
+from linkscore_server.groups import Shard
 from linkscore_server.services.messages import (
     check_count,
     check_most,
@@ -393,7 +394,7 @@ def add_limits(message: pb.Crawl, config: Mapping[str, Any]) -> None:
             setattr(part, name, number)
 
 
-def _activity(model: CrawlModel) -> pb.Activity:
+def _activity(model: StoredCrawl) -> pb.Activity:
     """Return what became of a crawl, sums over its sites; cost O(sites)."""
     counts = np.zeros(6)  # of sites, those learned and being learned, pages, those that failed, and copies
     sums = np.array(astuple(Tally()))

@@ -82,33 +82,6 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
                 message.statuses[row].CopyFrom(_unusable_link(row))
 
 
-def spread(
-    scored: ScoredLinks, rows: Sequence[int], n: int, bad: Mapping[int, common_pb2.ItemStatus]
-) -> common_pb2.LinkScores:
-    """Return the scores of some of `n` links as columns over all; the others have score 0 and a status."""
-    message = common_pb2.LinkScores(scores=[0.0] * n, buckets=[len(scored.bucket_names)] * n)
-    message.bucket_names.extend([*scored.bucket_names, ""])
-    message.bucket_values.extend([*scored.bucket_values, 0.0])
-    for at, row in enumerate(rows):
-        message.scores[row] = scored.scores[at]
-        message.buckets[row] = scored.buckets[at]
-    if scored.priorities is not None:
-        message.encoded_priorities.extend(_placed(scored.priorities.tolist(), rows, n, 0.0))
-    for column, name in _OPTIONAL.items():
-        if (values := getattr(scored, name)) is not None:
-            getattr(message, column).extend(_placed(values, rows, n, 0))
-    for row, item in bad.items():
-        message.statuses[row].CopyFrom(item)
-    return message
-
-
-def _placed(values: Sequence[_T], rows: Sequence[int], n: int, default: _T) -> list[_T]:
-    placed = [default] * n
-    for at, row in enumerate(rows):
-        placed[row] = values[at]
-    return placed
-
-
 def add_page_result(
     result: pb.PageResult, crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]
 ) -> None:

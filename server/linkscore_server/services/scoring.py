@@ -142,19 +142,19 @@ class LinkScoringService:
 
         def answer() -> pb.ScoreLinksResponse:
             rows, columns, bad = _candidates(request.links, self._parser)
-            scored = actor.queries.score_links(*columns, choice=choice, encode=encode)
+            n = len(request.links)
+            scored = actor.queries.score_links(*columns, rows=rows, n=n, choice=choice, encode=encode)
             policy = (choice or actor.model.config.policy).name
             self._metrics.links_scored.labels(policy).inc(len(rows))
             response = pb.ScoreLinksResponse(
-                links=results.spread(scored, rows, len(request.links), bad)
-                if bad
-                else common_pb2.LinkScores(),
                 policy=policy,
                 stage=cast("Any", scored.stage if rows else 0),
                 event_seq=actor.model.seq,
             )
-            if not bad:
-                results.add_link_scores(response.links, scored)
+            response.links.SetInParent()
+            results.add_link_scores(response.links, scored)
+            for row, item in bad.items():
+                response.links.statuses[row].CopyFrom(item)
             if request.explain:
                 found = actor.queries.explain(*columns, choice)
                 response.explanations.extend(results.explanations(request.links, rows, found, bad))

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.config import MAX_GROUPS, CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
     ConfigChanged,
@@ -28,9 +28,9 @@ from linkscore_scoring.engine.events import (
     decode,
     encode,
 )
-from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, group_of, shards_of
 from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LinkscoreError, NotFound
 from linkscore_server.data_folder import ensure_folder, sync
+from linkscore_server.groups import Shard, group_of, shards_of
 from linkscore_server.store import schema
 from linkscore_server.store.base import NewEvent, StoredEvent
 from linkscore_server.store.sqlite import SqliteEngine

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.encodings import ENCODINGS, LEVELS, PriorityScale, encoding
-from linkscore_scoring.errors import NotFound
+from linkscore_scoring.encodings import ENCODINGS, LEVELS, PriorityScale
 
 # Crawler -> (what comes first, lowest number, highest number, whole numbers)
 TABLE = {
@@ -36,17 +35,12 @@ def test_every_encoding_has_its_line_in_the_table() -> None:
 @pytest.mark.parametrize("seen", [0, 20, 41])
 def test_numbers_keep_direction_and_range(name: str, seen: int) -> None:
     first, low, high, whole = TABLE[name]
-    numbers = encoding(name)(SCORES, scale_of(SCORES[:seen]))
+    numbers = ENCODINGS[name](SCORES, scale_of(SCORES[:seen]))
     steps = np.diff(numbers)
     assert (steps >= 0).all() if first == "high" else (steps <= 0).all()
     assert numbers[0] != numbers[-1]
     assert low <= numbers.min() <= numbers.max() <= high
     assert not whole or (numbers == np.round(numbers)).all()
-
-
-def test_an_unknown_encoding_is_refused_with_those_there_are() -> None:
-    with pytest.raises(NotFound, match=r"crawler4j.*urlfrontier"):
-        encoding("mosaic")
 
 
 def test_few_distinct_scores_have_a_level_each_from_the_top() -> None:

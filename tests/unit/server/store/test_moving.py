@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkscore_scoring.engine.events import decode
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import AlreadyExists, CorruptState, NotFound
+from linkscore_server.groups import Shard
 from linkscore_server.store import Core, SiteRow, Store, open_store
 from linkscore_server.store.moving import backup, export_crawl, import_crawls, problems_of
 from support.store_events import event

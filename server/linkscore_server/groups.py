@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from linkscore_scoring.hashing import hash64
 
-MAX_GROUPS = 256
-"""A bound: groups of a crawl. Each open one takes three descriptors and a thread's attention; chosen."""
 _hash_of = lru_cache(maxsize=1 << 16)(hash64)  # a bound: sites come again with every page
 MARK = "@"
 """Stands in the names of shards, and in that of no crawl."""
