@@ -15,6 +15,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, of_crawl, online
+from linkscore_cli.errors import Number
 from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, name_of, plain, print_json, table, tell, word_of
 from linkscore_cli.policies import PolicyType, budget_of, policy_text
@@ -62,6 +63,8 @@ _SETTINGS: tuple[_Option, ...] = (
     _many("--budget", "budget", "NAME=NUMBER",
           "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"),
     _many("--respect", "respect", "USE", "Use that sites may reserve: ai-train, ai-input, search, tdm"),
+    click.option("--revisit", type=Number(0, 1e9, min_open=True), metavar="FETCHES_PER_DAY",
+                 help="Fetch known pages again, so many a day of each site."),
     click.option("--observe-only/--no-observe-only", default=None,
                  help="Learn, and leave the order to the crawler.  [default: off]"),
 )  # fmt: skip
@@ -80,6 +83,7 @@ def _given(
     languages: tuple[str, ...],
     embedding: str,
     budget: tuple[str, ...],
+    revisit: float | None,
     **others: Any,
 ) -> dict[str, Any]:
     """Return the settings that are given, as a client takes them."""
@@ -92,6 +96,7 @@ def _given(
         "examples": pages,
         "wanted": wanted if any(wanted.values()) else None,
         "budget": budget_of(budget, "--budget"),
+        "revisit": revisit and {"fetches_per_day": revisit},
         **others,
     }
     return {name: value for name, value in found.items() if value or value is False}
@@ -182,8 +187,8 @@ def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connect
         changes |= {name: empty} if is_lifted else {}
     if not changes:
         raise click.UsageError(
-            "Nothing to change: give --policy, --extra-policy, --example, --wanted, --budget, --respect "
-            "or --observe-only."
+            "Nothing to change: give --policy, --extra-policy, --example, --wanted, --budget, --respect, "
+            "--revisit or --observe-only."
         )
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         changed = client.update_crawl(crawl=connection.crawl, **changes)

@@ -110,7 +110,7 @@ def _with_remedy(exc: click.UsageError) -> str:
     if isinstance(exc, click.NoSuchOption):
         params = exc.ctx.command.get_params(exc.ctx)
         for param in params:
-            if isinstance(param, click.Argument) and param.name == exc.option_name.lstrip("-"):
+            if isinstance(param, click.Argument) and param.name == exc.option_name.lstrip("-").replace("-", "_"):
                 return f"No such option '{exc.option_name}': write {param.make_metavar(exc.ctx)} without it."
         return _meant("option", exc.option_name, [opt for param in params for opt in param.opts])
     found = _NO_COMMAND.match(said)

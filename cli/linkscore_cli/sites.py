@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
 
-from linkscore import Client
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
@@ -25,7 +23,6 @@ TIMEOUT_S = 60.0
 """A bound: these calls may go through everything a large site has."""
 MINING_TIMEOUT_S = 3_600.0
 """A bound, chosen: far beyond what a mining of browse logs takes."""
-_AT_ONCE = 1_000  # pages of one answer; the server gives 10,000 at most. Chosen, not measured
 _FORMATS = [
     name.removeprefix("RULE_FORMAT_").lower()
     for name, number in pb.RuleFormat.items()
@@ -94,7 +91,7 @@ def seeds(
 @click.command()
 @_any_site
 @click.option(
-    "-n", "--most", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most this many."
+    "-n", "--most", type=click.IntRange(1, 10_000), default=100, show_default=True, help="At most this many."
 )
 @click.option("--now", type=click.DateTime(), help="Rank for this time, UTC. Default: now.")
 @json_option
@@ -103,19 +100,8 @@ def revisits(site: str, most: int, now: datetime | None, as_json: bool, connecti
     """Print the URLs of the pages of SITE, or of all sites, to fetch again, best first."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        pages = list(_due(client, crawl, site, most, now))
+        pages = list(client.rank_revisits(crawl=crawl, site=site, page_size=most, now=now).pages)
     tell(as_json, {"pages": pages}, (page.url for page in pages))
-
-
-def _due(client: Client, crawl: str, site: str, most: int, now: datetime | None) -> Iterator[Any]:
-    token, left = "", most
-    while left:
-        size = min(left, _AT_ONCE)
-        answer = client.rank_revisits(crawl=crawl, site=site, page_size=size, page_token=token, now=now)
-        yield from answer.pages
-        left, token = left - len(answer.pages), answer.next_page_token
-        if not token:
-            return
 
 
 @click.command()

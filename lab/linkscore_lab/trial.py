@@ -39,6 +39,7 @@ from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.session import Progress, run, tasks_of
 from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.limits.respect import text_of
 from linkscore_scoring.urls.identity import host_of, validate_url
 
 ORDERS = read_policy("breadth_first"), read_policy("harvest")
@@ -49,6 +50,8 @@ MAX_BODY_BYTES, MAX_ANSWER_S, _DEVIATE = 4 << 20, 30.0, 1.96
 _SHOWN = ("valid_ratio", "text_share", "duplicates")
 
 
+MAX_DELAY_S = 60.0
+"""Between two requests: a bound, chosen. A hundred fetches of each order then take three hours."""
 MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _SILENT = 599  # no status of HTTP: chosen, counts as a fault of the server
 _FORBIDDEN = "User-agent: *\nDisallow: /"
@@ -111,9 +114,14 @@ class Web:
             for _ in range(MAX_ROBOTS_REDIRECTS):
                 url = self._redirect(url) or url
             reply = self.get(url)
-            text = reply.body.decode(errors="replace") if reply.status == 200 else ""
+            body = reply.body if reply.status == 200 else b""
+            text = text_of(body, reply.headers.get("Content-Encoding", ""), MAX_BODY_BYTES)
             self._robots[robots] = Protego.parse(_FORBIDDEN if reply.status >= 500 else text)
-            self._delay_s = max(self._delay_s, self._robots[robots].crawl_delay(ROBOT) or 0.0)
+            asked_s = self._robots[robots].crawl_delay(ROBOT) or 0.0
+            if asked_s > MAX_DELAY_S:
+                rule = f"{robots} asks for {asked_s:g} s between two requests, more than {MAX_DELAY_S:g}"
+                raise InvalidInput(f"{rule}: try an archive of the site", field="site")
+            self._delay_s = max(self._delay_s, asked_s)
         return self._robots[robots]
 
     def get(self, url: str) -> Reply:
@@ -121,7 +129,7 @@ class Web:
         if url not in self.answers:
             time.sleep(max(0.0, self._next - time.monotonic()))
             self.answers[url] = reply = self._ask(url)
-            self._delay_s *= 2 if reply.status in (429, 503) else 1
+            self._delay_s *= 2 if reply.status in (429, 503) and self._delay_s < MAX_DELAY_S else 1
             self._next = time.monotonic() + self._delay_s
         return self.answers[url]
 

@@ -123,13 +123,14 @@ def test_what_cannot_be_tried_says_why(shop: ThreadingHTTPServer, path: str, say
         (
             {
                 "/robots.txt": Reply(301, {"Location": "/r"}, b""),
-                "/r": Reply(200, {}, b"User-agent: *\nDisallow: /"),
+                "/r": Reply(200, {}, "\ufeffUser-agent: *\nDisallow: /".encode("utf-16")),
             },
             "forbids it",
         ),
+        ({"/robots.txt": Reply(200, {}, b"User-agent: *\nCrawl-delay: 90")}, "asks for 90 s between two"),
         ({}, ""),
     ],
-    ids=["a server's fault", "redirected", "none"],
+    ids=["a server's fault", "redirected", "slow", "none"],
 )
 def test_a_site_is_asked_only_as_its_robots_txt_allows(robots: dict[str, Reply], says: str) -> None:
     answers = {"/": Reply(200, {}, b"<p>home"), **robots}

@@ -53,16 +53,18 @@ const DAY_MS = 86_400_000;
 
 export interface ClientOptions {
   /** Address of the server; localhost:7411 if absent. */
-  target?: string;
+  target?: string | undefined;
   /** true for the system's roots, or PEM: of the authority (or a file with it), and of the client if the server asks for one. */
-  tls?: boolean | { ca?: Buffer; caFile?: string; cert?: Buffer; key?: Buffer };
+  tls?: boolean | { ca?: Buffer; caFile?: string; cert?: Buffer; key?: Buffer } | undefined;
   /** Bearer token sent with every call. */
-  token?: string;
+  token?: string | undefined;
   /** File that holds it, read at every call, so that it may be rotated; while it is missing or empty the last token is sent. */
-  tokenFile?: string;
+  tokenFile?: string | undefined;
   /** Deadline of a unary call, 10,000 if absent. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
+
+const OPTIONS = ["target", "tls", "token", "tokenFile", "timeoutMs"] as const satisfies (keyof ClientOptions)[];
 
 /** What a crawl is made with; what is absent is left to the server, or to the crawl that is there. */
 export interface CrawlOptions {
@@ -73,6 +75,8 @@ export interface CrawlOptions {
   /** Pages like those wanted: URL, or `URL=FILE` with the HTML; a crawl that is there gets those it lacks. */
   examples?: readonly string[] | undefined;
 }
+
+export const CRAWL_OPTIONS = ["policy", "wanted", "budget", "examples"] as const satisfies (keyof CrawlOptions)[];
 
 const SERVICES = {
   links: LinkScoringService,
@@ -108,6 +112,7 @@ export class Client {
   readonly calls: Calls;
 
   constructor(options: ClientOptions = {}) {
+    checkNames(options, OPTIONS);
     const { target = "localhost:7411", tls = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     checkTarget(target);
     checkTimeout(timeoutMs);
@@ -144,6 +149,7 @@ export class Client {
    * `wanted` and no policy a new crawl is scored by `topic`.
    */
   async ensureCrawl(id: string, options: CallOptions & CrawlOptions = {}): Promise<Crawl> {
+    checkNames(options, [...CRAWL_OPTIONS, "timeoutMs", "signal"]);
     const { name } = this.crawl(id);
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
@@ -223,6 +229,12 @@ const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
 function checkTarget(target: string): void {
   if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):([1-5]?\d{1,4}|6[0-5]\d{3})$/.test(target)) return;
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
+}
+
+/** Refuses options of unknown names, which plain JavaScript lets through. */
+export function checkNames(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${known.join(", ")})`);
 }
 
 /** Refuses what is no deadline: a day at most, a bound. */

@@ -10,7 +10,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { type Dictionary, type IRequestManager, log, Request, type RequestsLike, type Source } from "@crawlee/core";
 
-import { Client, type ClientOptions, type CrawlOptions } from "./client.js";
+import { checkNames, Client, type ClientOptions, CRAWL_OPTIONS, type CrawlOptions } from "./client.js";
 import type { Link, Page } from "./messages.js";
 import { byUrl, type Logger, Session, type Stats } from "./session.js";
 
@@ -25,7 +25,7 @@ export interface LinkscoreOptions extends ClientOptions, CrawlOptions {
   log?: Logger;
 }
 
-const OPTIONS = ["target", "tls", "token", "tokenFile", "timeoutMs", "policy", "wanted", "budget", "examples", "crawl", "required", "log"];
+const OPTIONS = ["target", "tls", "token", "tokenFile", "timeoutMs", ...CRAWL_OPTIONS, "crawl", "required", "log"];
 
 /** What a handler finds as `context.linkscore`. */
 export interface LinkscoreContext {
@@ -94,10 +94,11 @@ class CrawleeSession {
   readonly session: Session<Request>;
 
   constructor(options: LinkscoreOptions, mostRequests?: number) {
-    const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
-    if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${OPTIONS.join(", ")})`);
+    checkNames(options, OPTIONS);
     const { crawl = "crawlee", log: logger = log.child({ prefix: "linkscore" }), ...rest } = options;
-    this.session = new Session<Request>(new Client(options), crawl, { ...rest, log: logger, key: normal });
+    const { target, tls, token, tokenFile, ...ofSession } = rest;
+    const client = new Client({ target, tls, token, tokenFile, timeoutMs: rest.timeoutMs });
+    this.session = new Session<Request>(client, crawl, { ...ofSession, log: logger, key: normal });
     this.queue = new BucketRequestQueue(this, mostRequests);
   }
 

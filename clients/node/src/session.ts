@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import { Allowance } from "./allowance.js";
-import { type CallOptions, checked, checkTimeout, type Client, type Crawl, type CrawlOptions } from "./client.js";
+import { type CallOptions, checked, checkNames, checkTimeout, CRAWL_OPTIONS, type Client, type Crawl, type CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
@@ -51,6 +51,8 @@ export interface SessionOptions extends CrawlOptions {
   sleep?: (ms: number) => Promise<unknown>;
 }
 
+const OPTIONS = [...CRAWL_OPTIONS, "timeoutMs", "required", "key", "log", "sleep"];
+
 const said = (message: string, data?: object) => console.error(message, data ?? "");
 const CONSOLE: Logger = { info: said, warning: said };
 
@@ -79,6 +81,7 @@ export class Session<T> {
     id: string,
     private readonly options: SessionOptions = {},
   ) {
+    checkNames(options, OPTIONS);
     if (options.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
     this.crawl = client.crawl(id);
     this.allowance = new Allowance(options.budget);

@@ -111,5 +111,6 @@ test("a target that is no host:port, or a deadline that is none, is an error tha
   for (const timeoutMs of [-3, 0, NaN, Infinity, "5000" as unknown as number]) {
     assert.throws(() => new Client({ timeoutMs }), /timeoutMs must be a number from 1 to 86400000, got/, String(timeoutMs));
   }
+  assert.throws(() => new Client({ tokn: "x" } as object), /no such option: tokn \(there are target,/);
   for (const target of ["localhost:7411", "[::1]:7411", "dns:///shop:7411"]) new Client({ target }).close();
 });

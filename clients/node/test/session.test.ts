@@ -215,6 +215,8 @@ test("a server that is away at the start is an error only if it is required", as
   assert.equal(session.present, false);
   session.close();
   await assert.rejects(new Session<string>(gone, "x", { log, required: true }).start(), { code: Code.UNAVAILABLE });
+  assert.throws(() => new Session<string>(gone, "x", { wantde: "y" } as object), /no such option: wantde \(there are policy,/);
+  await assert.rejects(gone.ensureCrawl("x", { polcy: "harvest" } as object), /no such option: polcy/);
   gone.close();
 });
 

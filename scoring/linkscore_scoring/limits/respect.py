@@ -17,7 +17,13 @@ from urllib.parse import unquote
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import FieldProblem, InvalidPage
-from linkscore_scoring.features.body import attributes_of_tag, decompress, tags_in
+from linkscore_scoring.features.body import (
+    attributes_of_tag,
+    decompress,
+    detect_xml_charset,
+    tags_in,
+    to_utf8,
+)
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, SentPage
@@ -52,6 +58,7 @@ _CRAWLER = re.compile(r"\*|(?!unavailable_after$|max-)[a-z][a-z0-9_.*/-]*")
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(yes|no|y|n)\b", re.IGNORECASE)
 # What is in a template or for browsers without scripts is not the page's.
 _INERT = re.compile(rb"<(template|noscript)(?=[\s>/]).*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
+_AGENT_LINE = re.compile(r"^[ \t]*user-?[ ]?agent[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _ROBOTS_LINE = re.compile(
     r"^[ \t]*(?:#|(?:user-?[ ]?agent|(?:dis)?allow|sitemap|crawl-delay|host|content-signal)[ \t]*:)",
     re.IGNORECASE | re.MULTILINE,
@@ -136,8 +143,15 @@ MAX_RULES, MAX_STARS, MAX_CHARS = 25, 50, 10_000
 everywhere, as each link is held against each rule: 35 us of a URL of 100 characters at worst, as measured."""
 
 _LINE = re.compile(
-    r"^[ \t]*(user-agent|content-signal|allow|disallow)[ \t]*:[ \t]*([^\n#]*)", re.IGNORECASE | re.MULTILINE
+    r"^[ \t]*(user-?[ ]?agent|content-signal|allow|disallow)[ \t]*:[ \t]*([^\n#]*)",
+    re.IGNORECASE | re.MULTILINE,
 )
+
+
+def text_of(body: bytes, content_encoding: str, most: int) -> str:
+    """Return a site file in the encoding that its mark names, else UTF-8 (RFC 9309), without marks and NULs."""
+    raw = first_bytes(body, content_encoding, most)
+    return to_utf8(raw, detect_xml_charset(raw))[0].decode().translate({0: None, 0xFEFF: None, 13: "\n"})
 
 
 Row = list[Any]
@@ -146,11 +160,10 @@ Row = list[Any]
 
 def read_rules(path: str, body: bytes, content_encoding: str) -> list[Row] | None:
     """Return the rules of a site file, the first that names a use decides; None if no such file came."""
-    text = first_bytes(body, content_encoding, MAX_BYTES).decode("utf-8-sig", "replace")
-    if text.lstrip(" \t\r\n").startswith(("<", "\x1f")) or "\0" in text:
+    text = text_of(body, content_encoding, MAX_BYTES)
+    lines = _AGENT_LINE if text.lstrip().startswith("<") else _ROBOTS_LINE  # a page may have the others
+    if path == ROBOTS and text.strip() and not lines.search(text):
         return None  # a page in its place, or what could not be unpacked
-    if path == ROBOTS and text.strip() and not _ROBOTS_LINE.search(text):
-        return None
     rules = _of_robots(text) if path == ROBOTS else _of_tdmrep(text)
     return _bounded(rules) if rules is not None else None
 
@@ -170,8 +183,8 @@ def _of_robots(text: str) -> list[Row]:
     """Return what is said to all crawlers; the longest pattern decides, as of RFC 9309, section 2.2.2."""
     said: dict[str, dict[str, bool]] = {}
     is_named, is_all, in_head = False, True, True  # until the first name what is said is said to all
-    for key, value in _LINE.findall(text.replace("\r\n", "\n").replace("\r", "\n")):
-        if key.lower() == "user-agent":
+    for key, value in _LINE.findall(text):
+        if key.lower().startswith("user"):
             is_all = (in_head and is_named and is_all) or value.strip() == "*"
             in_head = is_named = True
             continue
@@ -223,30 +236,17 @@ def reserved_at(rules: Sequence[Row], path: str) -> set[str]:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end.
-
-    Cost O(path) for each ``*``: the parts between are found from left to right.
-    """
-    first, middle, last, is_whole = _parts(pattern)
-    path = unquote(path) if "%" in path else path
-    if not path.startswith(first):
-        return False
-    if last is None:
-        return len(path) == len(first) or not is_whole
-    at = len(first)
-    for part in middle:
-        at = path.find(part, at)
-        if at < 0:
-            return False
-        at += len(part)
-    return path.endswith(last) and len(path) - len(last) >= at if is_whole else path.find(last, at) >= 0
+    """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end."""
+    return _compiled(pattern).match(unquote(path) if "%" in path else path) is not None
 
 
 @lru_cache(maxsize=1_000)
-def _parts(pattern: str) -> tuple[str, list[str], str | None, bool]:
-    """Return what is before the first ``*``, between others, behind the last, and whether the end is one."""
-    first, *more = [unquote(part) for part in pattern.removesuffix("$").split("*")]
-    return first, more[:-1], more[-1] if more else None, pattern.endswith("$")
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return an expression of cost O(path): each part but the last is where it is first found, for good."""
+    first, *more = [re.escape(unquote(part)) for part in pattern.removesuffix("$").split("*")]
+    middle, last = (f"(?>.*?{part})" for part in more[:-1]), (f".*?{part}" for part in more[-1:])
+    end = r"\Z" if pattern.endswith("$") else ""
+    return re.compile("".join((first, *middle, *last, end)), re.DOTALL)
 
 
 MAX_FILES = 5_000

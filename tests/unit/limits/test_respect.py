@@ -146,7 +146,8 @@ def test_what_is_said_to_one_crawler_by_name_is_not_said_to_all(value: str, said
     [
         (["User-agent: *", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
         (["Content-signal: ai-train=no # not for models"], "/", {"ai-train"}),
-        (["User-agent: OtherBot", "Content-Signal: ai-train=no"], "/", set()),
+        (["User agent: OtherBot", "Content-Signal: ai-train=no"], "/", set()),
+        (["<!-- robots -->", "User-agent: *", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
         (["User-agent: OtherBot", "User-agent: *", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
         (["User-agent: *", "Allow: /", "User-agent: B", "Content-Signal: ai-train=no"], "/", set()),
         (["User-agent: *", "Content-Signal: /a ai-train=no"], "/b", set()),
@@ -157,9 +158,11 @@ def test_what_is_said_to_one_crawler_by_name_is_not_said_to_all(value: str, said
         (["User-agent: *", "Sitemap: /s", "User-agent: B", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_robots(lines: list[str], path: str, reserved: set[str], end: str) -> None:
-    assert reserved_at(read_rules(ROBOTS, end.join(lines).encode(), ""), path) == reserved
+@pytest.mark.parametrize(
+    ("end", "codec"), [("\n", "utf-8"), ("\r\n", "utf-16"), ("\r", "utf-8-sig"), ("\0\n", "utf-16-le")]
+)
+def test_robots(lines: list[str], path: str, reserved: set[str], end: str, codec: str) -> None:
+    assert reserved_at(read_rules(ROBOTS, end.join(lines).encode(codec), ""), path) == reserved
 
 
 @pytest.mark.parametrize(
