@@ -109,8 +109,9 @@ def _with_remedy(exc: click.UsageError) -> str:
         return said
     if isinstance(exc, click.NoSuchOption):
         params = exc.ctx.command.get_params(exc.ctx)
+        typed = exc.option_name.lstrip("-").replace("-", "_")
         for param in params:
-            if isinstance(param, click.Argument) and param.name == exc.option_name.lstrip("-").replace("-", "_"):
+            if isinstance(param, click.Argument) and param.name == typed:
                 return f"No such option '{exc.option_name}': write {param.make_metavar(exc.ctx)} without it."
         return _meant("option", exc.option_name, [opt for param in params for opt in param.opts])
     found = _NO_COMMAND.match(said)

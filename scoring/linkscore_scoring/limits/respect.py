@@ -149,7 +149,7 @@ _LINE = re.compile(
 
 
 def text_of(body: bytes, content_encoding: str, most: int) -> str:
-    """Return a site file in the encoding that its mark names, else UTF-8 (RFC 9309), without marks and NULs."""
+    """Return a site file in the encoding of its mark, else UTF-8 (RFC 9309), without marks and NULs."""
     raw = first_bytes(body, content_encoding, most)
     return to_utf8(raw, detect_xml_charset(raw))[0].decode().translate({0: None, 0xFEFF: None, 13: "\n"})
 
