@@ -50,9 +50,11 @@ def guarded(kind: type[Policy]) -> type[Policy]:
     made: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     made |= {"__doc__": kind.__doc__, _FAILURE: ""}
     for name in (*_ASKED, "__init__"):
-        member = inspect.getattr_static(kind, name, None)
-        if member is not None and (found := _guarded(member, kind.name, name)) is not None:
-            made[name] = found
+        member = inspect.getattr_static(kind, name)
+        if isinstance(member, classmethod | staticmethod):
+            made[name] = type(member)(_safe(member.__func__, kind.name, name))
+        elif inspect.isfunction(member):
+            made[name] = _safe(member, kind.name, name)
     return cast(type[Policy], type(kind)(kind.__name__, (kind,), made))  # type: ignore[misc]
 
 
@@ -61,21 +63,14 @@ def failure_of(policy: Policy) -> str:
     return getattr(policy, _FAILURE, "")
 
 
-def _guarded(member: Any, policy: str, name: str) -> Any:
-    """Return a method or property that cannot fail, None of what is neither."""
-    if isinstance(member, classmethod | staticmethod):
-        return type(member)(_safe(member.__func__, policy, name))
-    if isinstance(member, property):
-        return property(_safe(member.fget, policy, name) if member.fget is not None else None, member.fset)
-    return _safe(member, policy, name) if inspect.isfunction(member) else None
-
-
 def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any]:
     check: Callable[..., Any] | None = _CHECKS.get(name)
     stand_in: Callable[..., Any] = Policy.__init__ if name == "__init__" else _stand_in(name)
 
     @functools.wraps(call)
     def safe(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name == "load_state":
+            setattr(self, _FAILURE, args[0].get(_FAILURE, ""))
         if not (why := getattr(self, _FAILURE, "")):
             try:
                 answer = call(self, *args, **kwargs)
@@ -96,15 +91,7 @@ def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any
             return [replace(found, summary=f"{why}: {found.summary}") for found in stand_in(self, *args)]
         return why if name == "describe" else stand_in(self, *args, **kwargs)
 
-    if name != "load_state":
-        return safe
-
-    def load_state(self: Any, state: dict[str, Any]) -> None:
-        """Take over a state, or that the policy was taken out."""
-        setattr(self, _FAILURE, state.get(_FAILURE, ""))
-        safe(self, state)
-
-    return load_state
+    return safe
 
 
 def _noted(policy: str, name: str, error: Exception) -> str:
@@ -151,7 +138,7 @@ _CHECKS: dict[str, Callable[..., Any]] = {
 _ASKED = ["load_state", "to_state"] + [
     name
     for name, member in vars(Policy).items()
-    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod | property))
+    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
 ]
 """What is asked of a policy from outside."""
 
@@ -163,6 +150,4 @@ def _stand_in(name: str) -> Callable[..., Any]:
     if name in _LEARNS:
         return lambda *args, **kwargs: None
     found = inspect.getattr_static(BreadthFirst, name)
-    if isinstance(found, property):
-        return cast("Callable[..., Any]", found.fget)
     return cast("Callable[..., Any]", getattr(found, "__func__", found))

@@ -7,8 +7,7 @@ Each check takes a `Subject` and raises AssertionError saying what is wrong; a t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import inf, nan
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.links import batch_of
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import CorruptState, InvalidParams
+from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import Policy, any_part, make_params, with_parts
 from linkscore_scoring.policies.registry import builtin, register
 from linkscore_scoring.site.learning import SiteBounds
@@ -34,13 +33,6 @@ SEEDS = (1, 2, 3)
 MARGIN = 0.1
 """Gain over random order asked for, in share of wanted pages. On the generated site random order varies by
 0.03 from seed to seed, its mean over three seeds by 0.02: five times that."""
-
-_WRONG: dict[type, list[Any]] = {
-    float: [nan, inf, "much", True],
-    int: [0.5, "many", True],
-    bool: ["yes", 1],
-    str: [1, False],
-}
 
 _BUDGET = 200
 """Fetches of a crawl that is set against random order: a third of the site, so that order matters."""
@@ -140,15 +132,6 @@ class Subject:
         return other
 
 
-def check_bad_params_are_named(subject: Subject) -> None:
-    """Unknown fields and values of a wrong kind are refused by the name of the field."""
-    make_params(subject.policy, subject.params)
-    _check_named(subject, "no_such_parameter", 1)
-    for field in fields(subject.policy.Params):
-        for value in _WRONG.get(type(field.default), []):
-            _check_named(subject, field.name, value)
-
-
 def check_scores_are_in_range(subject: Subject) -> None:
     """Scores, values and reasons are there for 0, 1 and many links: before any page, while the site is
     sampled, afterwards, and on a site of nothing but failures."""
@@ -215,17 +198,6 @@ def check_state_round_trip_gives_the_same_future(subject: Subject) -> None:
         np.testing.assert_array_equal(straight.scores(300), restored.scores(300), err_msg=subject.name)
 
 
-def check_foreign_state_is_refused(subject: Subject) -> None:
-    """State that cannot be the policy's own raises CorruptState."""
-    own = subject.after(40).policy.to_state()
-    foreign: list[dict[str, Any]] = [{"no such field": 1}]
-    if own:
-        foreign += [{}, dict.fromkeys(own), *({k: v for k, v in own.items() if k != key} for key in own)]
-    foreign += [state for state in map(_first_state, builtin().values()) if set(state) - set(own)]
-    for state in foreign:
-        _check_refused(subject, state)
-
-
 def check_buckets_have_the_value_of_their_links(subject: Subject) -> None:
     """`value` of a bucket is the score of its links, give or take the policy's `residual`."""
     for pages in (0, 5, 60):
@@ -238,30 +210,6 @@ def check_buckets_have_the_value_of_their_links(subject: Subject) -> None:
         assert gap <= allowed, (
             f"{subject.name}: a link is {gap:.4f} off its bucket's value, at most {allowed}"
         )
-
-
-def check_fetches_under_way_lower_values_only(subject: Subject) -> None:
-    """With nothing under way buckets have their value; with every fetch begun each stays or falls."""
-    for pages in (0, 5, 60):
-        asked = subject.after(pages)
-        buckets = list(dict.fromkeys(asked.policy.score(asked.links(500), asked.site).buckets))
-        counted = asked.policy.in_flight(asked.site)
-        if counted is None or not buckets:
-            continue
-        assert counted.places >= 1, f"{subject.name}: {counted.places} places on {asked.site.name}"
-        assert counted.floor == 0.0, f"{subject.name}: links wait on {asked.site.name} for nothing under way"
-        before = [counted.value(bucket) for bucket in buckets]
-        plain = asked.policy.value(buckets, asked.site).tolist()
-        assert before == plain, f"{subject.name}: values differ from those of `value` with nothing under way"
-        for bucket in (*buckets[:3], buckets[0], *_STRANGE_BUCKETS):
-            counted.begin(bucket)
-            assert 0.0 <= counted.floor <= 1.0, f"{subject.name}: a floor of {counted.floor}"
-            after = [counted.value(name) for name in buckets]
-            _check_range(subject.name, np.array(after), len(buckets))
-            assert all(b >= a for b, a in zip(before, after, strict=True)), (
-                f"{subject.name}: a fetch of {bucket!r:.40} that is under way makes a bucket worth more"
-            )
-            before = after
 
 
 def check_memory_is_bounded(subject: Subject) -> None:
@@ -295,28 +243,15 @@ def check_it_beats_random_order(subject: Subject) -> None:
 Check = Callable[[Subject], None]
 
 CHECKS: tuple[Check, ...] = (
-    check_bad_params_are_named,
     check_scores_are_in_range,
     check_questions_change_nothing,
     check_a_batch_equals_its_rows,
     check_same_history_gives_same_scores,
     check_state_round_trip_gives_the_same_future,
-    check_foreign_state_is_refused,
     check_buckets_have_the_value_of_their_links,
-    check_fetches_under_way_lower_values_only,
     check_memory_is_bounded,
     check_it_beats_random_order,
 )
-
-
-def _check_named(subject: Subject, field: str, value: Any) -> None:
-    try:
-        make_params(subject.policy, {**subject.params, field: value})
-    except InvalidParams as exc:
-        named = [problem.field for problem in exc.problems]
-        assert field in named, f"{subject.name}: {field}={value!r} is refused, but {named} is named"
-        return
-    raise AssertionError(f"{subject.name}: {field}={value!r} is accepted")
 
 
 def _check_answers(asked: Asked, n: int) -> None:
@@ -338,20 +273,3 @@ def _check_range(name: str, scores: Any, n: int) -> None:
     assert scores.dtype == np.float64, f"{name}: dtype {scores.dtype}, want float64"
     good = np.isfinite(scores) & (scores >= 0.0) & (scores <= 1.0)
     assert good.all(), f"{name}: {scores[~good][:3]} is not in [0, 1]"
-
-
-def _check_refused(subject: Subject, state: dict[str, Any]) -> None:
-    policy = subject.after(0).policy
-    try:
-        policy.load_state(unpacked(packed(state)))
-    except CorruptState:
-        return
-    raise AssertionError(f"{subject.name}: took over a state with the fields {sorted(state)}")
-
-
-def _first_state(policy: type[Policy]) -> dict[str, Any]:
-    """Return the state of a policy that has learned nothing; empty if it needs parameters."""
-    try:
-        return policy(make_params(policy, {}), seed=0).to_state()
-    except InvalidParams:
-        return {}

@@ -275,7 +275,7 @@ class CrawlRegistry:
             raise CrawlClosed(f"crawl {name!r}: the server stops")
 
     def _load_libraries(self, config: CrawlConfig) -> None:
-        load_libraries(config)
+        load_libraries(config.scope, config.words)
         if Words.EXCERPT in config.words and config.wanted is not None:
             self.embeddings.load(config.wanted.embedding)
 
@@ -310,7 +310,7 @@ class CrawlRegistry:
         """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        await self._in_thread(self._check, config)
+        await self._in_thread(self._check, config)  # which may have to load what knows languages
         self.space.check()
         config = replace(config, bounds=SiteBounds(links=self._settings.site_links))
         async with self._creating:
@@ -346,7 +346,7 @@ class CrawlRegistry:
                 return actor
             if config.groups > 1:
                 config = replace(config, revision=config.revision + 1)
-            await self._in_thread(self._check, config)
+            await self._in_thread(self._check, config)  # which may have to load what knows languages
             await self._reconfigure(actor, config)
             return actor
 
@@ -439,7 +439,6 @@ class CrawlRegistry:
     def _check(self, config: CrawlConfig) -> None:
         try:
             config.check()
-            load_libraries(config)
             self.embeddings.check(config.wanted)
         except InvalidInput as exc:
             raise exc.under("crawl") from exc
