@@ -1,8 +1,7 @@
 """What is learned of a forum page by page: votes, the way to its threads, its entry, and how certain all is.
 
 `ForumModel` is the whole. At the end of this file: `certainty`, which says whether there is a way from an
-entry over indexes to threads beyond doubt, and `PredictionWatch`, which finds URL patterns whose pages have
-changed.
+entry over indexes to threads beyond doubt.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from math import comb
 from urllib.parse import urlsplit
 
 from linkscore_scoring.columns import left_sum, shrunk
@@ -57,15 +55,6 @@ _THREADS, _INDEXES = 3, 2  # URLs of each, at least
 _UNPAGED_THREADS = 20  # threads that do where there are no page links
 _THREAD_SHARE, _ON_WAY_SHARE = 0.1, 0.3  # of pages with a layout: threads; threads and indexes
 _SLACK = 0.5  # share of these down to which the way stays certain
-
-# What is a change. Set beforehand for one false alarm in a million pages (docs/guides/forums.md).
-WINDOW = 12
-"""Pages of a pattern that are looked at."""
-
-_ALARM = 1e-6  # probability of as many surprises by chance
-_NOISE, _PRIOR = 0.3, 20.0  # surprises expected of a pattern, page types being noisy, and its pseudo-pages
-_LATEST, _FEWEST = 6, 4  # pages of which half must be surprises, and least surprises in all
-_MAX_WATCHED = 5_000  # patterns; a bound
 
 LinkRow = tuple[int, int, int, str]
 """URL pattern, folded link path, identity hash and URL of a link."""
@@ -199,7 +188,6 @@ class ForumModel(Stateful):
     votes: Stored[KindVotes]
     links: Stored[LinkTable]
     entries: Stored[EntrySearch]
-    watch: Stored[PredictionWatch]
     paths: Stored[ForumPaths]
     expressions: Stored[Expressions]
     threads: Stored[PageChains]
@@ -208,7 +196,6 @@ class ForumModel(Stateful):
     certainty: Stored[Certainty]
     pages: Stored[int]
     typed: Stored[int]
-    relearned: Stored[int]
     _entry_url: Stored[str]
     _reviewed: Stored[int]
     _due: Stored[int]
@@ -218,7 +205,6 @@ class ForumModel(Stateful):
         self.votes = KindVotes(self.patterns)
         self.links = LinkTable()
         self.entries = EntrySearch()
-        self.watch = PredictionWatch()
         self.paths = ForumPaths()
         self.expressions = Expressions()
         self.threads = PageChains()
@@ -226,7 +212,7 @@ class ForumModel(Stateful):
         self.entry: EntryCandidate | None = None
         self._entry_url = ""
         self.certainty = UNCERTAIN
-        self.pages = self.typed = self.relearned = self._reviewed = 0
+        self.pages = self.typed = self._reviewed = 0
         self._due = 1
 
     def take_bounds(self, bounds: SiteBounds) -> None:
@@ -239,7 +225,6 @@ class ForumModel(Stateful):
         """Count a fetch without a page: half a vote that its pattern leads nowhere."""
         pattern = self.pattern_of(page.requested_url)
         self.votes.cast(pattern, _folded(page, site), _FAILED, copy=0.0)
-        self._check_prediction(pattern, None)
 
     def observe(
         self, page: PageObservation, shares: Shares, page_links: Sequence[int], site: SiteModel
@@ -251,7 +236,6 @@ class ForumModel(Stateful):
         kind = _kind_of(shares)
         if kind != UNDECIDED and not page.refetch:
             self.typed += 1
-            self._check_prediction(pattern, kind)
             self.votes.cast(pattern, _folded(page, site), shares, copy=_copied(page))
         rows = self.link_rows(page.links, site)
         self.links.see(pattern, rows)
@@ -269,7 +253,6 @@ class ForumModel(Stateful):
         """Find the way anew; after every page at first, then after 5 % more pages or a change of mind."""
         self.votes.merge_patterns()
         self.links.merge_patterns(self.patterns.resolve)
-        self.watch.drop_merged(self.patterns.resolve)
         self.paths = find_paths(all_indexes(self.links, self.votes), self.links, self.votes)
         self.entry = self.entries.entry(self.n_index, self._is_listed)
         self._entry_url = self.entry.url if self.entry is not None else ""
@@ -342,15 +325,6 @@ class ForumModel(Stateful):
         pages, news = self.news.get(pattern, (0, 0))
         self.news[pattern] = pages + 1, news + len(shown)
         self.dry[pattern] = 0 if shown else self.dry.get(pattern, 0) + 1
-
-    def _check_prediction(self, pattern: int, kind: int | None) -> None:
-        """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
-        expected = self.votes.estimate(pattern, ANY).kind
-        if expected in (INDEX, THREAD) and self.watch.add(pattern, surprise=kind != expected):
-            self.typed = max(0, self.typed - int(self.votes.pages(pattern)))
-            self.votes.drop(pattern)
-            self.relearned += 1
-            self._due = self.pages
 
     def _see_entry(self, page: PageObservation, own: int, rows: Sequence[LinkRow]) -> None:
         targets = {key: url for _, _, key, url in rows if key != page.key}
@@ -453,58 +427,12 @@ def certainty(model: ForumModel) -> Certainty:
 def _found(threads: float, index: float, model: ForumModel) -> str:
     paths = model.paths
     entry = f"entry {model.entry.url}" if model.entry is not None else "no entry found yet"
-    again = f"; {model.relearned} patterns learned again" if model.relearned else ""
     return (
         f"follows {len(paths.index)} index and {len(paths.thread)} thread URL patterns, "
         f"{len(paths.page_links)} of them page flips, by {index:.0f} index and {threads:.0f} thread pages of "
-        f"{model.typed}; {entry}{again}"
+        f"{model.typed}; {entry}"
     )
 
 
 def _percent(part: float, model: ForumModel) -> str:
     return f"{part / max(1, model.typed):.0%}"
-
-
-class PredictionWatch(Stateful):
-    """Surprises of the latest 12 pages of each URL pattern, against the rate of surprises before them."""
-
-    _rows: Stored[dict[int, tuple[int, int, list[int]]]]
-
-    def __init__(self) -> None:
-        self._rows = {}
-
-    def add(self, pattern: int, *, surprise: bool) -> bool:
-        """Take in a page of a pattern; say whether the pattern has just changed, and start it anew then."""
-        pages, surprises, window = self._rows.get(pattern, (0, 0, []))
-        window = [*window, int(surprise)]
-        if len(window) > WINDOW:
-            pages, surprises = pages + 1, surprises + window[0]
-            window = window[1:]
-        if _has_changed(pages, surprises, window):
-            self._rows.pop(pattern, None)
-            return True
-        if pattern in self._rows or len(self._rows) < _MAX_WATCHED:
-            self._rows[pattern] = (pages, surprises, window)
-        return False
-
-    def drop_merged(self, resolve: Callable[[int], int]) -> None:
-        """Drop the windows of patterns that were generalised; the wider pattern has one of its own."""
-        self._rows = {pattern: row for pattern, row in self._rows.items() if resolve(pattern) == pattern}
-
-
-def _has_changed(pages: int, surprises: int, window: list[int]) -> bool:
-    """Say whether the latest pages of a window cannot be chance, for the best starting point of a change."""
-    latest = window[-_LATEST:]
-    if 2 * sum(latest) < len(latest) or sum(window) < _FEWEST:
-        return False
-    for start in range(len(window) - _FEWEST + 1):
-        tail, before = window[start:], window[:start]
-        rate = shrunk(surprises + sum(before), pages + len(before), _NOISE, _PRIOR)
-        if tail_prob(len(tail), sum(tail), rate) < _ALARM:
-            return True
-    return False
-
-
-def tail_prob(n: int, k: int, rate: float) -> float:
-    """Return the probability of `k` or more of `n` at a rate."""
-    return left_sum(comb(n, i) * rate**i * (1.0 - rate) ** (n - i) for i in range(k, n + 1))

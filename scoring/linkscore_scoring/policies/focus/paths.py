@@ -236,12 +236,6 @@ class KindVotes(Stateful):
             if share and kind in (INDEX, THREAD):
                 counts[KINDS.index(kind)] += share
 
-    def drop(self, pattern: int) -> None:
-        """Forget what pages of a pattern were, and what their place on pages said."""
-        for node in [node for node in self._nodes if node[0] == pattern]:
-            del self._nodes[node]
-        self._page_links.pop(pattern, None)
-
     def pages(self, pattern: int) -> float:
         """Return the pages of a pattern that voted."""
         return self._nodes.get((pattern, ANY), [0.0] * 5)[_PAGES]

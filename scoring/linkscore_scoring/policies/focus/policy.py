@@ -104,8 +104,8 @@ class Focus(WithFallback):
     then after 5 % more pages. References: Jiang, Song, Yu and Lin, FoCUS: learning to crawl web forums, TKDE
     25(6), 2013. Differences from the paper: nothing is fetched for learning, pages come in any order and
     every one votes; votes are pooled over pages and never freeze; several groups of a page lead on; page
-    flips are told from one page; a pattern whose pages stop to be what they were is learned anew; indexes
-    that show the most new threads come first, and those that show none end.
+    flips are told from one page; indexes that show the most new threads come first, and those that show
+    none end.
 
     Examples
     --------

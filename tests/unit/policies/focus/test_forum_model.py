@@ -1,4 +1,4 @@
-"""Entry, threads, drift and expressions of the way from entry to threads, each by hand."""
+"""Entry, threads and expressions of the way from entry to threads, each by hand."""
 
 from __future__ import annotations
 
@@ -8,21 +8,9 @@ import pytest
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.focus.expressions import Expressions
-from linkscore_scoring.policies.focus.forum_model import PredictionWatch
 from linkscore_scoring.policies.focus.paths import KindVotes, LinkTable, find_paths
 from linkscore_scoring.types import INDEX, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-
-
-def test_a_pattern_that_was_reliable_is_found_to_have_changed_soon() -> None:
-    watch = PredictionWatch()
-    assert not any(watch.add(1, surprise=False) for _ in range(200))
-    assert [watch.add(1, surprise=True) for _ in range(6)].index(True) == 3
-
-
-def test_a_new_pattern_has_to_disappoint_twelve_times() -> None:
-    watch = PredictionWatch()
-    assert [watch.add(1, surprise=True) for _ in range(12)].index(True) == 11
 
 
 @pytest.fixture
