@@ -97,12 +97,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     "--delay", type=click.IntRange(0, _MOST), default=None, help="Fetches by which feedback comes late."
 )
 @click.option(
-    "--share",
-    type=Number(0, 1, min_open=True),
-    default=None,
-    help="Share of the pages with feedback.",
-)
-@click.option(
     "--every",
     type=click.IntRange(1, _MOST),
     default=None,

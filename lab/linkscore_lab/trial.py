@@ -35,9 +35,9 @@ from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, kept_record, prepare_site
 from linkscore_lab.replay.results import RunResult, print_summary
 from linkscore_lab.replay.runs import NONE, Case, Experiment, read_policy
-from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.session import Progress, run, tasks_of
 from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.limits.respect import text_of
 from linkscore_scoring.urls.identity import host_of, validate_url
@@ -243,7 +243,8 @@ def _live(
         at = partial(progress.at, f"fetching {web.host}: {policy.name}", total=fetches)
         with LiveSite(web, at) as live:
             plan = CrawlPlan(live.entries, fetches)
-            traces.append(crawl(live, plan, _LiveScorer(CrawlSetup(policy.name, seed=1))))
+            config = CrawlConfig("try", PolicyChoice(policy.name), seed=1)
+            traces.append(crawl(live, plan, _LiveScorer(config)))
     write_warc(warc, {web.entry: web.answers[web.entry], **web.answers})
     source = SiteSource([warc])
     with prepare_site([source], workers=1) as stored:

@@ -148,13 +148,7 @@ WANTED_REWARD = 0.5
 
 
 class Relevance(ABC):
-    """Tells relevant pages from others.
-
-    Attributes
-    ----------
-    reads_body
-        Whether `reward` looks at the body; if not, callers may pass ``b""``.
-    """
+    """Tells relevant pages from others; unless it `reads_body`, callers may pass ``b""`` for it."""
 
     reads_body = False
 
@@ -169,10 +163,7 @@ class Relevance(ABC):
 class ByType(Relevance):
     """Relevant are the pages whose label is one of `types`.
 
-    Raises
-    ------
-    InvalidInput
-        Field ``relevant``: no type.
+    Raises InvalidInput of field ``relevant``: no type.
     """
 
     def __init__(self, types: Iterable[str]) -> None:
@@ -189,10 +180,7 @@ class ByUrl(Relevance):
     Anywhere in it: begin with ``^`` and end with ``$`` to match the whole URL. The syntax is that of
     RE2, whose time is in proportion to the URL.
 
-    Raises
-    ------
-    InvalidInput
-        Field ``relevant_url``: no regular expression.
+    Raises InvalidInput of field ``relevant_url``: no regular expression.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -215,10 +203,7 @@ class ByStructuredData(Relevance):
 
     ``QAPage``, ``schema:QAPage`` and ``https://schema.org/QAPage`` name the same type; case does not matter.
 
-    Raises
-    ------
-    InvalidInput
-        Field ``structured_data``: no type.
+    Raises InvalidInput of field ``structured_data``: no type.
     """
 
     reads_body = True
@@ -267,10 +252,7 @@ def carried_tags(url: str, body: bytes, kinds: Iterable[str] = TAG_KINDS) -> fro
 class ByTag(Relevance):
     """Relevant are the pages that carry a tag, see `carried_tags`, and are of one of `types` if any is given.
 
-    Raises
-    ------
-    InvalidInput
-        Field ``wanted_tag``: no tag.
+    Raises InvalidInput of field ``wanted_tag``: no tag.
     """
 
     reads_body = True
@@ -287,13 +269,7 @@ class ByTag(Relevance):
 
 
 class ByFeedback(Relevance):
-    """Pages have the reward a file gives them, see `read_rewards`; of pages without a row nothing is known.
-
-    Attributes
-    ----------
-    rewards
-        Reward by identity.
-    """
+    """Pages have the reward a file gives them, see `read_rewards`; of others nothing is known."""
 
     def __init__(self, path: Path) -> None:
         self.rewards: Mapping[str, float] = read_rewards(path)
@@ -313,10 +289,7 @@ def choose_relevance(
 ) -> Relevance:
     """Return the one kind of relevance that is given; types beside a tag say which pages carry it as theirs.
 
-    Raises
-    ------
-    InvalidInput
-        Field ``relevant`` if it is none or several; else as the kind says.
+    Raises InvalidInput of field ``relevant`` if it is none or several; else as the kind says.
     """
     types, structured_data = tuple(types), tuple(structured_data)
     kind = {"tag": tag} if tag else {"types": types}

@@ -22,8 +22,6 @@ class FeedbackPlan:
     # Reward in [0, 1] of a record by its identity; what is not there is never reported
     rewards: Callable[[str], float | None]
     delay: int = 0  # Fetches between a page and its report, 0 is right after
-    share: float = 1.0  # Share of the pages that are reported, (0, 1]; drawn by `seed`
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +76,6 @@ class StoredCrawl:
         self.done: set[int] = set()  # Records whose fetch began
         self._outside: set[str] = set()
         self._late: deque[tuple[int, int]] = deque()
-        self._rng = random.Random(plan.feedback.seed if plan.feedback else 0)
         self._latencies = random.Random(plan.seed)
         self._under_way: list[tuple[float, int, Waiting]] = []  # (when it ends, how many began before, what)
         self._begun = 0
@@ -160,8 +157,7 @@ class StoredCrawl:
         plan = self.plan.feedback
         if plan is None:
             return
-        if plan.share >= 1.0 or self._rng.random() < plan.share:
-            self._late.append((self._visits + plan.delay, number))
+        self._late.append((self._visits + plan.delay, number))
         while self._late and self._late[0][0] <= self._visits:
             record = self.site.records[self._late.popleft()[1]]
             reward = plan.rewards(record.key)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample, PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
     ConfigChanged,
@@ -22,12 +22,10 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import Outcome, PageOutcome
-from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
-from linkscore_scoring.policies.registry import policy_class, register_installed
-from linkscore_scoring.site.learning import LearningConfig, run
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.learning import run
 from linkscore_scoring.state import plain
-from linkscore_scoring.types import ExamplePage
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
@@ -43,11 +41,12 @@ class InProcessScorer(CrawlScorer):
     """
 
     def __init__(
-        self, setup: CrawlSetup, logs: Sequence[BrowseCounts] = (), *, sample_pages: int | None = None
+        self, config: CrawlConfig, logs: Sequence[BrowseCounts] = (), *, sample_pages: int | None = None
     ) -> None:
-        config = crawl_config(setup, sample_pages)
+        if sample_pages is not None:
+            config = replace(config, learning=replace(config.learning, sample_pages=sample_pages))
         config.check()
-        policy = policy_class(setup.policy)
+        policy = policy_class(config.policy.name)
         self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
         self.model = CrawlModel(config, ticket_key=b"replay")
         self.queries = CrawlQueries(self.model)
@@ -110,33 +109,6 @@ class InProcessScorer(CrawlScorer):
             learned = run(job)
             self._seq += 1
             self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, {}), learned)
-
-
-def crawl_config(setup: CrawlSetup, sample_pages: int | None = None) -> CrawlConfig:
-    """Return the configuration of a crawl; see `InProcessScorer`."""
-    learning = LearningConfig(paper=setup.paper)
-    if sample_pages is not None:
-        learning = replace(learning, sample_pages=sample_pages)
-    if setup.clusterer:
-        register_installed()  # research brings clusterers along with its policies
-        learning = replace(learning, clusterer=setup.clusterer)
-    choice = PolicyChoice(setup.policy, setup.params)
-    examples = tuple(_example(given) for given in setup.examples)
-    return CrawlConfig(
-        "replay",
-        choice,
-        learning=learning,
-        examples=examples,
-        seed=setup.seed,
-        wanted=setup.wanted,
-        experience=tuple(setup.experience),
-        limits=setup.limits,
-    )
-
-
-def _example(given: GivenExample) -> ExamplePage:
-    page = extract(given.body, url=given.url, content_type=given.content_type)
-    return ExamplePage(given.url, page.key, given.page_type, page.paths)
 
 
 def _rescored(outcome: PageOutcome) -> tuple[Sequence[str], Sequence[float]]:

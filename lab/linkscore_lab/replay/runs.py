@@ -6,7 +6,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
@@ -19,16 +19,18 @@ from linkscore_lab.replay.scorer import (
     GREEDY,
     ORACLES,
     CrawlScorer,
-    CrawlSetup,
-    GivenExample,
     GreedyOracle,
 )
 from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import any_part, make_params
-from linkscore_scoring.policies.registry import all_policies, policy_class
+from linkscore_scoring.policies.registry import all_policies, policy_class, register_installed
+from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.texts import TextOwners, text_reward
+from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
 USER_CONTENT = "user_content"
@@ -194,7 +196,7 @@ def _value(text: str) -> Any:
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
 
-MakeScorer = Callable[[CrawlSetup], CrawlScorer]
+MakeScorer = Callable[[CrawlConfig], CrawlScorer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +209,8 @@ class ReplayProtocol(Fetching):
         Of the user-content task: ``"25%"`` of the reachable pages or a number.
     n_examples
         Example pages per type in mode ``examples``.
-    delay, share
-        Of feedback: fetches late, and share of the pages reported.
+    delay
+        Fetches by which feedback comes late.
     clusterer, paper
         How sites are learned; empty means the library's default.
     wanted, languages
@@ -223,7 +225,6 @@ class ReplayProtocol(Fetching):
     budget: str = "25%"
     n_examples: int = 3
     delay: int = 0
-    share: float = 1.0
     clusterer: str = ""
     paper: bool = False
     wanted: str = ""
@@ -302,32 +303,32 @@ class Experiment:
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
-        given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
-        words = wanted_by(case.policy, p.in_words)
-        return self.make_scorer(
-            CrawlSetup(
-                case.policy.name,
-                params,
-                case.seed,
-                p.clusterer,
-                p.paper,
-                given,
-                words,
-                p.experience,
-                p.limits,
-            )
+        learning = LearningConfig(paper=p.paper)
+        if p.clusterer:
+            register_installed()  # research brings clusterers along with its policies
+            learning = replace(learning, clusterer=p.clusterer)
+        config = CrawlConfig(
+            "replay",
+            PolicyChoice(case.policy.name, params),
+            learning=learning,
+            examples=tuple(map(self._given, examples)) if case.mode == EXAMPLES else (),
+            seed=case.seed,
+            wanted=wanted_by(case.policy, p.in_words),
+            experience=tuple(p.experience),
+            limits=p.limits,
         )
+        return self.make_scorer(config)
 
-    def _given(self, number: int) -> GivenExample:
+    def _given(self, number: int) -> ExamplePage:
         record = self.site.records[number]
-        page_type = self.site.types.get(record.key, "")
-        return GivenExample(record.url, self.site.body(number), record.content_type, page_type)
+        page = extract(self.site.body(number), url=record.url, content_type=record.content_type)
+        return ExamplePage(record.url, page.key, self.site.types.get(record.key, ""), page.paths)
 
     def _plan(self, case: Case, budget: int, free: set[str]) -> CrawlPlan:
         p = self.protocol
         feedback = None
         if case.mode == FEEDBACK:
-            feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
+            feedback = FeedbackPlan(case.task.rewards.get, p.delay)
         starts = [case.start] if case.start else self.site.entries
         how = {each.name: getattr(p, each.name) for each in fields(Fetching)}
         return CrawlPlan(starts, budget, frozenset(free), feedback, case.seed, **how)

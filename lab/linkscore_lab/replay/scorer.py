@@ -9,11 +9,9 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_scoring.wanted import Wanted
 
 GREEDY = "oracle_greedy"
 ORACLES = (GREEDY,)
@@ -73,32 +71,6 @@ class CrawlScorer:
         `waiting` links of each bucket wait; `in_flight` fetches are not answered yet, by bucket.
         """
         return best_first([0.0] * len(buckets), waiting, n)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenExample:
-    """An example page given to a crawl: URL, body and content type as stored, and page type."""
-
-    url: str
-    body: bytes
-    content_type: str
-    page_type: str
-
-
-@dataclass(slots=True)
-class CrawlSetup:
-    """How a crawl is set up, whichever side runs it."""
-
-    policy: str  # The policy, and the parameters that differ from their defaults
-    params: dict[str, object] = field(default_factory=dict)
-    seed: int = 0  # Of its random draws
-    clusterer: str = ""  # How sites are learned; see `LearningConfig`
-    paper: bool = False
-    examples: Sequence[GivenExample] = ()  # Example pages of what is wanted
-    wanted: Wanted | None = None  # What is wanted in words
-    experience: Sequence[bytes] = ()  # What other crawls learned, to start from
-    # Settings that forbid links, by the name of their field of `Crawl`, as plain values
-    limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 def best_first(

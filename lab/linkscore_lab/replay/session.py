@@ -76,8 +76,6 @@ class ReplaySession:
         p = self.protocol
         least = {"seeds": self.seeds, "starts": self.starts, "every": p.every, "in_flight": p.in_flight}
         bad = {name: f"must be at least 1, got {value}" for name, value in least.items() if value < 1}
-        if not 0.0 < p.share <= 1.0:
-            bad["share"] = f"must be in (0, 1], got {p.share:g}"
         if p.delay < 0:
             bad["delay"] = f"must be >= 0, got {p.delay}"
         if not 0.0 <= p.latency_spread <= _MAX_LATENCY_SPREAD:

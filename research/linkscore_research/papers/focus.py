@@ -28,7 +28,7 @@ from linkscore_lab.replay.runs import (
     Task,
     read_policy,
 )
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.report import CurveChart
 from linkscore_research.page_types.command import classified
@@ -40,6 +40,7 @@ from linkscore_research.papers.obedient import obedient
 from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import ForumExperiment, PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.focus.page_types import model_from, variants
 
@@ -189,7 +190,7 @@ def effectiveness(options: PaperOptions) -> Tables:
     return [PaperTable([*columns, "threads alone, draws"], rows)], []
 
 
-def _obeying(robots: str, setup: CrawlSetup) -> FirstInFirstOut:
+def _obeying(robots: str, setup: CrawlConfig) -> FirstInFirstOut:
     return obeys_hints(robots)
 
 
@@ -224,7 +225,7 @@ def other_starts(options: PaperOptions) -> Tables:
     return [PaperTable(["site", *heads], rows)], []
 
 
-def _by_kind(experiment: ForumExperiment, setup: CrawlSetup) -> FirstInFirstOut:
+def _by_kind(experiment: ForumExperiment, setup: CrawlConfig) -> FirstInFirstOut:
     return only_kinds(experiment.kinds, _FOLLOWED)
 
 
@@ -249,7 +250,7 @@ def keyword_entry(url: str) -> str:
     return found.group(1) if found else "/".join(url.split("/")[:3]) + "/"
 
 
-def _asked(asked: list[InProcessScorer], setup: CrawlSetup) -> InProcessScorer:
+def _asked(asked: list[InProcessScorer], setup: CrawlConfig) -> InProcessScorer:
     asked.append(InProcessScorer(setup))
     return asked[-1]
 

@@ -9,10 +9,11 @@ from random import Random
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GreedyOracle
+from linkscore_lab.replay.scorer import CrawlScorer, GreedyOracle
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_research.wanted.orders import Crawl4Ai, LinkClassifier, PageRelevance, crawl4ai_scores
 from linkscore_research.wanted.tasks import TagTask, rewards
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.wanted import WantedSample
 
 TIMES = (1, 2, 4)
@@ -63,7 +64,7 @@ class Bench:
             pages = [event.features for event in events if event is not None and event.features is not None]
             given = tuple(WantedSample(page.url, page.key, page.words) for page in pages)
             wanted = replace(wanted, samples=given)
-        return InProcessScorer(CrawlSetup(policy, wanted=wanted if told else None))
+        return InProcessScorer(CrawlConfig("wanted", PolicyChoice(policy), wanted=wanted if told else None))
 
     def crawl4ai_order(self, task: TagTask) -> CrawlScorer:
         """Return the order of Crawl4AI's scorer."""

@@ -10,8 +10,9 @@ import pytest
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from support.replay_sites import page, write_site
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
@@ -92,20 +93,9 @@ def test_feedback_comes_after_its_delay_and_only_of_what_is_known(site: StoredSi
     ]
 
 
-def test_a_share_of_the_pages_is_drawn_by_seed(site: StoredSite) -> None:
-    def reported(seed: int) -> list[str]:
-        scribe = Scribe()
-        plan = FeedbackPlan(lambda key: 1.0, share=0.5, seed=seed)
-        crawl(site, CrawlPlan([HOME], 10, feedback=plan), scribe)
-        return [line for line in scribe.log if line.startswith("feedback")]
-
-    assert reported(1) == reported(1)
-    assert {len(reported(seed)) for seed in range(12)} - {0, 4}
-
-
 def test_a_crawl_whose_own_budget_is_spent_ends_and_says_why(site: StoredSite) -> None:
-    limits = {"budget": {"max_fetches": 2}}
-    trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("breadth_first", limits=limits)))
+    config = CrawlConfig("c", PolicyChoice("breadth_first"), limits={"budget": {"max_fetches": 2}})
+    trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(config))
     assert (trace.order, trace.stopped) == ([HOME, A], "max_fetches: 2 of 2 are spent")
 
 

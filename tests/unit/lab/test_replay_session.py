@@ -108,7 +108,6 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     [
         ({"modes": ["loud"]}, "must be among none, examples"),
         ({"seeds": 0}, "seeds: must be at least 1, got 0"),
-        ({"protocol": ReplayProtocol(share=0.0)}, r"share: must be in \(0, 1\], got 0"),
         ({"protocol": ReplayProtocol(latency_spread=9)}, "latency_spread: must be in"),
     ],
 )
