@@ -15,7 +15,6 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.app import Application
-from linkscore_server.crawls import space
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 from linkscore_server.store.sqlite import SqliteEngine
@@ -41,8 +40,7 @@ def store(tmp_path: Path) -> Filling:
 
 
 @pytest.fixture
-async def app(store: Filling, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Application]:
-    monkeypatch.setattr(space, "_LOOK_S", -1.0)  # every call looks at the disk
+async def app(store: Filling) -> AsyncIterator[Application]:
     settings = replace(Settings(), listen="127.0.0.1:0", metrics_listen="", learning_processes=0)
     app = Application(settings, store=store)
     await app.start()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -67,53 +65,6 @@ def feedback(server: Stubs, n: int) -> int:
 
 def crawl_of(server: Stubs, name: str = CRAWL) -> crawl_pb.Crawl:
     return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=name)).crawl
-
-
-class Crawler(threading.Thread):
-    """Sends its pages in batches until the server is gone; remembers what was acknowledged."""
-
-    def __init__(self, target: str, numbers: list[int], batch: int, wake: threading.Event) -> None:
-        super().__init__()
-        self.acked: list[int] = []
-        self._numbers, self._batch, self._target, self._wake = numbers, batch, target, wake
-
-    def run(self) -> None:
-        with stubs(self._target) as server:
-            for at in range(0, len(self._numbers), self._batch):
-                some = self._numbers[at : at + self._batch]
-                try:
-                    ingest(server, some)
-                except grpc.RpcError:
-                    return
-                self.acked += some
-                if len(self.acked) >= 10:
-                    self._wake.set()
-
-
-@pytest.mark.parametrize(
-    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
-)
-def test_every_acknowledged_page_counts_after_kill_9_amid_several_clients(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    with serving(tmp_path) as first:
-        with stubs(first.target) as server:
-            create(server)
-        wake = threading.Event()
-        pages = list(range(10_000))
-        crawlers = [Crawler(first.target, pages[i::4], batch, wake) for i, batch in enumerate((1, 2, 7, 25))]
-        for crawler in crawlers:
-            crawler.start()
-        assert wake.wait(60)
-        threading.Event().wait(rng.uniform(0.0, 0.4))  # the random moment
-        first.kill()
-        for crawler in crawlers:
-            crawler.join(60)
-    acked = sorted(n for crawler in crawlers for n in crawler.acked)
-    with serving(tmp_path) as second, stubs(second.target) as server:
-        assert crawl_of(server).page_count >= len(acked) > 0
-        for at in range(0, len(acked), 500):
-            again = ingest(server, acked[at : at + 500])
-            assert {result.status.code for result in again} == {DUPLICATE}
 
 
 def step(server: Stubs, n: int) -> None:

@@ -36,12 +36,11 @@ from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.crawls.submissions import Outcomes, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.store import Core, StoreAway, StoredShard
+from linkscore_server.store.writer import MAX_GROUP, MAX_GROUP_BYTES
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-_MAX_GROUP, _MAX_GROUP_BYTES = 256, 64 << 20
-"""Events and bytes of one commit: a bound on what callers wait for. Chosen, not measured."""
 _MOST_PASSED = 1_000
 """Calls that wait for their sites and are looked at again for each group, before no later one goes first."""
 _EVENTS_A_SLICE = 32
@@ -214,23 +213,15 @@ class CrawlActor:
             started_at = outcome if isinstance(outcome, int) else 0
             if not started_at:
                 raise NotLearned(f"site {site!r}: no page to learn from yet")
-            await self._go_on_learning(site, started_at)
+            model = (await self.site(site)).model
+            if model.learning_since == started_at:  # one that was cut short: nobody has started it yet
+                self._learnings.start(model.job())
             error = await self._learnings.wait(site, started_at)
         if error is not None:
             raise error
 
-    async def _go_on_learning(self, site: str, started_at: int) -> None:
-        """Start a learning again that was cut short and that nobody has started yet."""
-        if not self._learnings.is_running(site, started_at):
-            model = (await self.site(site)).model
-            if model.learning_since == started_at:
-                self._learnings.start(model.job())
-
     async def ask_for_model(self, site: str) -> None:
-        """Start the learning of a site that waits for somebody to ask; returns when that is durable.
-
-        Without room on the disk it waits on: whoever asks is answered all the same.
-        """
+        """Start the learning of a site that waits for somebody to ask, if there is room on the disk."""
         if site in self.model.sites and (await self.site(site)).model.waits_for_question:
             with suppress(DiskFull):
                 await self.submit(LearningRequested(site))
@@ -257,7 +248,7 @@ class CrawlActor:
         self._holds.writer_wants_all = False
         group, passed = list[Submission](), list[Submission]()
         blocked, events, size = set[str](), 0, 0
-        while self._queue and events < _MAX_GROUP and size < _MAX_GROUP_BYTES and len(passed) < _MOST_PASSED:
+        while self._queue and events < MAX_GROUP and size < MAX_GROUP_BYTES and len(passed) < _MOST_PASSED:
             item = self._queue.popleft()
             if item.done.cancelled():
                 continue

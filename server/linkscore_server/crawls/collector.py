@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -41,21 +42,22 @@ class RegistryCollector(Collector):
         tables = [actor.model.sites for actor in actors]
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
-        for name, meaning, value in self._gauges(actors):
+        for name, meaning, value in self._gauges(actors, sites):
             yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
-        yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
+        stages = Counter({stage.name.lower(): 0 for stage in Stage})
+        stages.update(site.stage.name.lower() for site in sites)
+        stages["put_away"] = sum(map(len, tables)) - len(sites)
+        yield _labelled("sites", "Sites by stage; put_away: evicted, of any stage", "stage", stages)
         yield from self._bounds(sites)
         yield from _policies(shards)
-        evicted = sum(site.memory.evicted for site in sites)
-        meaning = "Links forgotten because of site_links, in the sites in memory"
-        yield GaugeMetricFamily("linkscore_links_evicted", meaning, value=evicted)
 
-    def _gauges(self, actors: Sequence[CrawlActor]) -> Iterator[_Gauge]:
+    def _gauges(self, actors: Sequence[CrawlActor], sites: list[SiteModel]) -> Iterator[_Gauge]:
         registry, budget = self._registry, self._registry.memory.budget
         replayed, (free, is_full) = sum(actor.replay_count for actor in actors), registry.space.left()
         bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"
         most = "The setting memory_mb; compare process_resident_memory_bytes"
         full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
+        evicted = sum(site.memory.evicted for site in sites)
         yield "crawls", "Crawls", registry.crawl_count
         yield "crawls_open", "Crawls in memory", len(actors)
         yield "crawls_damaged", "Crawls whose log could not be read", len(registry.damaged)
@@ -65,63 +67,43 @@ class RegistryCollector(Collector):
         yield "memory_limit_bytes", most, self._settings.memory_mb << 20
         yield "disk_free_bytes", "Free space on the disk of the data folder; infinite where none is", free
         yield "disk_full", full, float(is_full)
+        yield "links_evicted", "Links forgotten because of site_links, in the sites in memory", evicted
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
-        most, labels = SiteBounds(links=self._settings.site_links), ["bound"]
-        limit = GaugeMetricFamily(
-            "linkscore_bound", "Bounds of the memory of a site; site_links is a setting", labels=labels
-        )
-        used = GaugeMetricFamily(
-            "linkscore_bound_used",
-            "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten",
-            labels=labels,
-        )
-        for name, bound, counts in (
-            ("site_links", most.links, [len(site.memory) for site in sites]),
-            ("site_blocks", most.blocks, [len(site.texts) for site in sites]),
-            ("site_apaths", most.apaths, [len(site.link_paths) for site in sites]),
-        ):
-            limit.add_metric([name], bound)
-            used.add_metric([name], max(counts, default=0))
-        yield from (limit, used)
-
-
-def _by_stage(sites: list[SiteModel], evicted: int) -> GaugeMetricFamily:
-    stages = Counter(site.stage for site in sites)
-    family = GaugeMetricFamily(
-        "linkscore_sites", "Sites by stage; put_away: evicted, of any stage", labels=["stage"]
-    )
-    for stage in Stage:
-        family.add_metric([stage.name.lower()], stages[stage])
-    family.add_metric(["put_away"], evicted)
-    return family
+        most = SiteBounds(links=self._settings.site_links)
+        bounds = {"site_links": most.links, "site_blocks": most.blocks, "site_apaths": most.apaths}
+        used = {
+            "site_links": max((len(site.memory) for site in sites), default=0),
+            "site_blocks": max((len(site.texts) for site in sites), default=0),
+            "site_apaths": max((len(site.link_paths) for site in sites), default=0),
+        }
+        meaning = "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten"
+        yield _labelled("bound", "Bounds of the memory of a site; site_links is a setting", "bound", bounds)
+        yield _labelled("bound_used", meaning, "bound", used)
 
 
 def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
     """Yield how policies did on the links fetched, by name and by what part they have."""
-    labels = ["policy", "role"]
-    judged = GaugeMetricFamily(
-        "linkscore_policy_judged_links", "Fetched links a policy was judged on, of all sites", labels=labels
-    )
-    quality = GaugeMetricFamily(
-        "linkscore_policy_quality",
-        "How often the better of two links had the higher score, 0.5 is chance; mean by judged links",
-        labels=labels,
-    )
-    known = defaultdict(list)
+    judged, right = Counter[tuple[str, str]](), defaultdict[tuple[str, str], float](float)
     for shard in shards:
         for figures in shard.policy_qualities():
-            known[figures.policy, _ROLES[figures.role]].append(figures)
-    for key, found in sorted(known.items()):
-        links = sum(figures.judged for figures in found)
-        judged.add_metric(key, links)
-        if links:
-            quality.add_metric(key, sum(f.quality * f.judged for f in found) / links)
-    failures = CounterMetricFamily(
-        "linkscore_policy_failures",
-        "Errors of policies from other packages; breadth-first order replaced them",
-        labels=["policy"],
-    )
+            key = figures.policy, _ROLES[figures.role]
+            judged[key] += figures.judged
+            right[key] += figures.quality * figures.judged
+    quality = {key: right[key] / links for key, links in sorted(judged.items()) if links}
+    meaning = "Fetched links a policy was judged on, of all sites"
+    yield _labelled("policy_judged_links", meaning, "policy role", dict(sorted(judged.items())))
+    meaning = "How often the better of two links had the higher score, 0.5 is chance; mean by judged links"
+    yield _labelled("policy_quality", meaning, "policy role", quality)
+    meaning = "Errors of policies from other packages; breadth-first order replaced them"
+    failures = CounterMetricFamily("linkscore_policy_failures", meaning, labels=["policy"])
     for name, count in sorted(FAILURES.items()):
         failures.add_metric([name], count)
-    yield from (judged, quality, failures)
+    yield failures
+
+
+def _labelled(name: str, meaning: str, labels: str, values: Mapping[Any, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"linkscore_{name}", meaning, labels=labels.split())
+    for key, value in values.items():
+        family.add_metric([key] if isinstance(key, str) else key, value)
+    return family

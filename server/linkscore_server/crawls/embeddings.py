@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
 from typing import Any
@@ -34,12 +34,7 @@ _log = logging.getLogger(__name__)
 
 def installed_embeddings() -> dict[str, Callable[[], Embed]]:
     """Return what loads each embedding that installed packages register; nothing is loaded yet."""
-
-    def made_by(entry: EntryPoint) -> Embed:
-        embed: Embed = entry.load()()
-        return embed
-
-    return {entry.name: partial(made_by, entry) for entry in entry_points(group="linkscore.embeddings")}
+    return {entry.name: partial(_made_by, entry) for entry in entry_points(group="linkscore.embeddings")}
 
 
 class Embeddings:
@@ -48,7 +43,7 @@ class Embeddings:
     def __init__(self, found: Mapping[str, Callable[[], Embed]] | None = None) -> None:
         self._found = dict(found or {})
         self._loaded: dict[str, Embed] = {}
-        self._queries: dict[tuple[str, tuple[WantedQuery, ...]], NDArray[np.float64]] = {}
+        self._vectors_of = lru_cache(_MAX_REMEMBERED)(self._queries_embedded)
         self._loading = Lock()
         # One thread: models use all cores by themselves, and need not be safe for two callers.
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-embed")
@@ -78,7 +73,7 @@ class Embeddings:
         found = [words for words in read if words is not None and words.excerpt]
         if wanted is not None and found and wanted.embedding in self._loaded:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._executor, self.compare_words, wanted, found)
+            await loop.run_in_executor(self._executor, self._compare, wanted, found)
         for words in found:
             words.excerpt = ""
 
@@ -86,10 +81,10 @@ class Embeddings:
         """Let the thread go."""
         self._executor.shutdown()
 
-    def compare_words(self, wanted: Wanted, pages: Sequence[PageWords]) -> None:
-        """Say of pages how near they are, by a model that was loaded; blocks. One that fails is logged."""
+    def _compare(self, wanted: Wanted, pages: Sequence[PageWords]) -> None:
+        """Say of pages how near they are, by a model that was loaded. One that fails is logged."""
         try:
-            queries = self._vectors_of(wanted)
+            queries = self._vectors_of(wanted.embedding, wanted.queries)
             near = self._embedded(wanted.embedding, [page.excerpt for page in pages]) @ queries.T
         except Exception:  # a page is worth its words where a model fails
             _log.exception("embedding %r failed on %d pages", wanted.embedding, len(pages))
@@ -97,16 +92,12 @@ class Embeddings:
         for page, nearest in zip(pages, near.max(axis=1).tolist(), strict=True):
             page.meaning = round(min(1.0, max(0.0, nearest)), _DIGITS)
 
-    def _vectors_of(self, wanted: Wanted) -> NDArray[np.float64]:
-        """Return the vectors of the queries, (n_queries, n_dimensions), as long as the queries weigh."""
-        key = (wanted.embedding, wanted.queries)
-        if key not in self._queries:
-            if len(self._queries) >= _MAX_REMEMBERED:
-                self._queries.clear()
-            weights = np.array([query.weight for query in wanted.queries])
-            vectors = self._embedded(wanted.embedding, [query.text for query in wanted.queries])
-            self._queries[key] = vectors * (weights / weights.max())[:, None]
-        return self._queries[key]
+    def _queries_embedded(self, name: str, queries: tuple[WantedQuery, ...]) -> NDArray[np.float64]:
+        """Return the vectors of queries, (n_queries, n_dimensions), as long as the queries weigh."""
+        weights = np.array([query.weight for query in queries], dtype=np.float64)
+        vectors = self._embedded(name, [query.text for query in queries])
+        weighed: NDArray[np.float64] = vectors * (weights / weights.max())[:, None]
+        return weighed
 
     def _embedded(self, name: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the vectors of texts, each of length 1, or of 0s."""
@@ -115,3 +106,8 @@ class Embeddings:
             raise ValueError(f"want {len(texts)} vectors of finite numbers, got shape {vectors.shape}")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def _made_by(entry: EntryPoint) -> Embed:
+    embed: Embed = entry.load()()
+    return embed

@@ -96,7 +96,6 @@ class Learnings:
         self._crawl, self._pool, self._executor = crawl, pool, executor
         self._metrics, self._submit = metrics, submit
         self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
-        self._failures: set[asyncio.Task[None]] = set()
 
     @property
     def is_under_way(self) -> bool:
@@ -111,13 +110,9 @@ class Learnings:
         task = self._running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
         task.add_done_callback(lambda _: self._running.pop(key, None))
 
-    def is_running(self, site: str, started_at: int) -> bool:
-        """Say whether one runs that began at an event."""
-        return (site, started_at) in self._running
-
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
-        for task in (*self._running.values(), *self._failures):
+        for task in self._running.values():
             task.cancel()
 
     async def wait(self, site: str, started_at: int) -> Exception | None:
@@ -142,24 +137,19 @@ class Learnings:
         except Exception as exc:
             self._metrics.learning_failures.inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            if not await self._told_failure(job):  # the disk is full
-                tasks.beside(self._tell_failure(job), f"failed learning of {job.site}", self._failures)
+            await self._tell_failure(job)
             return exc
         return None
 
     async def _tell_failure(self, job: LearningJob) -> None:
         """Let the site learn again, as soon as that can be made durable."""
-        while not await self._told_failure(job):
-            await asyncio.sleep(_AGAIN_S)
-
-    async def _told_failure(self, job: LearningJob) -> bool:
-        try:
-            await self._take_in(LearningFailed(job.site, job.built_from_seq))
-        except OSError:
-            return False
-        except (CrawlClosed, StoreAway) as exc:
-            _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
-        return True
+        while True:
+            try:
+                return await self._take_in(LearningFailed(job.site, job.built_from_seq))
+            except OSError:
+                await asyncio.sleep(_AGAIN_S)
+            except (CrawlClosed, StoreAway) as exc:
+                return _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
         """Take an event in; raises what applying it failed with."""

@@ -18,10 +18,9 @@ def load_libraries(scope: str, words: Words) -> None:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the registrable domain of a host, or the host itself if it is a suffix or an address.
+    """Return the registrable domain of a host, or the host itself if it is a suffix or an address; slow once.
 
-    Goes by the public suffix list that comes with tldextract, those of hosts of sites (``github.io``) and the
-    rule ``*`` for names that no list has included: nothing is fetched. The first call is slow.
+    Goes by the public suffix list that comes with tldextract: nothing is fetched.
 
     Examples
     --------

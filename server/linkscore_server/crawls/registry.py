@@ -79,19 +79,12 @@ def _whole(change: _F) -> _F:
 
 
 class CrawlRegistry:
-    """All crawls of a server.
+    """All crawls of a server, or its shards of them: names are keys of shards then (`Shard.key`).
 
-    A crawl whose sites are in several groups is that many shards, each opened and closed by itself; names are
-    keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do. One is opened when a
-    call asks for it, and closed when nobody asked for `idle_crawl_s`.
-
-    `store`, `folder`: keep them, and what lies beside. `memory`: keeps the sites of all within their bound.
-    `space`: says whether the disk has room for what callers bring. `embeddings`: those that crawls may name.
-    `damaged`: crawls that cannot be read, with the reason: they answer with that error, others serve.
-    `before_serving`: who is told of each crawl that was opened, before it serves; they may block. `on_open`:
-    called with each that was opened or made. `confirm`: called in a thread with a key before its shard is
-    read; raises `StoreAway` if another process has it. `owner_of`: gives the number of the server that is to
-    have a new shard, see `Store.create_all`.
+    One is opened when a call asks for it, and closed when nobody asked for `idle_crawl_s`. `damaged`: those
+    that cannot be read, with the reason: they answer with that error, others serve. `before_serving`: told of
+    each that was opened, before it serves; may block. `confirm`: called in a thread before a shard is read;
+    raises `StoreAway` if another process has it. `owner_of`: see `Store.create_all`.
     """
 
     def __init__(
@@ -304,26 +297,20 @@ class CrawlRegistry:
     async def create(
         self, config: CrawlConfig, check_count: Callable[[Collection[str]], None] = lambda others: None
     ) -> None:
-        """Create a crawl with all its groups, or none; fine if it is there with the same configuration.
-
-        `check_count` is told the other crawls, and may refuse one more.
-        """
+        """Create a crawl, which `check_count` may refuse; fine if it is there with the same configuration."""
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         await self._in_thread(self._check, config)  # which may have to load what knows languages
         self.space.check()
         config = replace(config, bounds=SiteBounds(links=self._settings.site_links))
         async with self._creating:
-            others = await self.crawls()
-            if config.name not in others:
-                self._check_one_more(others, check_count)
+            if config.name not in await self.crawls():
+                await self._check_one_more(config.name, check_count)
                 await self.drop(config.name)
                 with suppress(Fenced):  # another process was quicker
                     await self._in_thread(self._make, config)
-                    others = await self.crawls()  # other processes may have made some too
-                    others.pop(config.name, None)
                     try:
-                        self._check_one_more(others, check_count)
+                        await self._check_one_more(config.name, check_count)  # others may have made some too
                     except LimitExceeded:
                         await self.erase(config.name)
                         raise
@@ -397,9 +384,8 @@ class CrawlRegistry:
             if (actor := self._actors.pop(name, None)) is not None:
                 await actor.close()
 
-    def _check_one_more(
-        self, others: Collection[str], check_count: Callable[[Collection[str]], None]
-    ) -> None:
+    async def _check_one_more(self, name: str, check_count: Callable[[Collection[str]], None]) -> None:
+        others = (await self.crawls()).keys() - {name}
         if (n := len(others)) >= self._settings.max_crawls:
             raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
         check_count(others)

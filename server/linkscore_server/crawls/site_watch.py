@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
@@ -16,20 +15,11 @@ from linkscore_server.observability.metrics import Metrics
 
 _log = logging.getLogger(__name__)
 
-FIRST_LOOK, GROWTH = 40, 1.5
-"""Fetches of a site before it is looked at, and times as many before it is again: a look costs what there
-is of links, so a fetch costs the same however large it becomes. Chosen, not measured."""
-_MAX_SITES = 10_000
-"""A bound: sites whose fetches are counted, of all crawls; one that was forgotten is counted anew."""
-
-
-@dataclass(slots=True)
-class _Seen:
-    """A site: its fetches, at how many it is looked at next, and what was told of it."""
-
-    fetches: int = 0
-    next_look: float = FIRST_LOOK
-    told: set[str] = field(default_factory=set)
+_LOOKS = frozenset(round(40 * 1.5**n) for n in range(50))
+"""Fetches of a site at which it is looked at: a look costs what there is of links, so a fetch costs the same
+however large it becomes. Chosen, not measured."""
+_MOST = 10_000
+"""A bound: sites whose fetches are counted, and notices that were told, of all crawls; then it is anew."""
 
 
 class SiteWatch:
@@ -40,21 +30,18 @@ class SiteWatch:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._sites: dict[tuple[str, str], _Seen] = {}
+        self._fetches: dict[tuple[str, str], int] = {}
+        self._told: dict[tuple[str, str, str], None] = {}
         self._looks: set[asyncio.Task[None]] = set()
 
     def fetched(self, actor: CrawlActor, site: str) -> None:
         """Count a page that was fetched; looks at the site beside other calls when it has grown enough."""
-        seen = self._sites.get((actor.key, site))
-        if seen is None:
-            seen = self._sites[actor.key, site] = _Seen()
-            drop_oldest(self._sites, _MAX_SITES)
-        seen.fetches += 1
-        if seen.fetches >= seen.next_look:
-            seen.next_look = GROWTH * seen.fetches
-            tasks.beside(self._look(actor, site, seen), f"look at {site}", self._looks)
+        count = self._fetches[actor.key, site] = self._fetches.get((actor.key, site), 0) + 1
+        drop_oldest(self._fetches, _MOST)
+        if count in _LOOKS:
+            tasks.beside(self._look(actor, site), f"look at {site}", self._looks)
 
-    async def _look(self, actor: CrawlActor, site: str, seen: _Seen) -> None:
+    async def _look(self, actor: CrawlActor, site: str) -> None:
         actor.use()
         try:
             advice = await actor.ask(lambda: advise(actor.model.shard(site), DEFAULT_HORIZON))
@@ -62,8 +49,9 @@ class SiteWatch:
             _log.debug("%s: not looked at: %s", site, exc)
             return
         for kind, name, what in _notices(advice):
-            if name not in seen.told:
-                seen.told.add(name)
+            if (notice := (actor.key, site, name)) not in self._told:
+                self._told[notice] = None
+                drop_oldest(self._told, _MOST)
                 self._metrics.site_notices.labels(kind).inc()
                 _log.warning("crawl %s, %s: %s", actor.model.config.name, site, what)
 

@@ -124,10 +124,7 @@ class _Site:
 
 
 class CrawlSites(SiteTable):
-    """Sites of which those used last are in memory; none is ever dropped.
-
-    An event keeps the site that it needs in memory, a question does so if there is room. Questions may come
-    from any thread.
+    """Sites of which those used last are in memory: an event keeps its site there, a question where it fits.
 
     `event_bytes`: size of the event that is being applied; 0 of one that nothing reads back. `config_seq`:
     number of the event that gave the configuration of now. `touched`: sites changed since whoever writes rows

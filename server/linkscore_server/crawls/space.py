@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import errno
 import math
-import time
 from collections.abc import Callable
 
 _RETRY_S = 5.0
 """Seconds after which a refused caller should ask again. Chosen: a refused page costs microseconds."""
 _MOST_OF_DISK = 20
 """The bound is at most this part of the disk, so that a small one can be used. Chosen, not measured."""
-_LOOK_S = 0.1
-"""How old what the disk says may be for a caller: 100 MB/s take 10 MB meanwhile. Chosen."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -44,7 +41,6 @@ class Space:
 
     def __init__(self, least: int, of: Callable[[], tuple[int, int] | None]) -> None:
         self._least, self._of = least, of
-        self._looked_s, self._seen = -math.inf, (math.inf, False)
 
     def left(self) -> tuple[float, bool]:
         """Return the free bytes, infinite where the disk is not here, and whether they are too few."""
@@ -53,8 +49,6 @@ class Space:
 
     def check(self) -> None:
         """Let a caller in, or not."""
-        if (now_s := time.monotonic()) > self._looked_s + _LOOK_S:
-            self._looked_s, self._seen = now_s, self.left()
-        free, is_short = self._seen
+        free, is_short = self.left()
         if is_short:
             raise DiskFull(f"{free / 2**20:,.0f} MiB are free, fewer than min_free_mb wants")

@@ -1,7 +1,7 @@
 """Calls about a crawl in groups: each row, site or question goes to its groups, the answers become one.
 
-What is about rows, pages or links or reports, is taken apart and put together in order (`ROWS`); each of the
-other calls has a function (`CALLS`).
+What is about rows, pages or links or reports, is taken apart and put together in order (`ByRows`); each of
+the other calls has a function.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import Any
 from urllib.parse import unquote
 
@@ -36,13 +36,6 @@ _ROW = re.compile(r"^(links|urls)\[(\d+)\]")
 _START = re.compile(r"[0-9]{1,7}")
 
 
-async def answer(groups: Groups, method: str, request: Any) -> Any:
-    """Answer a call about a crawl in groups; one group that fails fails it when all have answered."""
-    if method in ROWS:
-        return await ROWS[method].answer(groups, request)
-    return await CALLS[method](groups, request)
-
-
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
@@ -60,28 +53,36 @@ class ByRows:
         rows = getattr(request, self.rows)
         if not rows or len(rows) > self.most:
             return await groups.send(0, request)  # which says what is wrong
-        by_group = _rows_by_group(rows, partial(self.group_of, groups.crawl))
-        if len(by_group) == 1:
-            return await groups.send(next(iter(by_group)), request)
+        found = await _asked(
+            rows,
+            partial(self.group_of, groups.crawl),
+            lambda group, at: groups.send(group, _part(request, self.rows, at)),
+        )
+        return found[0][1] if len(found) == 1 else self.merged(len(rows), found)
 
-        async def asked(group: int, at: list[int]) -> Part:
-            part = without(request, self.rows)
-            getattr(part, self.rows).extend(rows[row] for row in at)
-            return at, await groups.send(group, part)
 
-        return self.merged(len(rows), await gathered(asked(*one) for one in by_group.items()))
+async def _asked(
+    rows: Sequence[Any], group_of: Callable[[Any], int], ask: Callable[[int, list[int]], Awaitable[Any]]
+) -> list[Part]:
+    """Ask each group about its rows; the answers in the order in which groups come first."""
+    by_group: dict[int, list[int]] = {}
+    for row, each in enumerate(rows):
+        by_group.setdefault(group_of(each), []).append(row)
+    return list(zip(by_group.values(), await gathered(starmap(ask, by_group.items())), strict=True))
+
+
+def _part(request: Any, field: str, at: Sequence[int]) -> Any:
+    """Return a request about some of its rows; itself of all."""
+    rows = getattr(request, field)
+    if len(at) == len(rows):
+        return request
+    part = without(request, field)
+    getattr(part, field).extend(rows[row] for row in at)
+    return part
 
 
 def events_in(counts: Iterable[int]) -> int:
-    """Return how many events groups have seen; the creation, with which each log begins, counts once.
-
-    So a crawl whose sites are all in one group counts as one of one group does.
-
-    Examples
-    --------
-    >>> events_in([40, 1, 1])
-    40
-    """
+    """Return how many events groups have seen; the creation, with which each log begins, counts once."""
     found = list(counts)
     return sum(found) - len(found[1:])
 
@@ -158,16 +159,9 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
 
 
 INGEST = ByRows("pages", _named_page, partial(_joined, "results"), MAX_ITEMS["pages"])
-ROWS: dict[str, ByRows] = {
-    "LinkScoringService/ScoreLinks": ByRows("links", RoutedCrawl.group_of_link, _scored, MAX_ITEMS["links"]),
-    "LinkScoringService/ReportFeedback": ByRows(
-        "feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), MAX_ITEMS["feedback"]
-    ),
-    "LinkScoringService/NotifyChanged": ByRows(
-        "urls", RoutedCrawl.group_of_url, partial(_joined, "statuses"), MAX_NOTICES
-    ),
-}
-"""Calls about rows, by service and method."""
+SCORE = ByRows("links", RoutedCrawl.group_of_link, _scored, MAX_ITEMS["links"])
+FEEDBACK = ByRows("feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), MAX_ITEMS["feedback"])
+NOTIFY = ByRows("urls", RoutedCrawl.group_of_url, partial(_joined, "statuses"), MAX_NOTICES)
 
 # -- others --------------------------------------------------------------------------------------------------
 
@@ -275,15 +269,12 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     if not request.sites or len(request.sites) > most:
         return await groups.send(0, request)
     names, waiting, n = results.site_ranking_query(request, crawl.name)
-    by_group = _rows_by_group(names, crawl.group_of_site)
-
-    async def values_of(group: int, rows: Sequence[int]) -> tuple[Sequence[int], pb.RankSitesResponse]:
-        part = pb.RankSitesRequest(n=0, sites=[request.sites[row] for row in rows])
-        if request.HasField("policy"):
-            part.policy.CopyFrom(request.policy)
-        return rows, await groups.send(group, part)
-
-    found = await gathered([values_of(group, rows) for group, rows in by_group.items()])
+    every = without(request, "n", "max_results")
+    found = await _asked(
+        names,
+        crawl.group_of_site,
+        lambda group, at: groups.send(group, _part(every, "sites", at)),
+    )
     values = np.zeros(len(names))
     for rows, got in found:
         values[[rows[place] for place in got.order]] = got.values
@@ -301,22 +292,20 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     if not request.buckets or len(request.buckets) > most:
         return await groups.send(0, request)
     results.fetches_in_flight(request)
-    by_group = _rows_by_group(request.buckets, crawl.group_of_bucket)
-    asked = await gathered(
-        [
-            groups.ask(group, "bids", _bucket_part(crawl, request, group, rows))
-            for group, rows in by_group.items()
-        ]
+    asked = await _asked(
+        request.buckets,
+        crawl.group_of_bucket,
+        lambda group, at: groups.ask(group, "bids", _bucket_part(crawl, request, group, at)),
     )
     values, offers = np.zeros(len(request.buckets)), []
-    for rows, got in zip(by_group.values(), asked, strict=True):
+    for rows, got in asked:
         values[rows] = got["values"]
         offers.append([Offer(*offer)._replace(row=rows[offer[1]]) for offer in got["bids"]])
     return results.planned_fetches(
         allocate(offers, values, request.n),
         request,
-        policy=asked[0]["policy"],
-        event_seq=events_in(got["event_seq"] for got in asked),
+        policy=asked[0][1]["policy"],
+        event_seq=events_in(got["event_seq"] for _, got in asked),
     )
 
 
@@ -328,15 +317,10 @@ async def rank_revisits(groups: Groups, request: pb.RankRevisitsRequest) -> Any:
         return await groups.send(crawl.group_of_site(site), request)
     if request.page_size > MAX_DUE_PAGES:
         return await groups.send(0, request)  # which says what is wrong
-    starts = _starts(request.page_token, crawl.groups)
-
-    async def due_from(group: int, start: int) -> pb.RankRevisitsResponse:
-        part = without(request)
+    starts, parts = _starts(request.page_token, crawl.groups), [without(request) for _ in range(crawl.groups)]
+    for part, start in zip(parts, starts, strict=True):
         part.page_token = str(start)
-        got: pb.RankRevisitsResponse = await groups.send(group, part)
-        return got
-
-    found = await gathered([due_from(group, start) for group, start in enumerate(starts)])
+    found = await gathered(starmap(groups.send, enumerate(parts)))
     return merged_revisits(found, starts, request.page_size or DUE_PAGES)
 
 
@@ -389,13 +373,6 @@ def _bucket_part(
     return part
 
 
-def _rows_by_group(names: Sequence[str], group_of: Callable[[str], int]) -> dict[int, list[int]]:
-    by_group: dict[int, list[int]] = {}
-    for row, name in enumerate(names):
-        by_group.setdefault(group_of(name), []).append(row)
-    return by_group
-
-
 def _site_of(resource: str) -> str:
     return unquote(resource.rpartition("/")[2])
 
@@ -409,6 +386,9 @@ def _mean(values: Iterable[tuple[float, int]]) -> float:
 
 CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
     "LinkScoringService/IngestPages": ingest,
+    "LinkScoringService/ScoreLinks": SCORE.answer,
+    "LinkScoringService/ReportFeedback": FEEDBACK.answer,
+    "LinkScoringService/NotifyChanged": NOTIFY.answer,
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,
@@ -437,4 +417,5 @@ CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
         _of_site,
     ),
 }
-"""Calls about a crawl or a site, by service and method."""
+"""Calls about a crawl or a site, by service and method. One group that fails fails a call when all have
+answered."""

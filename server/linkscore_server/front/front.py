@@ -11,7 +11,7 @@ import grpc
 
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.front.cluster import Cluster
-from linkscore_server.front.owners import LocalOwner, Owner, Owners, Peer, PeerServer, place_of
+from linkscore_server.front.owners import LocalOwner, Owners, Peer, PeerServer, place_of
 from linkscore_server.front.router import Router
 from linkscore_server.groups import Shard
 from linkscore_server.observability.metrics import Metrics
@@ -50,7 +50,11 @@ class Front:
         self._peers: PeerServer | None = None
         if self._in_cluster or self.shares_port:
             self._peers = self._listening_to_peers(local)
-        self.owners = self._cluster(local, registry) if self._in_cluster else self._fixed_owners(local)
+        if self._in_cluster:
+            self.owners: Owners = self._cluster(local, registry)
+        else:
+            peers = (Peer(socket, settings.max_message_bytes) for socket in share.sockets)
+            self.owners = Owners([local if n == share.number else peer for n, peer in enumerate(peers)])
         self.is_alone = self.owners.is_alone
         self.router = Router(self.owners, local, registry, settings, clock)
         if self._peers is not None:
@@ -74,13 +78,6 @@ class Front:
         if self._peers is not None:
             await self._peers.server.stop(self._settings.drain_s)
         await self.owners.close()
-
-    def _fixed_owners(self, local: LocalOwner) -> Owners:
-        owners: list[Owner] = [
-            local if number == self._share.number else Peer(socket, self._settings.max_message_bytes)
-            for number, socket in enumerate(self._share.sockets)
-        ]
-        return Owners(owners)
 
     def _cluster(self, local: LocalOwner, registry: CrawlRegistry) -> Owners:
         assert self._peers is not None

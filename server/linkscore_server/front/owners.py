@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 import msgpack
@@ -62,30 +62,28 @@ _CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
 """What gRPC raises for a call over a connection that was closed meanwhile."""
 
 
-class Owner(Protocol):
+class Owner:
     """Answers for the shards that are its own. Errors are those that the call shall end with."""
 
     @property
     def is_there(self) -> bool:
         """Whether it can be asked now."""
+        return True
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of the contract, ``Service/Method``."""
+        raise NotImplementedError
 
     async def ask(self, question: str, **values: Any) -> Values:
         """Answer a question: `LocalOwner` has a method of its name."""
+        raise NotImplementedError
 
     async def close(self) -> None:
         """Let go of what connects to it."""
 
 
-class LocalOwner:
-    """The services of this process, by name, and the answers to what others ask beside the contract.
-
-    `answers`: what answers each call of the contract, ``Service/Method``.
-    """
-
-    is_there = True
+class LocalOwner(Owner):
+    """The services of this process, by name, and the answers to what others ask beside the contract."""
 
     def __init__(
         self, services: Mapping[str, Any], registry: CrawlRegistry, metrics: CollectorRegistry
@@ -104,13 +102,6 @@ class LocalOwner:
     async def ask(self, question: str, **values: Any) -> Values:
         found: Values = await getattr(self, f"answer_{question}")(**values)
         return found
-
-    async def close(self) -> None:
-        """See `Owner.close`: there is nothing between."""
-
-    async def answer_probe(self) -> Values:
-        """Answer."""
-        return {}
 
     async def answer_shards(self, crawls: list[str], after: str, size: int) -> Values:
         """Return what the first shards of some crawls take that are here, after one, damaged or not."""
@@ -162,7 +153,7 @@ class LocalOwner:
         return {"worth": worth, "answer": answer.SerializeToString()}
 
 
-class Peer:
+class Peer(Owner):
     """Another server, as an owner of shards."""
 
     def __init__(
@@ -177,7 +168,6 @@ class Peer:
 
     @property
     def is_there(self) -> bool:
-        """See `Owner.is_there`; one that is not is being connected to."""
         return self._channel.get_state(try_to_connect=True) is grpc.ChannelConnectivity.READY
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
@@ -312,13 +302,7 @@ class PeerServer(grpc.GenericRpcHandler):
 
 
 def place_of(shard: Shard, n: int) -> int:
-    """Return which of n processes owns a shard: parts of a crawl go round, crawls begin anywhere.
-
-    Examples
-    --------
-    >>> [place_of(Shard("books", part, 4), 2) for part in range(4)]
-    [0, 1, 0, 1]
-    """
+    """Return which of n processes owns a shard: parts of a crawl go round, crawls begin anywhere."""
     return (hash64(shard.crawl) + shard.group) % n
 
 

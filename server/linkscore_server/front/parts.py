@@ -113,25 +113,12 @@ async def gathered(calls: Iterable[Awaitable[Any]]) -> list[Any]:
 
 def without(request: Any, *left_out: str) -> Any:
     """Return a copy of a request without some of its fields, which are not copied."""
-    made = type(request)()
-    for field, value in request.ListFields():
-        if field.name in left_out:
-            continue
-        if field.is_repeated:
-            getattr(made, field.name).extend(value)
-        elif field.message_type is not None:
-            getattr(made, field.name).CopyFrom(value)
-        else:
-            setattr(made, field.name, value)
-    return made
+    kept = {field.name: value for field, value in request.ListFields() if field.name not in left_out}
+    return type(request)(**kept)
 
 
 def may_repeat(request: Any) -> bool:
-    """Say whether a call that is made twice counts once.
-
-    Pages and reports do if they have event ids. Other calls ask, or do again what is done: a site is learned
-    of the same pages, and a notice that is known is no event.
-    """
+    """Say whether a call that is made twice counts once: pages and reports do if they have event ids."""
     told = getattr(request, "pages", None) or getattr(request, "feedback", None) or ()
     return all(item.event_id for item in told)
 
@@ -154,17 +141,9 @@ def redirect_of(crawl: RoutedCrawl, page: common_pb2.Page) -> common_pb2.Page | 
 
 
 def name_event(page: common_pb2.Page) -> None:
-    """Give a page an event id if it has none and says when it was fetched.
-
-    A call about several groups may be durable in some and fail in others: its caller repeats it, and what was
-    taken in already must not count again.
-    """
+    """Give a page an event id if it has none and says when it was fetched: a call about several groups may
+    fail in some, and what its caller repeats must not count again."""
     if page.event_id or not page.HasField("fetch_time"):
         return
-    digest = hashlib.blake2b(digest_size=16)
-    when = page.fetch_time
-    for part in (page.url, page.final_url, f"{when.seconds}.{when.nanos}", page.fetch_error):
-        digest.update(part.encode() + b"\0")
-    digest.update(page.status_code.to_bytes(4, "big", signed=True))
-    digest.update(page.body)
-    page.event_id = f"fetch {digest.hexdigest()}"
+    sent = page.SerializeToString(deterministic=True)
+    page.event_id = f"fetch {hashlib.blake2b(sent, digest_size=16).hexdigest()}"

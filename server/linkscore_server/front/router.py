@@ -17,18 +17,18 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
-from linkscore_server.front import fan_out
+from linkscore_server.front.fan_out import CALLS
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.groups import MARK, Shard, shards_of
 from linkscore_server.services.contract import CALLER, SERVICES, check_count, crawl_of, name_in
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in
-from linkscore_server.services.errors import Forwarded, NotServing, is_unavailable, logged
+from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, is_unavailable, logged
 from linkscore_server.services.messages import (
     DEFAULT_PAGE_SIZE,
     MAX_PAGE_SIZE,
@@ -120,7 +120,7 @@ class Router:
         groups = Groups(crawl, self._owners, method, context)
         if crawl.groups == 1:
             return await groups.send(0, request, "")
-        return await fan_out.answer(groups, method, request)
+        return await CALLS[method](groups, request)
 
     async def _found(self, name: str) -> RoutedCrawl | None:
         """Return a crawl; None of what is no name at all, or that of no crawl: for the services to say."""
@@ -223,16 +223,11 @@ class Router:
         """Return a crawl, None if it is gone, damaged or cannot be shown: the others are."""
         try:
             return await self._read(name, context)
-        except (CrawlNotFound, CorruptState, OSError):
-            return None
-        except Forwarded as exc:
-            if reason_of(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE", "INTERNAL"):
-                return None
-            raise
-        except LinkscoreError:
-            raise
         except Exception as exc:
-            logged(exc)
+            if is_unavailable(exc) or isinstance(exc, CallerGone):
+                raise
+            if not isinstance(exc, LinkscoreError | OSError):
+                logged(exc)
             return None
 
     async def _read(self, name: str, context: Any) -> pb.Crawl:

@@ -45,12 +45,10 @@ _AGAIN_S = 1.0
 """Seconds between two starts of a worker that ends at once. Chosen, not measured."""
 _END_S = 30.0
 """Seconds for a worker to write its states and end after the drain, before it is killed. A bound."""
-_PROBE_S, _ANSWER_S, _MISSED = 2.0, 10.0, 3
+_LOOK_S, _ANSWER_S, _MISSED = 1.0, 10.0, 3
 """A worker is asked so often whether it answers, which takes milliseconds; one that does not within so long,
-so many times in a row, is killed: it would keep its shards for ever. A judgement."""
-_STOPPED_S = 0.5
-"""Seconds between two looks whether a worker is stopped; at the second in a row it is killed: the kernel goes
-on giving it connections. Chosen: a terminal's Ctrl-Z stops all, and they go on within moments."""
+so many times in a row, is killed: it would keep its shards for ever. So is one that a signal stopped, at the
+second look: the kernel goes on giving it connections. A judgement: after Ctrl-Z all go on within moments."""
 _METRICS_S = 2.0
 """Longest wait for the metrics of a worker. A bound: Prometheus waits 10 s by default."""
 _LABEL = "worker"
@@ -94,15 +92,13 @@ class Worker:
     async def ended(self) -> int:
         """Wait for the end of the process; returns its exit code, negative for a signal."""
         assert self._process is not None
-        watching = [
-            tasks.beside(watch(), f"a watch of worker {self.number}") for watch in (self._probe, self._look)
-        ]
+        watching = tasks.beside(self._watch(), f"a watch of worker {self.number}")
         draining = tasks.beside(self._end_if_drained(), f"the end of worker {self.number}")
         try:
             return await self._process.wait()
         finally:
-            for task in (*watching, draining):
-                task.cancel()
+            watching.cancel()
+            draining.cancel()
 
     async def drain(self) -> None:
         """Have it take in nothing more, and wait until what it took in is answered."""
@@ -144,24 +140,21 @@ class Worker:
             if (word := line.decode().strip()) in said:
                 said[word].set()
 
-    async def _probe(self) -> None:
-        missed = 0
-        while missed < _MISSED:
-            await asyncio.sleep(_PROBE_S)
+    async def _watch(self) -> None:
+        missed = stopped = 0
+        while missed < _MISSED and stopped < 2:
+            await asyncio.sleep(_LOOK_S)
+            if self._is_stopped():
+                stopped += 1
+                continue
+            stopped = 0
             try:
                 async with asyncio.timeout(_ANSWER_S):
-                    await self.peer.ask("probe")
+                    await self.peer.ask("shards", crawls=[], after="", size=0)
                 missed = 0
             except (TimeoutError, LinkscoreError):
                 missed += 1
-        self._kill("does not answer")
-
-    async def _look(self) -> None:
-        looks = 0
-        while looks < 2:
-            await asyncio.sleep(_STOPPED_S)
-            looks = looks + 1 if self._is_stopped() else 0
-        self._kill("is stopped")
+        self._kill("is stopped" if stopped else "does not answer")
 
     def _is_stopped(self) -> bool:
         """Say whether a signal stopped it; Python before 3.13 cannot say on macOS, where none is."""

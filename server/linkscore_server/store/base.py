@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from linkscore_scoring.errors import LinkscoreError
 
@@ -68,8 +68,11 @@ Statements = Sequence[tuple[str, Rows]]
 """SQL with `?` for values, and the rows of values that it is executed with."""
 
 
-class Session(Protocol):
+class Session:
     """A connection that writes. Its calls block; one thread uses it."""
+
+    def __init__(self, engine: Engine, con: Any) -> None:
+        self._engine, self._con = engine, con
 
     def commit(self, statements: Statements) -> None:
         """Execute statements in one transaction; on return it survives a crash.
@@ -77,15 +80,19 @@ class Session(Protocol):
         Raises Fenced if a key is there already: nothing is written; OSError if there is no room, or the disk
         failed: nothing is written; StoreAway if it is not known whether it is written.
         """
+        raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
+        return self._engine.asked(self._con, sql, values)
 
     def interrupt(self) -> None:
         """End what the thread waits for, from another one."""
+        self._con.interrupt()
 
     def close(self) -> None:
         """Let go of the connection, and of the locks that it holds."""
+        self._con.close()
 
 
 class Engine:
@@ -123,7 +130,7 @@ class Engine:
 
     def _found(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            found = self._asked(con, sql, values)
+            found = self.asked(con, sql, values)
         except BaseException:
             con.close()
             raise
@@ -134,10 +141,11 @@ class Engine:
         con.close()
         return found
 
-    def _connected(self) -> Any:
+    def asked(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query by a connection."""
         raise NotImplementedError
 
-    def _asked(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _connected(self) -> Any:
         raise NotImplementedError
 
     def space(self) -> tuple[int, int] | None:

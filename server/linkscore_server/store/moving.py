@@ -235,14 +235,10 @@ def _divide(old: Sequence[StoredShard], new: Sequence[StoredShard]) -> None:
 
 
 def _divided(shards: Sequence[StoredShard], groups: int) -> Iterator[tuple[int, NewEvent]]:
-    """Yield group and event of each that there is to be: the same shards give the same groups.
+    """Yield group and event of each that there is to be; InvalidInput if the crawl cannot have so many.
 
-    An event of a site goes to the group of the site. All groups are told of each configuration, once every
-    group there was has come to it. What was learned of a site names the event it was learned from by its
-    number in the group. Costs 8 bytes of memory an event.
-
-    Raises InvalidInput if the crawl cannot have so many: for its policy or another field, or for browse logs;
-    CorruptState if an event is damaged.
+    All groups are told of each configuration, once every group there was has come to it. What was learned of
+    a site names the event it was learned from by its number in the group. Costs 8 bytes of memory an event.
     """
     ends, changes, told = [0] * groups, 0, -1
     numbers = [array("Q", [0]) for _ in shards]  # that the events of each group there was have now

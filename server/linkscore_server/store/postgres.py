@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
-from linkscore_server.store.base import Engine, Fenced, Statements, StoreAway
+from linkscore_server.store.base import Engine, Fenced, Session, Statements, StoreAway
 
 try:
     import psycopg
@@ -49,9 +49,9 @@ class PostgresEngine(Engine):
         super().__init__(f"postgresql://{known.get('host', '')}/{known.get('dbname', '')}")
 
     def session(self) -> PostgresSession:
-        return PostgresSession(self.place, self._connected())
+        return PostgresSession(self, self._connected())
 
-    def _asked(self, con: psycopg.Connection[Any], sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def asked(self, con: psycopg.Connection[Any], sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with translated(self.place):
             return con.cursor(binary=True).execute(_text(sql), values).fetchall()
 
@@ -65,11 +65,11 @@ class PostgresEngine(Engine):
             return con
 
 
-class PostgresSession:
+class PostgresSession(Session):
     """The connection that writes, see `Session`: it holds the locks of its process too."""
 
-    def __init__(self, place: str, con: psycopg.Connection[Any]) -> None:
-        self._place, self._con = place, con
+    def __init__(self, engine: Engine, con: psycopg.Connection[Any]) -> None:
+        super().__init__(engine, con)
         self._warning = ""
         con.add_notice_handler(self._noticed)
 
@@ -80,7 +80,7 @@ class PostgresSession:
         written may be lost with the primary then, and is not acknowledged.
         """
         self._warning = ""
-        with translated(self._place):
+        with translated(self._engine.place):
             try:
                 with self._con.pipeline(), self._con.transaction(), self._con.cursor() as cursor:
                     for sql, rows in statements:
@@ -90,19 +90,12 @@ class PostgresSession:
                 self._con.execute("DEALLOCATE ALL")
                 raise
         if self._warning:
-            raise StoreAway(f"{self._place}: {self._warning}")
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with translated(self._place):
-            return self._con.cursor(binary=True).execute(_text(sql), values).fetchall()
+            raise StoreAway(f"{self._engine.place}: {self._warning}")
 
     def interrupt(self) -> None:
         """End what the thread of the connection waits for, from another thread: cut its socket."""
         with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._con.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        self._con.close()
 
     def _noticed(self, notice: errors.Diagnostic) -> None:
         if notice.severity_nonlocalized == "WARNING":

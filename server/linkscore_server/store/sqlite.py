@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import shutil
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
-from linkscore_server.store.base import Engine, Fenced, Statements
+from linkscore_server.store.base import Engine, Fenced, Session, Statements
 
 _PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
 _WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
@@ -49,9 +46,9 @@ class SqliteEngine(Engine):
     def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
         super().__init__(place or str(path or "memory"))
-        self._only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
+        self.only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
         if path is None:
-            self._only = self._connected()
+            self.only = self._connected()
             return
         ensure_folder(path.parent)
         if not path.exists():
@@ -60,17 +57,19 @@ class SqliteEngine(Engine):
         self._open_first(path.with_name("reserve"))
 
     def session(self) -> _SqliteSession:
-        if self._only is not None:
-            return _SqliteSession(self.place, self._only, self._lock)
-        return _SqliteSession(self.place, self._connected())
+        return _SqliteSession(self, self.only or self._connected())
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        if self._only is None:
+        if self.only is None:
             return super().rows(sql, values)
-        with self._lock:
-            return self._asked(self._only, sql, values)
+        with self.shared():
+            return self.asked(self.only, sql, values)
 
-    def _asked(self, con: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def shared(self) -> AbstractContextManager[Any]:
+        """Return what keeps others from the connection meanwhile, if there is only one."""
+        return self._lock if self.only is not None else nullcontext()
+
+    def asked(self, con: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with translated(self.place):
             return con.execute(sql, values).fetchall()
 
@@ -78,10 +77,10 @@ class SqliteEngine(Engine):
         if self._path is None:
             return None
         try:
-            usage = shutil.disk_usage(self._path.parent)
+            disk = os.statvfs(self._path.parent)
         except OSError:  # its folder is gone: who writes hears it
             return None
-        return usage.free, usage.total
+        return disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
 
     def problems(self) -> list[str]:
         try:
@@ -95,9 +94,7 @@ class SqliteEngine(Engine):
 
         Raises FileExistsError if there is a file: it is not touched.
         """
-        os.close(
-            os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
-        )  # ours from here on, and empty
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL, PRIVATE))  # ours from here on, and empty
         try:
             self.rows("VACUUM INTO ?", (str(target),))
             with target.open("rb") as file:
@@ -108,8 +105,8 @@ class SqliteEngine(Engine):
 
     def close(self) -> None:
         super().close()
-        if self._only is not None:
-            self._only.close()
+        if self.only is not None:
+            self.only.close()
 
     def _open_first(self, reserve: Path) -> None:
         """Open the file once; on a full disk by what is kept for that."""
@@ -122,7 +119,7 @@ class SqliteEngine(Engine):
             reserve.unlink()
             self.rows(first)
         if not reserve.exists():
-            with contextlib.suppress(OSError):  # the next start tries again
+            with suppress(OSError):  # the next start tries again
                 _fill(reserve)
 
     def _connected(self) -> sqlite3.Connection:
@@ -142,14 +139,13 @@ class SqliteEngine(Engine):
             return con
 
 
-class _SqliteSession:
+class _SqliteSession(Session):
     """The connection that writes, see `Session`; in memory others read by it too."""
 
-    def __init__(self, place: str, con: sqlite3.Connection, shared: threading.Lock | None = None) -> None:
-        self._place, self._con, self._shared = place, con, shared
+    _engine: SqliteEngine
 
     def commit(self, statements: Statements) -> None:
-        with self._shared or contextlib.nullcontext(), translated(self._place):
+        with self._engine.shared(), translated(self._engine.place):
             self._con.execute("BEGIN IMMEDIATE")
             try:
                 for sql, rows in statements:
@@ -160,16 +156,9 @@ class _SqliteSession:
                     self._con.execute("ROLLBACK")
                 raise
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._shared or contextlib.nullcontext(), translated(self._place):
-            return self._con.execute(sql, values).fetchall()
-
-    def interrupt(self) -> None:
-        self._con.interrupt()
-
     def close(self) -> None:
-        if self._shared is None:
-            self._con.close()
+        if self._con is not self._engine.only:
+            super().close()
 
 
 @contextmanager

@@ -198,13 +198,14 @@ class Store:
         """Erase some events of a shard and come again, so that commits of others go between."""
 
         def erase(session: Session) -> None:
-            first = session.rows(schema.FIRST_SEQ, (number,))[0][0]
+            first = self.engine.rows(schema.FIRST_SEQ, (number,))[0][0]
             if first is not None:
                 upto = first + _DELETED_AT_ONCE - 1
                 session.commit([(schema.DELETE_EVENTS, [(number, upto)])])
                 self._erase_events(number)
 
-        self.writer.try_call(erase)
+        with suppress(StoreAway):  # it is closed; the next one goes on
+            self.writer.call(erase)
 
 
 class StoredShard:

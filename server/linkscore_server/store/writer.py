@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from linkscore_server.store import schema
-from linkscore_server.store.base import Engine, Fenced, NewEvent, Session, Statements, StoreAway
+from linkscore_server.store.base import Engine, Fenced, NewEvent, Session, StoreAway
 
 if TYPE_CHECKING:
     from linkscore_server.store.store import StoredShard
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 MAX_GROUP = 256
 """Events of one commit: a bound on what callers wait for. Chosen, not measured."""
-_MAX_GROUP_BYTES = 64 << 20
+MAX_GROUP_BYTES = 64 << 20
 """Likewise, in bytes: what the largest call of the defaults brings."""
 _AGAIN_S = 1.0
 """After how long states that could not be written are tried again, if no event comes. Chosen."""
@@ -69,10 +69,6 @@ class Writer:
     def call(self, call: Callable[[Session], _T]) -> Future[_T]:
         """Have something done by the connection that writes, between commits."""
         return self._submitted(_Call(call, Future()))
-
-    def try_call(self, call: Callable[[Session], object]) -> None:
-        """Have something done that nobody waits for, unless the store is closed meanwhile."""
-        self._queue.put(_Call(call, Future()))
 
     def owes(self, shard: StoredShard) -> None:
         """Say that a shard has states to be written; from any thread."""
@@ -127,7 +123,7 @@ class Writer:
                     appends.append(item)
                     events += len(item.events)
                     size += sum(len(event.body) for event in item.events)
-                if events >= MAX_GROUP or size >= _MAX_GROUP_BYTES:
+                if events >= MAX_GROUP or size >= MAX_GROUP_BYTES:
                     return appends, None, False
                 item = self._queue.get_nowait()
         except queue.Empty:
@@ -145,6 +141,7 @@ class Writer:
             for shard in shards:  # the others are not to blame
                 self._write([item for item in appends if item.shard is shard], [shard])
         except StoreAway as exc:
+            self._disconnect()
             self._fail(appends, exc, [item.shard for item in appends])
         except Exception as exc:  # nothing is written, and all of it may be again
             if not self._has_failed:
@@ -164,7 +161,7 @@ class Writer:
             try:
                 item.done.set_result(item.call(self._connected()))
             except Exception as exc:
-                if isinstance(exc, StoreAway):
+                if isinstance(exc, StoreAway) and not isinstance(exc, Fenced):
                     self._disconnect()
                 item.done.set_exception(exc)
 
@@ -180,7 +177,7 @@ class Writer:
             (sql, rows) for sql in schema.ORDER if (rows := [row for one in batches for row in one.rows[sql]])
         ]
         if statements:
-            self._execute(statements)
+            self._connected().commit(statements)
             if self._has_failed and appends:  # a state may fit where a page does not
                 self._has_failed = False
                 _log.info("commits are made again")
@@ -189,14 +186,6 @@ class Writer:
                 self._owing.discard(batch.shard)
         for item, number in zip(appends, numbers, strict=True):
             item.done.set_result(number)
-
-    def _execute(self, statements: Statements) -> None:
-        try:
-            self._connected().commit(statements)
-        except StoreAway as exc:
-            if not isinstance(exc, Fenced):
-                self._disconnect()
-            raise
 
     def _connected(self) -> Session:
         if self._session is None:

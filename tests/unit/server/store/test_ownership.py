@@ -137,7 +137,7 @@ def test_a_lost_connection_takes_its_lock_again_and_keeps_its_shards(
 def test_a_connection_that_is_stuck_is_given_up(
     server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ownership, "_STUCK_S", 0.3)
+    monkeypatch.setattr(ownership, "_STUCK_S", 1.0)
     first = server("a:1")
     first.tick()
     pid = first.pid()
