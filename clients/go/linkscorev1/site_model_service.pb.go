@@ -451,9 +451,9 @@ type PolicyQuality struct {
 	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What part it has.
 	Role PolicyRole `protobuf:"varint,2,opt,name=role,proto3,enum=linkscore.v1.PolicyRole" json:"role,omitempty"`
-	// Links it was judged on, since it was added.
+	// Links it was judged on, of the latest 128; of those with feedback alone once there are eight.
 	JudgedCount uint64 `protobuf:"varint,3,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
-	// How often the better of two of the last 128 of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
+	// How often the better of two of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
 	// is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
 	Quality float64 `protobuf:"fixed64,4,opt,name=quality,proto3" json:"quality,omitempty"`
 	// Mean reward of the last links that were fetched, [0, 1], whoever chose them.

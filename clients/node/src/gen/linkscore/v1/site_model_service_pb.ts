@@ -167,14 +167,14 @@ export type PolicyQuality = Message<"linkscore.v1.PolicyQuality"> & {
   role: PolicyRole;
 
   /**
-   * Links it was judged on, since it was added.
+   * Links it was judged on, of the latest 128; of those with feedback alone once there are eight.
    *
    * @generated from field: uint64 judged_count = 3;
    */
   judgedCount: bigint;
 
   /**
-   * How often the better of two of the last 128 of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
+   * How often the better of two of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
    * is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
    *
    * @generated from field: double quality = 4;
