@@ -8,7 +8,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -37,7 +37,7 @@ class PriorityScale(Stateful):
     Examples
     --------
     >>> scale = PriorityScale()
-    >>> scale.update([0.25, 0.5])
+    >>> scale.update(np.array([0.25, 0.5]))
     >>> scale.levels(np.array([0.25, 0.5])).tolist()
     [30.0, 31.0]
     """
@@ -51,9 +51,9 @@ class PriorityScale(Stateful):
         self._cuts, self._recent = [], []
         self._seen, self._next_cut = 0, 2 * _RECENT
 
-    def update(self, scores: Iterable[float]) -> None:
-        """Take in scores that were handed out."""
-        new = list(scores)
+    def update(self, scores: NDArray[np.float64]) -> None:
+        """Take in scores that were answered; those of one answer that are equal count once."""
+        new = list(dict.fromkeys(scores.tolist()))
         self._recent = [*self._recent, *new][-_RECENT:]
         self._seen += len(new)
         if len(self._cuts) < LEVELS - 1:

@@ -302,7 +302,7 @@ class CrawlModel:
             limits=self.limits,
             taken=observation.links if not observation.redirects else None,
         )
-        shard.handed_out(links)
+        shard.scale.update(links.scores)
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
         outcome = self._outcome(event, shard, links, observation)
@@ -381,7 +381,7 @@ class CrawlModel:
         urls = outcome.rescored_urls = [url for _, url in found]
         batch = batch_of(shard.model, urls, urls)
         outcome.rescored = shard.score(shard.served, batch, limits=self.limits)
-        shard.handed_out(outcome.rescored)
+        shard.scale.update(outcome.rescored.scores)
 
     def _feedback(self, event: FeedbackGiven) -> bool:
         self.feedbacks += 1

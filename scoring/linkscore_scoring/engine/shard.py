@@ -172,10 +172,6 @@ class SiteShard:
         by_name = [p for p in self._policies.values() if p.name == choice.name]
         return by_name[0] if by_name and not choice.params else self._make(choice)
 
-    def handed_out(self, links: ScoredLinks) -> None:
-        """Let the scale take in scores of the served policy that were answered."""
-        self.scale.update(dict.fromkeys(links.scores.tolist()))
-
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
         link = link_of(self.model, fetch)

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
@@ -239,7 +240,7 @@ class CrawlActor:
             self._in_work = group
             await self._take_in(group)
             self._in_work = []
-            if self.model.sites.is_over_budget and self._make_room is not None:
+            if self.model.sites.budget.is_over and self._make_room is not None:
                 await self._make_room()
             await self._write_due()
 
@@ -291,8 +292,9 @@ class CrawlActor:
     async def _take_in(self, group: list[Submission]) -> None:
         self._holds.by_writer = frozenset().union(*(item.sites for item in group))
         try:
-            config = group[0].config
-            becomes = config is not None and self.model.is_wide != (not CrawlWide(config).is_empty)
+            becomes = False  # of policies that know something across sites, or no more of such
+            if isinstance(event := group[0].events[0], ConfigChanged):
+                becomes = self.model.is_wide == CrawlWide(CrawlConfig.from_state(event.config)).is_empty
             if becomes:  # no event before it is to be applied by policies after it
                 async with self._turn:
                     sites = list(self.model.sites)
@@ -396,7 +398,7 @@ class CrawlActor:
             except (LinkscoreError, OSError) as exc:  # who asks for the site hears it
                 _log.error("crawl %s: site %s cannot be read: %s", self.key, name, exc)
                 continue
-            if sites.is_over_budget and self._make_room is not None:
+            if sites.budget.is_over and self._make_room is not None:
                 await self._make_room()
         for name in sites.learning():
             model = (await self.site(name)).model

@@ -141,7 +141,7 @@ def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
         _log.debug("crawl %s: event %d fails again: %r", shard.key, stored.seq, exc)
     if becomes and model.applied > 1:
         model.write_all(list(sites))
-    while sites.is_over_budget:
+    while sites.budget.is_over:
         if model.is_wide and sites.changed_bytes():
             model.write_all(list(sites.changed_bytes()))
         oldest = sites.oldest(_AT_A_TIME, lambda name: True, is_clean=model.is_wide)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -91,7 +92,7 @@ class MemoryBudget:
     def __init__(self, limit: float = math.inf) -> None:
         self.limit = limit
         self.used = 0
-        self._touches = 0
+        self.touches = count(1)  # the order in which sites of all crawls were used
         self._lock = threading.Lock()
 
     @property
@@ -103,11 +104,6 @@ class MemoryBudget:
         """Count bytes that a site takes, or gives back; from any thread."""
         with self._lock:
             self.used += size
-
-    def touch(self) -> int:
-        """Return a number above all before: the order in which sites of all crawls were used."""
-        self._touches += 1
-        return self._touches
 
 
 @dataclass(slots=True)
@@ -141,7 +137,7 @@ class CrawlSites(SiteTable):
         budget: MemoryBudget,
     ) -> None:
         super().__init__(make, configure, config)
-        self._read, self._budget = read, budget
+        self._read, self.budget = read, budget
         self.event_bytes = self.config_seq = 0
         self._known: dict[str, _Site] = {}
         self._live: OrderedDict[str, _Site] = OrderedDict()  # the one longest without an event first
@@ -208,7 +204,7 @@ class CrawlSites(SiteTable):
             self._keep(name, site, self._make(name, self._config))
         shard = site.shard or self._read_back(name, site, is_kept=True)
         with self._lock:
-            site.touched = self._budget.touch()
+            site.touched = next(self.budget.touches)
             self._live.move_to_end(name)
         if self.event_bytes and name not in self._changed:
             site.behind += self.event_bytes + _EVENT_BYTES
@@ -222,7 +218,7 @@ class CrawlSites(SiteTable):
             site = self._known[name]
             if site.shard is not None:
                 before, site.bytes = site.bytes, site.shard.memory_bytes()
-                self._budget.add(site.bytes - before)
+                self.budget.add(site.bytes - before)
         self._changed.clear()
 
     def reconfigure(self, config: CrawlConfig) -> None:
@@ -271,13 +267,8 @@ class CrawlSites(SiteTable):
         return sum(site.bytes for site in list(self._live.values()))
 
     @property
-    def is_over_budget(self) -> bool:
-        """Whether the sites of all crawls take more than they may."""
-        return self._budget.is_over
-
-    @property
     def lru(self) -> float:
-        """When the first site to forget was used, `MemoryBudget.touch`; infinite if there is none."""
+        """When the first site to forget was used, `MemoryBudget.touches`; infinite if there is none."""
         with self._lock:
             first = next(iter(self._live.values()), None)
             return first.touched if first is not None and len(self._live) > 1 else math.inf
@@ -298,18 +289,18 @@ class CrawlSites(SiteTable):
             site.facts = _packed(site.shard, self.config_seq)
             del self._live[name]
             site.shard = None
-            self._budget.add(-site.bytes)
+            self.budget.add(-site.bytes)
 
     def let_go(self, names: Iterable[str]) -> None:
         """Forget sites that a question read back, as far as there is no room."""
         for name in names:
-            if self._budget.is_over and name in self._live:
+            if self.budget.is_over and name in self._live:
                 self.forget(name)
 
     def close(self) -> None:
         """Give back what the sites take of the budget."""
         with self._lock:
-            self._budget.add(-sum(site.bytes for site in self._live.values()))
+            self.budget.add(-sum(site.bytes for site in self._live.values()))
             self._live.clear()
 
     # -- rows --------------------------------------------------------------------------------------------
@@ -351,7 +342,7 @@ class CrawlSites(SiteTable):
         with self._lock:
             if site.shard is not None:  # another thread was quicker
                 return site.shard
-            if is_kept or self._budget.used + size <= self._budget.limit:
+            if is_kept or self.budget.used + size <= self.budget.limit:
                 self._keep(name, site, shard, size)
             elif site.facts is None:
                 site.facts = _packed(shard, self.config_seq)
@@ -359,9 +350,9 @@ class CrawlSites(SiteTable):
 
     def _keep(self, name: str, site: _Site, shard: SiteShard, size: int = 0) -> None:
         with self._lock:
-            site.shard, site.bytes, site.touched = shard, size, self._budget.touch()
+            site.shard, site.bytes, site.touched = shard, size, next(self.budget.touches)
             self._live[name] = site
-            self._budget.add(size)
+            self.budget.add(size)
 
     def _facts(self, name: str, site: _Site) -> SiteFacts:
         with self._lock:

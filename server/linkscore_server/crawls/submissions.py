@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
-from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LogsMined, PageFetched
+from linkscore_scoring.engine.events import Event, FeedbackGiven, LogsMined, PageFetched
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server.store import NewEvent
@@ -32,12 +31,6 @@ class Submission:
     done: asyncio.Future[Outcomes]
     learned: LearnedSite | None = None
     repeats: frozenset[int] = frozenset()
-
-    @property
-    def config(self) -> CrawlConfig | None:
-        """The configuration that it gives all sites, None of events of single sites."""
-        found = next((event for event in self.events if isinstance(event, ConfigChanged)), None)
-        return CrawlConfig.from_state(found.config) if found else None
 
     def fail(self, error: Exception) -> None:
         """Tell who waits, if anybody does, that nothing comes of it."""

@@ -23,7 +23,7 @@ SCORES = np.linspace(0.0, 1.0, 41)
 
 def scale_of(scores: np.ndarray) -> PriorityScale:
     scale = PriorityScale()
-    scale.update(scores.tolist())
+    scale.update(scores)
     return scale
 
 
