@@ -156,7 +156,7 @@ def _of_site(model: CrawlModel, site: SiteShard) -> Iterator[Row]:
 def _decision(model: CrawlModel, site: SiteShard) -> Sequence[object]:
     """Return which policy a site has, and whether it goes on, as `GetSite` says; None without a budget."""
     row = (site.served.name, site.model.history.fetches)
-    if not model.limits:
+    if model.budget is None:
         return (*row, *(None,) * 5)
     standing = model.standing(site)
     stop, found = standing.site or standing.crawl, standing.coverage

@@ -24,14 +24,16 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.limits import BUDGET, CrawlLimits
+from linkscore_scoring.engine.limits import BUDGET
 from linkscore_scoring.engine.links import TicketBook, batch_of, rows_in_scope, strip_session_ids
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks, Standing
 from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.limits.budget import Budget, CrawlBudget
 from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.policies.answers import MAX_RESCORED
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import Fetch, SiteModel
@@ -97,7 +99,8 @@ class CrawlModel:
     domain; for scope ``domain`` and redirects. `sites`: makes the table that the sites are kept in.
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
-    `crawl_wide`: what policies know across sites. `limits`: what its settings forbid, over all sites.
+    `crawl_wide`: what policies know across sites. `budget`: what it has spent, over all sites; None
+    without one.
     `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
     `take_jobs`.
     """
@@ -113,7 +116,8 @@ class CrawlModel:
         self.config = config
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
-        self.limits = CrawlLimits(config.limits)
+        self.budget: CrawlBudget | None = None
+        self._set_budget(config)
         self.sites = sites(self.new_site, self._configure_site, config)
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.ticket_scope)
@@ -262,16 +266,14 @@ class CrawlModel:
         if not isinstance(event, PageFetched):
             return False
         shard = self.known_or_new(event.site)
-        model = shard.model
-        event = strip_session_ids(event, model.sessions)
-        fetch = self.fetch_of(event)
-        depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
-        links = shard.score_page(
-            fetch, self.book, shard.served, depth=depth, cluster=cluster, limits=self.limits
-        )
-        outcome = self._outcome(event, shard, links)
+        outcome = self._outcome(event, shard, self.links_again(event, shard, shard.served))
         outcome.duplicate = True
         return outcome
+
+    def links_again(self, event: PageFetched, shard: SiteShard, policy: Policy) -> ScoredLinks:
+        """Score the links of a page that was applied before, with today's model."""
+        fetch = self.fetch_of(strip_session_ids(event, shard.model.sessions))
+        return shard.score_page(fetch, self.book, policy, is_spent=self.is_spent)
 
     def _page(self, event: PageFetched) -> PageOutcome:
         shard = self.sites.writable(event.site)
@@ -287,21 +289,13 @@ class CrawlModel:
         observation = shard.observe(fetch)
         if shard.limits.is_set:
             shard.limits.observe(event, observation, model, counts=counts)
-            self.limits.observe(event, shard.stop(), counts=counts)
+            self._spend(event, shard, counts=counts)
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
         job = model.due_job(self.seq)
         if job is not None:
             self.jobs.append(job)
-        links = shard.score_page(
-            fetch,
-            self.book,
-            shard.served,
-            depth=observation.depth,
-            cluster=observation.cluster,
-            limits=self.limits,
-            taken=observation.links if not observation.redirects else None,
-        )
+        links = shard.score_page(fetch, self.book, shard.served, is_spent=self.is_spent, seen=observation)
         shard.scale.update(links.scores)
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
@@ -325,10 +319,22 @@ class CrawlModel:
         """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
         if shard.limits.budget is not None:  # it costs what a fetch costs
             shard.limits.budget.spend(event)
-        self.limits.observe(event, shard.stop())
+        self._spend(event, shard)
         outcome = self._outcome(event, shard)
         outcome.revisit = shard.unchanged(fetch)
         return outcome
+
+    def _spend(self, event: PageFetched, shard: SiteShard, *, counts: bool = True) -> None:
+        """Take a fetch from the budget, which its site knows already."""
+        if self.budget is not None:
+            if counts:
+                self.budget.spend(event)
+            self.budget.site_stops(event.site, shard.stop())
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the crawl as a whole stops."""
+        return self.budget is not None and self.budget.spent is not None
 
     def _outcome(
         self,
@@ -351,7 +357,7 @@ class CrawlModel:
             if served.needs_learning
             else served.suggest_fetches(_SUGGESTIONS, model),
             learning=model.learning_since > 0,
-            standing=self.standing(shard) if self.limits.budget is not None else None,
+            standing=self.standing(shard) if self.budget is not None else None,
             reserved=sorted(respect.reserved(event)) if respect is not None else [],
         )
         if observation is not None:
@@ -366,9 +372,11 @@ class CrawlModel:
 
         With a site, one of several groups says nothing of the crawl: it does not know the sites of others.
         """
-        limits = self.limits
-        stop = limits.stop(len(self.sites)) if shard is None or self.config.groups == 1 else None
-        standing = Standing(stop, fetches_left=limits.fetches_left, spent=limits.spent)
+        standing = Standing(spent=self.is_spent)
+        if self.budget is not None:
+            standing.fetches_left = self.budget.fetches_left()
+            if shard is None or self.config.groups == 1:
+                standing.crawl = self.budget.stop(len(self.sites))
         if shard is not None:
             standing.site = shard.stop()
             standing.coverage = shard.limits.budget.coverage() if shard.limits.budget is not None else None
@@ -380,7 +388,7 @@ class CrawlModel:
             return
         urls = outcome.rescored_urls = [url for _, url in found]
         batch = batch_of(shard.model, urls, urls)
-        outcome.rescored = shard.score(shard.served, batch, limits=self.limits)
+        outcome.rescored = shard.score(shard.served, batch, is_spent=self.is_spent)
         shard.scale.update(outcome.rescored.scores)
 
     def _feedback(self, event: FeedbackGiven) -> bool:
@@ -411,9 +419,10 @@ class CrawlModel:
         self._configure(config)
         self.crawl_wide.configure(config)
         self.sites.reconfigure(config)
-        self.limits.configure(config.limits)
-        for site in list(self.limits.stopped):
-            self.limits.site_stops(site, self.sites[site].stop())
+        self._set_budget(config)
+        if self.budget is not None:
+            for site in list(self.budget.stopped):
+                self.budget.site_stops(site, self.sites[site].stop())
 
     def _configure_site(self, shard: SiteShard, config: CrawlConfig) -> None:
         shard.configure(config, self.examples_of(shard.model.name, config))
@@ -439,7 +448,7 @@ class CrawlModel:
             "counts": [self.seq, self.pages, self.feedbacks],
             "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
-            "limits": self.limits.to_state(),
+            "budget": self.budget.to_state() if self.budget is not None else None,
         }
 
     def load_own(self, state: dict[str, Any], config: CrawlConfig, event_ids: Iterable[str]) -> None:
@@ -450,8 +459,15 @@ class CrawlModel:
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])
-        self.limits = CrawlLimits(self.config.limits)
-        self.limits.load_state(state["limits"])
+        self._set_budget(config)
+        if self.budget is not None and state["budget"] is not None:
+            self.budget.load_state(state["budget"])
+
+    def _set_budget(self, config: CrawlConfig) -> None:
+        """Take over the bounds of a configuration; what was counted before counts on."""
+        self.budget = (self.budget or CrawlBudget()) if BUDGET in config.limits else None
+        if self.budget is not None:
+            self.budget.budget = Budget(**(config.limits[BUDGET] or {}))
 
     def _configure(self, config: CrawlConfig) -> None:
         if config.ticket_scope != self.config.ticket_scope:

@@ -11,7 +11,7 @@ from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.limits.budget import Budget, CrawlBudget, SiteBudget
+from linkscore_scoring.limits.budget import Budget, SiteBudget
 from linkscore_scoring.limits.copies import SiteCopies, copies_problems
 from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
 from linkscore_scoring.policies.base import SKIP
@@ -147,64 +147,3 @@ class SkippedLinks(Stateful):
             self.latest[urls[row]] = (reason, page)
             self.counts[reason] += 1
         drop_oldest(self.latest, MOST_SKIPPED)
-
-
-class CrawlLimits:
-    """The budget of a crawl as a whole, None without one, and why sites of it have stopped, by name."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self.budget: CrawlBudget | None = None
-        self.stopped: dict[str, Stop] = {}
-        self.configure(config)
-
-    def configure(self, config: Mapping[str, Any]) -> None:
-        """Take over the settings of a crawl; what was counted before counts on."""
-        if BUDGET in config:
-            self.budget = self.budget or CrawlBudget()
-            self.budget.budget = Budget(**(config[BUDGET] or {}))
-        else:
-            self.budget, self.stopped = None, {}
-
-    @property
-    def spent(self) -> bool:
-        """Whether the crawl as a whole stops, whatever its sites do."""
-        return self.budget is not None and self.budget.stop() is not None
-
-    def observe(self, event: PageFetched, stop: Stop | None, *, counts: bool = True) -> None:
-        """Take in a fetch, after which its site stops or goes on."""
-        if self.budget is not None and counts:
-            self.budget.spend(event)
-        self.site_stops(event.site, stop)
-
-    def site_stops(self, site: str, stop: Stop | None) -> None:
-        """Take note that a site stops or goes on."""
-        if stop is None:
-            self.stopped.pop(site, None)
-        else:
-            self.stopped[site] = stop
-
-    def stop(self, sites: int) -> Stop | None:
-        """Return why a crawl stops that has so many sites: by itself, or as all of them have stopped."""
-        if self.budget is not None and (stop := self.budget.stop()) is not None:
-            return stop
-        if not self.stopped or len(self.stopped) < sites:
-            return None
-        *_, last = self.stopped.values()
-        said = last.reason if sites == 1 else f"all {sites} sites stopped; the last: {last.reason}"
-        return Stop(last.decision, said)
-
-    @property
-    def fetches_left(self) -> int | None:
-        """Fetches that are left, None without such a bound."""
-        return self.budget.fetches_left() if self.budget is not None else None
-
-    def to_state(self) -> State:
-        """Return what is counted as plain values."""
-        counted = self.budget.to_state() if self.budget is not None else None
-        return {"counted": counted, "stopped": [[site, *stop] for site, stop in self.stopped.items()]}
-
-    def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned."""
-        if self.budget is not None and state["counted"] is not None:
-            self.budget.load_state(state["counted"])
-        self.stopped = {site: Stop(decision, reason) for site, decision, reason in state["stopped"]}

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.engine.links import link_of
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyQuality
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.types import FeedbackObservation, PageObservation
 
 Floats = NDArray[np.float64]
 
@@ -90,9 +91,9 @@ class PolicyValidation(Stateful):
             link.scores = [link.scores[at] if at >= 0 else _NO_ANSWER for at in columns]
         self._keys, self._judged_at, self._qualities = list(keys), 0, [0.5] * len(keys)
 
-    def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
-        """Ask every policy for the score of the link that was fetched, if it is one of the sample."""
-        if self.recorded >= _ALL and site.pages % _SAMPLE:
+    def expect(self, fetch: Fetch, policies: Iterable[Policy], site: SiteModel) -> None:
+        """Ask every policy for the score of the link that is fetched, if it is one of the sample."""
+        if (self.recorded >= _ALL and site.pages % _SAMPLE) or (link := link_of(site, fetch)) is None:
             return
         has_feedback = any(known.is_labelled for known in self._links.values())
         self._expected = [

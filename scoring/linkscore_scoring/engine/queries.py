@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from linkscore_scoring.engine.fetch_plan import (
     allocate,
     offers,
 )
-from linkscore_scoring.engine.links import batch_of, strip_session_ids
+from linkscore_scoring.engine.links import batch_of
 from linkscore_scoring.engine.results import (
     LinkExplained,
     PageOutcome,
@@ -53,15 +53,7 @@ class CrawlQueries:
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model."""
         shard = self.crawl.shard(event.site)
-        fetch = self.crawl.fetch_of(strip_session_ids(event, shard.model.sessions))
-        return shard.score_page(
-            fetch,
-            self.crawl.book,
-            shard.policy(choice),
-            depth=shard.model.memory.depth(fetch.requested) or 0,
-            cluster=shard.model.cluster_of(fetch.key),
-            limits=self.crawl.limits,
-        )
+        return self.crawl.links_again(event, shard, shard.policy(choice))
 
     def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
         """Let a policy answer for a page that was just applied; one that does not serve rescores nothing."""
@@ -100,7 +92,7 @@ class CrawlQueries:
         found = []
         for shard, own, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
-            part = shard.score(policy, batch, limits=self.crawl.limits)
+            part = shard.score(policy, batch, is_spent=self.crawl.is_spent)
             if encode:
                 part.priorities = _encoded(encode, part.scores, shard, policy.name)
             found.append((picking(own)(rows), part))
@@ -160,8 +152,7 @@ class CrawlQueries:
             return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
 
         values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
-        if self.crawl.limits.budget is not None:
-            over = self._stopped([name.partition("/")[0] for name in given])
+        if over := self._stopped(name.partition("/")[0] for name in given):
             values[list(over)] = 0.0
             waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
         if not n:
@@ -178,15 +169,15 @@ class CrawlQueries:
 
     def all_stopped(self, buckets: Sequence[str]) -> bool:
         """Say whether nothing is to be fetched any more of any of these buckets."""
-        if self.crawl.limits.budget is None or not buckets:
-            return False
-        sites = [name.partition("/")[0] for name in buckets]
-        return len(self._stopped(sites)) == len(sites)
+        stopped = self._stopped(name.partition("/")[0] for name in buckets)
+        return bool(buckets) and len(stopped) == len(buckets)
 
-    def _stopped(self, sites: Sequence[str]) -> set[int]:
+    def _stopped(self, sites: Iterable[str]) -> set[int]:
         """Return the rows of sites from which nothing is to be fetched any more."""
-        limits = self.crawl.limits
-        return {row for row, site in enumerate(sites) if limits.spent or site in limits.stopped}
+        if (budget := self.crawl.budget) is None:
+            return set()
+        is_spent = budget.spent is not None
+        return {row for row, site in enumerate(sites) if is_spent or site in budget.stopped}
 
     def _worth(
         self,
@@ -245,7 +236,7 @@ class CrawlQueries:
         wait sleeps: it has a value, no fetch. `n`: fetches to hand out; fewer are if all sites fall asleep.
         """
         values = self.site_values(sites, choice)
-        if self.crawl.limits.budget is not None and (stopped := self._stopped(sites)):
+        if stopped := self._stopped(sites):
             waiting = [0 if row in stopped else most for row, most in enumerate(waiting)]
         left = [n if most is None else min(n, most) for most in waiting]
         first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
@@ -281,7 +272,7 @@ class CrawlQueries:
         explained: dict[int, LinkExplained] = {}
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy, model = shard.policy(choice), shard.model
-            scored = shard.score(policy, batch, limits=self.crawl.limits)
+            scored = shard.score(policy, batch, is_spent=self.crawl.is_spent)
             for i, (row, why) in enumerate(zip(rows, policy.explain(batch, model), strict=True)):
                 explained[row] = LinkExplained(
                     float(scored.scores[i]),

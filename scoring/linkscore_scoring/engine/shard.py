@@ -15,8 +15,8 @@ from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import CrawlLimits, SiteLimits, SkippedLinks, with_skips
-from linkscore_scoring.engine.links import Ticket, TicketBook, link_of
+from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks, with_skips
+from linkscore_scoring.engine.links import Ticket, TicketBook
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import NoRules
@@ -174,9 +174,7 @@ class SiteShard:
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
-        link = link_of(self.model, fetch)
-        if link is not None:
-            self.validation.expect(link, self._policies.values(), self.model)
+        self.validation.expect(fetch, self._policies.values(), self.model)
         observation = self.model.observe(fetch)
         self.validation.record(observation)
         for policy in self._policies.values():
@@ -200,11 +198,11 @@ class SiteShard:
         return answer_of(self.revisitor.unchanged(page, fetch.now_s))
 
     def score(
-        self, policy: Policy, links: LinkBatch, *, limits: CrawlLimits, page: PageFeatures | None = None
+        self, policy: Policy, links: LinkBatch, *, is_spent: bool, page: PageFeatures | None = None
     ) -> ScoredLinks:
         """Return what a policy makes of links and what the settings of the crawl forbid.
 
-        `limits`: those of the crawl as a whole. `page`: what all links were found on.
+        `is_spent`: the crawl as a whole stops. `page`: what all links were found on.
         """
         scored = policy.score(links, self.model)
         buckets = Repeated.of(scored.buckets)
@@ -226,7 +224,7 @@ class SiteShard:
         )
         if self.limits.is_set:
             found.duplicates = self.limits.duplicates(links, self.model)
-            if (why := self.limits.judge(links, self.model, spent=limits.spent, page=page)) is not None:
+            if (why := self.limits.judge(links, self.model, spent=is_spent, page=page)) is not None:
                 own = scored.skip_reasons or [0] * len(why)
                 found.skip_reasons = [a or b for a, b in zip(why, own, strict=True)]
         if found.skip_reasons is not None:
@@ -239,18 +237,19 @@ class SiteShard:
         book: TicketBook,
         policy: Policy,
         *,
-        depth: int,
-        cluster: int,
-        limits: CrawlLimits,
-        taken: LinkBatch | None = None,
+        is_spent: bool,
+        seen: PageObservation | None = None,
     ) -> ScoredLinks:
         """Score all links of a page that the site knows, in scope or not, and write their tickets.
 
-        `depth`, `cluster`: of the page. `limits`: as of `score`. `taken`: those in scope, as just taken in.
+        `is_spent`: as of `score`. `seen`: the page as just taken in.
         """
         page, model = fetch.features, self.model
         if page is None or not page.links.urls:
             return ScoredLinks(np.zeros(0))
+        depth = seen.depth if seen else model.memory.depth(fetch.requested) or 0
+        cluster = seen.cluster if seen else model.cluster_of(fetch.key)
+        taken = seen.links if seen and not seen.redirects else None
         links, inside = page.links, fetch.in_scope
         ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
         batch = taken
@@ -271,7 +270,7 @@ class SiteShard:
                 source=cluster,
                 depth=depth + 1,
             )
-        found = self.score(policy, batch, limits=limits, page=page)
+        found = self.score(policy, batch, is_spent=is_spent, page=page)
         if any(fetch.page_links):
             told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
             found.url_types = [own or (PAGE_FLIP if kind else 0) for own, kind in told]

@@ -357,11 +357,32 @@ class _Spent(Stateful):
 
 
 class CrawlBudget(_Spent):
-    """What a crawl has spent of its budget."""
+    """What a crawl has spent of its budget, and why sites of it have stopped, by name."""
 
-    def stop(self) -> Stop | None:
-        """Return why the crawl stops, None if it goes on."""
+    stopped: Stored[dict[str, Stop]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stopped = {}
+
+    def site_stops(self, site: str, stop: Stop | None) -> None:
+        """Take note that a site stops, or goes on."""
+        self.stopped.pop(site, None)
+        if stop is not None:
+            self.stopped[site] = stop
+
+    @property
+    def spent(self) -> Stop | None:
+        """Why the crawl stops, whatever its sites do."""
         return self.stop_of("") or self._over("max_cost", self.fetches * (self.budget.fetch_cost or 0.0))
+
+    def stop(self, sites: int) -> Stop | None:
+        """Return why a crawl of so many sites stops: by itself, or as all of them have stopped."""
+        if (spent := self.spent) or not self.stopped or len(self.stopped) < sites:
+            return spent
+        *_, last = self.stopped.values()
+        said = last.reason if sites == 1 else f"all {sites} sites stopped; the last: {last.reason}"
+        return Stop(last.decision, said)
 
     def fetches_left(self) -> int | None:
         """Return how many fetches are left, None without such a bound."""

@@ -232,7 +232,7 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
         event_seq=model.seq,
     )
     add_limits(message, config.limits)
-    if model.limits.budget is not None:
+    if model.budget is not None:
         stop = model.standing().crawl
         message.decision, message.decision_reason = decision_of(stop), stop.reason if stop else ""
     message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))

@@ -181,7 +181,7 @@ class LinkScoringService:
             policy = (choice or actor.model.config.policy).name
             self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
             found = results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
-            if actor.model.limits.budget is not None and actor.queries.all_stopped(buckets.distinct):
+            if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
             return found
 

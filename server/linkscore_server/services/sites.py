@@ -183,7 +183,7 @@ def seed_query(
 def _advice(model: CrawlModel, shard: SiteShard, horizon: int) -> pb.SiteAdvice:
     """Return what to make of a site, and whether it goes on."""
     found, copies = advise(shard, horizon), shard.limits.copies
-    standing = model.standing(shard) if model.limits.budget is not None else None
+    standing = model.standing(shard) if model.budget is not None else None
     stop = (standing.site or standing.crawl) if standing else None
     coverage = standing.coverage if standing else None
     return same_fields(
