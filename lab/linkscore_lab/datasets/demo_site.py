@@ -11,12 +11,14 @@ share a text by chance.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -35,123 +37,18 @@ class Topic:
     tags: tuple[str, ...]
 
 
-def _topic(name: str, things: str, actions: str, tags: str) -> Topic:
-    return Topic(name, *(tuple(words.split(", ")) for words in (things, actions, tags)))
-
-
-TOPICS = (
-    _topic(
-        "Bicycles",
-        "rear hub, steel frame, brake caliper, chain ring, headset, dropper post, wheel "
-        "rim, bottom bracket, tubeless tyre",
-        "true, grease, swap, torque, straighten, rebuild",
-        "gears, brakes, wheels, touring, commuting",
-    ),
-    _topic(
-        "Sourdough",
-        "starter, rye loaf, banneton, dutch oven, crumb, levain, crust, proofing box, baguette dough",
-        "feed, fold, score, proof, shape, bake",
-        "hydration, flour, ovens, crust, rye",
-    ),
-    _topic(
-        "Woodworking",
-        "dovetail joint, jointer plane, oak board, tenon, band saw, chisel edge, "
-        "workbench top, dust hose, walnut slab",
-        "sand, clamp, plane, glue, chisel, square up",
-        "joinery, finishes, planes, saws, workbench",
-    ),
-    _topic(
-        "Amateur radio",
-        "dipole, antenna tuner, coax run, balun, repeater, transceiver, ground plane, "
-        "SWR meter, vertical mast",
-        "solder, tune, ground, measure, shield, match",
-        "antennas, shortwave, portable, digital-modes, coax",
-    ),
-    _topic(
-        "Gardening",
-        "raised bed, tomato trellis, compost heap, drip line, seedling tray, cold frame, "
-        "rain barrel, hedge, potting mix",
-        "prune, mulch, water, transplant, thin out, feed",
-        "vegetables, compost, pests, roses, greenhouse",
-    ),
-    _topic(
-        "Photography",
-        "fifty millimetre lens, film scanner, tripod head, flash trigger, developer "
-        "tank, sensor, light meter, enlarger",
-        "clean, calibrate, expose, scan, mount, meter",
-        "film, lenses, portraits, night, darkroom",
-    ),
-    _topic(
-        "Coffee",
-        "burr grinder, portafilter, moka pot, gooseneck kettle, drip cone, espresso "
-        "shot, steam wand, group gasket",
-        "dial in, descale, tamp, steam, pour, weigh",
-        "espresso, grinders, filter, roasting, water",
-    ),
-    _topic(
-        "Hiking",
-        "ridge trail, tent fly, alcohol stove, trekking pole, water filter, sleeping "
-        "pad, map case, mountain hut",
-        "patch, pack, waterproof, pitch, dry out, carry",
-        "ultralight, huts, winter, boots, navigation",
-    ),
-    _topic(
-        "Beekeeping",
-        "brood frame, queen cell, smoker, nectar flow, hive stand, varroa board, honey super, swarm box",
-        "inspect, split, feed, requeen, treat, extract",
-        "swarms, varroa, honey, winter, queens",
-    ),
-    _topic(
-        "Astronomy",
-        "refractor, dew heater, star chart, equatorial mount, eyepiece, guide scope, finder, primary mirror",
-        "collimate, align, balance, stack, cool down, track",
-        "planets, nebulae, mounts, eyepieces, dark-sky",
-    ),
-)
-
-_FRAMES = (
-    "I tried to {act} the {thing} {time} and it {result}.",
-    "Has anyone managed to {act} a {adj} {thing} without {trouble}?",
-    "After {number} {unit} the {thing} started to {symptom}, so I had to {act} the {thing2} as well.",
-    "My {person} told me to {act} the {thing} first, which {result}.",
-    "The {adj} {thing} I bought {time} needs more care than the {thing2}.",
-    "For {money} you get a {adj} {thing}, but do not expect the {thing2} to last.",
-    "What worked for me was to {act} it {manner} and leave the {thing} alone for {number} {unit}.",
-    "My {person} swears by a {adj} {thing2}; I am not convinced, because mine {result}.",
-    "You could also {act} the {thing2} {manner}, then check whether the {thing} still {symptoms}.",
-    "There is a {adj} photo of the {thing} in my album, taken {time} before I could {act} it.",
-    "If the {thing} {symptoms} again, {act} the {thing2} and wait {number} {unit}.",
-    "I measured {number} {unit} between two attempts to {act} the {thing}, and both times it {result}.",
-    "Nobody mentioned {trouble} when I asked about the {adj} {thing2} {time}.",
-    "The manual says to {act} the {thing} every {number} {unit}, yet my {person} never did.",
-)
-_COMMON = {
-    "adj": "cheap, second-hand, noisy, rusty, bulky, stubborn, lightweight, home-made, worn, brand new",
-    "time": "last winter, on Sunday, two weeks ago, before the trip, this spring, after the rain",
-    "result": "worked at once, made things worse, held for a month, cracked, surprised me",
-    "trouble": "losing a screw, a mess on the floor, special tools, the usual smell, breaking the seal",
-    "symptom": "wobble, leak, smell odd, rattle, drift, dry out, overheat",
-    "symptoms": "wobbles, leaks, smells odd, rattles, drifts, dries out, overheats",
-    "person": "neighbour, brother-in-law, club mate, old teacher, daughter, colleague",
-    "manner": "by hand, very slowly, with warm water, in small steps, from the back, twice a day",
-    "unit": "minutes, hours, days, weeks, attempts",
-    "money": "twenty euros, forty dollars, the price of a meal, next to nothing, a week's pay",
-}
-_TITLES = (
-    "How do you {act} a {adj} {thing}?",
-    "{thing_cap} {symptoms} after {number} {unit}",
-    "Show us your {adj} {thing}",
-    "Is a {adj} {thing} worth {money}?",
-    "{thing_cap} or {thing2}: what to {act} first",
-    "Help, my {thing} {symptoms}",
+_TEXT = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+"""What members write, as data: topics of boards, frames of sentences and titles, words for their slots."""
+TOPICS = tuple(
+    Topic(row["name"], *(tuple(row[kind]) for kind in ("things", "actions", "tags")))
+    for row in _TEXT["topics"]
 )
 _SLOT = re.compile(r"\{(\w+)\}")
-_WORDS = {slot: tuple(words.split(", ")) for slot, words in _COMMON.items()}
 
 
 def paragraph(rng: random.Random, topic: Topic, sentences: int) -> str:
     """Return `sentences` sentences joined by blanks."""
-    return " ".join(_fill(rng.choice(_FRAMES), rng, topic) for _ in range(sentences))
+    return " ".join(_fill(rng.choice(_TEXT["frames"]), rng, topic) for _ in range(sentences))
 
 
 def slug(text: str) -> str:
@@ -168,16 +65,11 @@ def _fill(frame: str, rng: random.Random, topic: Topic) -> str:
         "thing_cap": thing[0].upper() + thing[1:],
         "number": str(rng.randint(2, 99)),
     }
-    return _SLOT.sub(lambda slot: words.get(slot[1]) or rng.choice(_WORDS[slot[1]]), frame)
+    return _SLOT.sub(lambda slot: words.get(slot[1]) or rng.choice(_TEXT["words"][slot[1]]), frame)
 
 
 # Of a thread, as forums have it: 10 to 25. Chosen, not measured.
 POSTS_PER_PAGE = 12
-_NAMES = (
-    "anna ben carla dirk elif femi greta hugo ines jonas kaito lena mara",
-    "fox owl pine river stone cloud spark wheel maple comet harbor ember",
-)
-_GIVEN, _HANDLE = (names.split() for names in _NAMES)
 
 
 @dataclass(slots=True)
@@ -258,7 +150,14 @@ class World:
         tags = tuple(rng.sample(topic.tags, rng.randint(1, 3)))
         views = posts * rng.randint(8, 90)
         thread = Thread(
-            number, topic, _fill(rng.choice(_TITLES), rng, topic), kind, tags, authors, first_post, views
+            number,
+            topic,
+            _fill(rng.choice(_TEXT["titles"]), rng, topic),
+            kind,
+            tags,
+            authors,
+            first_post,
+            views,
         )
         for position, author in enumerate(authors):
             author.posts.append((thread, position))
@@ -277,9 +176,9 @@ class World:
 
 
 def _name(number: int) -> str:
-    given = _GIVEN[number % len(_GIVEN)]
-    handle = _HANDLE[number // len(_GIVEN) % len(_HANDLE)]
-    return f"{given}_{handle}{number}"
+    given, handles = _TEXT["given"], _TEXT["handles"]
+    handle = handles[number // len(given) % len(handles)]
+    return f"{given[number % len(given)]}_{handle}{number}"
 
 
 SITE_NAME = "Tinkerers' Hall"
