@@ -17,7 +17,7 @@ import {
   type RankBucketsResponse,
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
-import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
+import { checkNames, crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
 import { type CallOptions, type Calls, type Stub, stub } from "./rpc.js";
 
 export type { CallOptions };
@@ -116,6 +116,9 @@ export class Client {
     const { target = "localhost:7411", tls = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     checkTarget(target);
     checkTimeout(timeoutMs);
+    if (typeof tls === "object") checkNames(tls, ["ca", "caFile", "cert", "key"]);
+    else if (typeof tls !== "boolean") throw new TypeError("linkscore: tls must be true or an object of ca or caFile, cert and key");
+    if (!/^[ -~]*$/.test(options.token ?? "")) throw new TypeError("linkscore: token must be one line of ASCII characters");
     this.target = target;
     const { caFile, ca = caFile ? readFileSync(caFile) : null, key = null, cert = null } = typeof tls === "object" ? tls : {};
     const channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
@@ -154,6 +157,7 @@ export class Client {
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
     const budget = options.budget && fromJson(BudgetSchema, options.budget);
+    if (!Array.isArray(options.examples ?? [])) throw new TypeError("linkscore: examples must be a list of URL or URL=FILE");
     const examples = (options.examples ?? []).map(exampleMessage);
     const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
     const config = create(CrawlSchema, { name, examples, ...given });
@@ -229,12 +233,6 @@ const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
 function checkTarget(target: string): void {
   if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):([1-5]?\d{1,4}|6[0-5]\d{3})$/.test(target)) return;
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
-}
-
-/** Refuses options of unknown names, which plain JavaScript lets through. */
-export function checkNames(options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).filter((name) => !known.includes(name));
-  if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${known.join(", ")})`);
 }
 
 /** Refuses what is no deadline: a day at most, a bound. */

@@ -10,8 +10,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { type Dictionary, type IRequestManager, log, Request, type RequestsLike, type Source } from "@crawlee/core";
 
-import { checkNames, Client, type ClientOptions, CRAWL_OPTIONS, type CrawlOptions } from "./client.js";
-import type { Link, Page } from "./messages.js";
+import { Client, type ClientOptions, CRAWL_OPTIONS, type CrawlOptions } from "./client.js";
+import { checkNames, type Link, type Page } from "./messages.js";
 import { byUrl, type Logger, Session, type Stats } from "./session.js";
 
 export type { Stats };

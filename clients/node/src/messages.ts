@@ -67,12 +67,20 @@ export interface Link {
 /** A policy by name, by name and parameters (as JSON), or as the message. */
 export type Policy = string | { name: string; params?: Record<string, JsonValue> } | PolicySpec;
 
+/** Refuses options of unknown names, which plain JavaScript lets through. */
+export function checkNames(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${known.join(", ")})`);
+}
+
 /** What a crawl is for, in words: a query, or queries, samples, languages and least length by the names of the message. */
 export type Wanted = string | MessageInitShape<typeof WantedSchema>;
 
 /** The message of what a crawl is for. */
 export function wantedMessage(wanted: Wanted): WantedMessage {
-  return create(WantedSchema, typeof wanted === "string" ? { queries: [{ text: wanted }] } : wanted);
+  if (typeof wanted === "string") return create(WantedSchema, { queries: [{ text: wanted }] });
+  checkNames(wanted, ["$typeName", "$unknown", ...WantedSchema.fields.map(({ localName }) => localName)]);
+  return create(WantedSchema, wanted);
 }
 
 /** Reads the columns of an answer as one object a link, in their order. */
@@ -107,7 +115,8 @@ export function isDropped({ skipReason }: Link): boolean {
 /** @throws TypeError if a parameter is unknown or of the wrong type. */
 export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   if (policy === undefined || (typeof policy === "object" && "$typeName" in policy)) return policy;
-  const { name, params = {} } = typeof policy === "string" ? { name: policy } : policy;
+  const { name, params = {}, ...rest } = typeof policy === "string" ? { name: policy } : policy;
+  checkNames(rest, ["name", "params"]);
   const known = PolicySpecSchema.fields.some((field) => field.name === name && name !== "external");
   const json: JsonValue = known ? { [name]: params } : { external: { name, params } };
   try {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 
 import { Allowance } from "./allowance.js";
-import { type CallOptions, checked, checkNames, checkTimeout, CRAWL_OPTIONS, type Client, type Crawl, type CrawlOptions } from "./client.js";
+import { type CallOptions, checked, checkTimeout, CRAWL_OPTIONS, type Client, type Crawl, type CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
-import { isDropped, type Link, type Page, policyName } from "./messages.js";
+import { checkNames, isDropped, type Link, type Page, policyName } from "./messages.js";
 import { isOutage, isRefusal, Outage, type Owed } from "./outage.js";
 
 // Chosen: how long the end may take, and how often the log says how it goes.

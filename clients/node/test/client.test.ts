@@ -111,6 +111,9 @@ test("a target that is no host:port, or a deadline that is none, is an error tha
   for (const timeoutMs of [-3, 0, NaN, Infinity, "5000" as unknown as number]) {
     assert.throws(() => new Client({ timeoutMs }), /timeoutMs must be a number from 1 to 86400000, got/, String(timeoutMs));
   }
-  assert.throws(() => new Client({ tokn: "x" } as object), /no such option: tokn \(there are target,/);
+  for (const [wrong, says] of Object.entries({ tokn: "no such option: tokn", tls: "tls must be true or", token: "token must be one" })) {
+    assert.throws(() => new Client({ [wrong]: "a\n" } as object), new RegExp(says));
+  }
+  assert.throws(() => new Client({ tls: { cafile: "x" } } as object), /no such option: cafile/);
   for (const target of ["localhost:7411", "[::1]:7411", "dns:///shop:7411"]) new Client({ target }).close();
 });

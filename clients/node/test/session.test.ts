@@ -216,7 +216,9 @@ test("a server that is away at the start is an error only if it is required", as
   session.close();
   await assert.rejects(new Session<string>(gone, "x", { log, required: true }).start(), { code: Code.UNAVAILABLE });
   assert.throws(() => new Session<string>(gone, "x", { wantde: "y" } as object), /no such option: wantde \(there are policy,/);
-  await assert.rejects(gone.ensureCrawl("x", { polcy: "harvest" } as object), /no such option: polcy/);
+  for (const wrong of [{ polcy: "x" }, { wanted: { query: "x" } }, { policy: { harvest: {} } }, { examples: "http://a/" }]) {
+    await assert.rejects(gone.ensureCrawl("x", wrong as object), /no such option: (polcy|query|harvest) |examples must be a list/);
+  }
   gone.close();
 });
 
