@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
@@ -124,6 +125,69 @@ def drop_oldest(table: dict[_K, _V], most: int) -> list[tuple[_K, _V]]:
         return []
     oldest = list(islice(table, len(table) - most))
     return [(key, table.pop(key)) for key in oldest]
+
+
+class Records:
+    """Numbers by 64-bit key, not 0, each field of them an array that grows: oldest first, and with a bound.
+
+    `rows`: the row of each key. `columns`: the fields, one for each letter of `types` (of `array`).
+
+    Examples
+    --------
+    >>> blocks = Records("Id", most=100)
+    >>> row = blocks.add(7, 3, 0.5)
+    >>> again = Records("Id", most=100)
+    >>> again.load_state(blocks.to_state())
+    >>> again.rows, [list(column) for column in again.columns]
+    ({7: 0}, [[3], [0.5]])
+    """
+
+    __slots__ = ("columns", "keys", "most", "rows")
+
+    def __init__(self, types: str, *, most: int) -> None:
+        self.most = most
+        self.rows: dict[int, int] = {}
+        self.keys = array("Q")
+        self.columns: list[array[Any]] = [array(type_) for type_ in types]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, key: int, *values: float) -> int:
+        """Add a row for a new key; beyond the bound the oldest sixteenth goes. Return its number."""
+        if len(self.keys) >= self.most:
+            gone = self.most // 16 + 1
+            for column in (self.keys, *self.columns):
+                del column[:gone]
+            self._number()
+        self.rows[key] = row = len(self.keys)
+        self.keys.append(key)
+        for column, value in zip(self.columns, values, strict=True):
+            column.append(value)
+        return row
+
+    def rename(self, key: int, new: int) -> None:
+        """Let another key stand for a row, and not for the one it had."""
+        row = self.rows.pop(key)
+        if new in self.rows:
+            self.keys[self.rows[new]] = 0
+        self.rows[new], self.keys[row] = row, new
+
+    def to_state(self) -> list[bytes]:
+        """Return the keys and the columns as bytes."""
+        return [column.tobytes() for column in (self.keys, *self.columns)]
+
+    def load_state(self, state: Sequence[bytes]) -> None:
+        """Take over what `to_state` returned; raises ValueError if the columns do not fit each other."""
+        for column, raw in zip((self.keys, *self.columns), state, strict=True):
+            del column[:]
+            column.frombytes(raw)
+        self._number()
+        if {*map(len, self.columns)} != {len(self.keys)}:
+            raise ValueError("columns of records have other lengths than their keys")
+
+    def _number(self) -> None:
+        self.rows = {key: row for row, key in enumerate(self.keys) if key}
 
 
 def left_sum(values: Iterable[float]) -> float:

@@ -10,11 +10,11 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import compress, islice
+from itertools import compress
 from operator import add, itemgetter
 from typing import Any, TypeVar
 
-from linkscore_scoring.columns import drop_oldest, left_sum, shrunk
+from linkscore_scoring.columns import Records, left_sum, shrunk
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation
@@ -177,16 +177,9 @@ def _tally(bins: Sequence[Bin]) -> Tally:
     return Tally(*map(left_sum, list(zip(*bins, strict=True))[1:])) if bins else Tally()
 
 
-@dataclass(slots=True)
-class _Fetch:
-    """A fetch that feedback may still come for; `is_page` is False when only its feedback was seen so far."""
-
-    at: int
-    pattern: int
-    link_path: int
-    is_page: bool = False
-    text: float = 0.0
-    reward: float = _NOT_REPORTED
+_FIELDS = "IIQBdd"
+"""Of a fetch that feedback may still come for: its number, URL pattern and folded link path, whether it was
+ingested (or its feedback alone was seen so far), its reward by text and by feedback."""
 
 
 class CrawlHistory(Stateful):
@@ -204,14 +197,13 @@ class CrawlHistory(Stateful):
     shapes: Stored[dict[int, History]]
     tag_paths: Stored[dict[int, History]]
     groups: Stored[dict[Group, History]]
-    _known: Stored[dict[int, _Fetch]]
+    _known: Stored[Records]
 
     def __init__(self, *, max_fetches: int = 20_000, max_groups: int = 5_000) -> None:
-        self.max_fetches = max_fetches
         self.max_groups = max_groups
         self.fetches = self.reported = 0
         self.shapes, self.tag_paths, self.groups = {}, {}, {}
-        self._known = {}
+        self._known = Records(_FIELDS, most=max_fetches)
         self.by_reward = False
 
     def after_load(self) -> None:
@@ -229,30 +221,34 @@ class CrawlHistory(Stateful):
 
         `fold` gives the ids that link paths are counted under.
         """
-        key = page.requested if page.refetch else page.key
-        early = self._known.get(page.requested) or self._known.get(key)
-        if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
+        key, known = page.requested if page.refetch else page.key, self._known
+        ats, of_pattern, paths, is_page, texts, rewards = known.columns
+        early = known.rows.get(page.requested, known.rows.get(key))
+        if (page.refetch and page.requested == page.key) or (early is not None and is_page[early]):
             return None
-        self._known.pop(page.requested, None)
         self.fetches += early is None
-        own = early or _Fetch(self.fetches, page.pattern, fold([link_path])[0])
-        self._known[key] = own
-        own.is_page, own.text = True, text_reward(page.novel_chars)
-        drop_oldest(self._known, self.max_fetches)
-        lineage, is_new = patterns.lineage(own.pattern), early is None
+        text, path = text_reward(page.novel_chars), fold([link_path])[0]
+        if early is None:
+            row = known.add(key, self.fetches, page.pattern, path, True, text, _NOT_REPORTED)
+        else:
+            row = early
+            known.rename(known.keys[row], key)
+            is_page[row], texts[row] = True, text
+        at, path = ats[row], paths[row]
+        lineage, is_new = patterns.lineage(of_pattern[row]), early is None
         grown, hub = self._led_to(Counter(compress(page.links.patterns, page.fresh)), lineage, patterns)
         copies = float(page.refetch or (page.long_chars > 0 and not page.novel_chars))
         silent = float(not page.long_chars) - (not is_new)
-        values = [float(is_new), own.text, hub, copies, silent, 0.0, 0.0, 0.0]
-        here = fold(list(compress(page.links.link_paths, page.fresh))).count(own.link_path)
-        for history, n in zip(self._histories(own, lineage), [*grown, here, grown[0]], strict=True):
+        values = [float(is_new), text, hub, copies, silent, 0.0, 0.0, 0.0]
+        here = fold(list(compress(page.links.link_paths, page.fresh))).count(path)
+        for history, n in zip(self._histories(path, lineage), [*grown, here, grown[0]], strict=True):
             values[_GROWN] = float(n)
-            history.add(own.at, values, page.url)
+            history.add(at, values, page.url)
         if max(len(self.shapes), len(self.groups), len(self.tag_paths)) > self.max_groups:
             self.shapes = _largest(self.shapes_now(patterns), self.max_groups)
             self.groups = _largest(self.groups_now(patterns), self.max_groups)
             self.tag_paths = _largest(self.tag_paths, self.max_groups)
-        return early.reward if early is not None else None
+        return rewards[row] if early is not None else None
 
     def _led_to(
         self, found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns
@@ -278,42 +274,44 @@ class CrawlHistory(Stateful):
 
         Feedback by ticket alone (`event.key` is 0) says nothing about one fetch and is left out.
         """
-        fetch = self._known.get(event.key)
-        if not event.key or (fetch is None and was_fetched):
+        row = self._known.rows.get(event.key)
+        if not event.key or (row is None and was_fetched):
             return
-        is_new = float(fetch is None)
-        if fetch is None:
+        is_new = float(row is None)
+        if row is None:
             link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
             self.fetches += 1
-            fetch = self._known[event.key] = _Fetch(self.fetches, event.pattern, fold([link_path])[0])
-            drop_oldest(self._known, self.max_fetches)
-        first = fetch.reward == _NOT_REPORTED
-        change = event.reward - (0.0 if first else fetch.reward)
-        fetch.reward = event.reward
+            told = self.fetches, event.pattern, fold([link_path])[0], False, 0.0, _NOT_REPORTED
+            row = self._known.add(event.key, *told)
+        ats, of_pattern, paths, _, _, rewards = self._known.columns
+        first = rewards[row] == _NOT_REPORTED
+        change = event.reward - (0.0 if first else rewards[row])
+        rewards[row] = event.reward
         self.reported += first
         self.by_reward = self.reported >= MIN_REPORTED
         values = astuple(Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change))
-        for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
-            history.add(fetch.at, values)
+        for history in self._histories(paths[row], patterns.lineage(of_pattern[row])):
+            history.add(ats[row], values)
 
     def recent(self, n: int) -> tuple[float, int]:
         """Return the mean reward of the last `n` fetches, or of those reported on, and how many those are."""
-        last = list(islice(reversed(self._known.values()), n))
-        rewards = [fetch.text for fetch in last]
-        if self.by_reward:
-            rewards = [fetch.reward for fetch in last if fetch.reward != _NOT_REPORTED]
-        return (left_sum(rewards) / len(rewards) if rewards else 0.0), len(rewards)
+        *_, texts, rewards = self._known.columns
+        last = texts[-n:] if not self.by_reward else [r for r in rewards[-n:] if r != _NOT_REPORTED]
+        return (left_sum(last) / len(last) if last else 0.0), len(last)
 
     def judged(self) -> Iterator[tuple[int, int, float]]:
         """Yield identity hash, number and reward of the fetches remembered whose reward is known."""
-        by_reward = self.by_reward
-        for key, fetch in self._known.items():
-            if fetch.reward != _NOT_REPORTED if by_reward else fetch.is_page:
-                yield key, fetch.at, fetch.reward if by_reward else fetch.text
+        ats, _, _, is_page, texts, rewards = self._known.columns
+        for key, row in self._known.rows.items():
+            if self.by_reward and rewards[row] != _NOT_REPORTED:
+                yield key, ats[row], rewards[row]
+            elif is_page[row] and not self.by_reward:
+                yield key, ats[row], texts[row]
 
     def reported_only(self) -> list[int]:
         """Return the identity hashes of pages that were reported and not ingested."""
-        return [key for key, fetch in self._known.items() if not fetch.is_page]
+        is_page = self._known.columns[3]
+        return [key for key, row in self._known.rows.items() if not is_page[row]]
 
     def shapes_now(self, patterns: UrlPatterns) -> dict[int, History]:
         """Return the histories by the shapes there are now; those that were folded together are one."""
@@ -345,12 +343,12 @@ class CrawlHistory(Stateful):
                 return late_worth(history, prior, by_reward=self.by_reward)
         return prior
 
-    def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
+    def _histories(self, link_path: int, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in, made if there are none: shapes from fine to coarse, tag
         path, group.
         """
         places: list[tuple[dict[Any, History], Any]] = [(self.shapes, node) for node in lineage]
-        places += [(self.tag_paths, fetch.link_path), (self.groups, (lineage[0], fetch.link_path))]
+        places += [(self.tag_paths, link_path), (self.groups, (lineage[0], link_path))]
         return [known.get(key) or known.setdefault(key, History()) for known, key in places]
 
 

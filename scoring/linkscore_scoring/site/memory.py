@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, cast
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.features.types import link_path_id, link_path_without_class, normalise_link_path
@@ -35,10 +36,10 @@ class Sighting:
     up for its own.
     """
 
-    patterns: list[int] = field(default_factory=list)
-    fresh: list[bool] = field(default_factory=list)
-    first_here: list[bool] = field(default_factory=list)
-    displaced: list[tuple[int, int]] = field(default_factory=list)
+    patterns: list[int]
+    fresh: list[bool]
+    first_here: list[bool]
+    displaced: list[tuple[int, int]]
 
 
 class LinkMemory(Stateful):
@@ -61,14 +62,9 @@ class LinkMemory(Stateful):
     def __len__(self) -> int:
         return len(self._links)
 
-    def unknown(self, keys: Sequence[int]) -> dict[int, int]:
-        """Return the URLs among `keys` that were never seen, each with its first row."""
-        links = self._links
-        found: dict[int, int] = {}
-        for row, key in enumerate(keys):
-            if key not in links:
-                found.setdefault(key, row)
-        return found
+    def find(self, keys: Sequence[int]) -> list[list[int] | None]:
+        """Return what is known of each URL, None of one that was never seen; for `see`."""
+        return list(map(self._links.get, keys))
 
     def see(
         self,
@@ -76,26 +72,28 @@ class LinkMemory(Stateful):
         depth: int,
         keys: Sequence[int],
         link_paths: Sequence[int],
+        known: list[list[int] | None],
         patterns: Mapping[int, int],
     ) -> Sighting:
         """Take in the links of a page; cost O(n_links).
 
         `source`, `depth`: the page's identity hash, and the depth of its links. `keys`, `link_paths`:
-        targets and link path ids, same length. `patterns`: URL pattern of every target that is `unknown`.
+        targets and link path ids, same length. `known`: what `find` said of the targets. `patterns`: URL
+        pattern of every target that was never seen.
         """
-        links, seen = self._links, Sighting()
-        for key, link_path in zip(keys, link_paths, strict=True):
-            known = links.get(key)
-            seen.fresh.append(known is None)
-            if known is None:
-                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, link_path]
-                seen.first_here.append(True)
+        fresh, displaced = [record is None for record in known], list[tuple[int, int]]()
+        for row in compress(range(len(known)), fresh):
+            record = known[row] = self._links.get(keys[row])  # the page may link to it twice
+            if record is None:
+                self._links[keys[row]] = known[row] = [depth, NOT_FETCHED, patterns[keys[row]]]
             else:
-                is_waiting = known[_CLUSTER] == NOT_FETCHED
-                seen.first_here.append(is_waiting and self._renew(known, source, link_path, seen.displaced))
-            seen.patterns.append(known[_PATTERN])
-        self.evicted += len(drop_oldest(links, self._max_links))
-        return seen
+                fresh[row] = False
+        records = cast("list[list[int]]", known)
+        first_here = [record[_CLUSTER] == NOT_FETCHED for record in records]
+        for row in compress(range(len(records)), first_here):
+            first_here[row] = self._renew(records[row], source, link_paths[row], displaced)
+        self.evicted += len(drop_oldest(self._links, self._max_links))
+        return Sighting([record[_PATTERN] for record in records], fresh, first_here, displaced)
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
         """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
@@ -254,14 +252,12 @@ class LinkPathTable:
     def classless(self, ids: Sequence[int]) -> list[int]:
         """Return the id without class of each id."""
         known = self._by_id
-        found = {id_: known[id_].classless if id_ in known else UNKNOWN_LINK_PATH for id_ in set(ids)}
-        return list(map(found.__getitem__, ids))
+        return [known[id_].classless if id_ in known else UNKNOWN_LINK_PATH for id_ in ids]
 
     def folded(self, ids: Sequence[int]) -> list[int]:
         """Return the id with class digits as ``#`` of each id."""
         known = self._by_id
-        found = {id_: known[id_].folded if id_ in known else id_ for id_ in set(ids)}
-        return list(map(found.__getitem__, ids))
+        return [known[id_].folded if id_ in known else id_ for id_ in ids]
 
     def folded_names(self) -> dict[int, str]:
         """Return the text with digits as ``#`` of every `LinkPath.folded` id that is remembered."""

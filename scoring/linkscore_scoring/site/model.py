@@ -355,12 +355,13 @@ class SiteModel(Stateful):
         pick = picking(rows)
         keys = pick(fetch.link_keys)
         link_paths = [ids[at] for at in pick(links.link_paths)]
-        new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
+        known = self.memory.find(keys)
+        new = {key: links.keys[row] for key, row, old in zip(keys, rows, known, strict=True) if old is None}
         target = hash64(features.moved_to) if features.moved_to else 0
         if target in new:
             link_paths = _follow_redirect(target, page, keys, link_paths)
         patterns = dict(zip(new, self.patterns.insert_all(new.values()), strict=True))
-        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, patterns)
+        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, known, patterns)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
         page.links = links_of_page(
             pick(links.urls),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.columns import Records
 from linkscore_scoring.state import Stateful, Stored
 
 HALF_CHARS = 400.0
@@ -20,9 +20,9 @@ _CLOSER = 2
 """Times as much long text as another page that shows the same block, by which a page is farther from its
 source: a list of what that one is. Chosen on the synthetic corpus of 2, 2.5 and 3
 (research/notebook/harvest-unseen-sites.md)."""
-_SEEN, _OWNER, _IDENTITY, _CHARS, _LEAST_SHOWN = range(5)
-"""Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length, and
-the characters in long blocks of the page with fewest that showed it."""
+_FIELDS = "IQQII"
+"""Of a block: pages that showed it, hash of its owner and of the owner's identity, its length, and the
+characters in long blocks of the page with fewest that showed it."""
 _LONGER = 1.1
 """Times its length by which a known block counts as a longer version of itself; chosen, not measured."""
 
@@ -61,22 +61,21 @@ class TextOwners(Stateful):
     """
 
     distinct_chars: Stored[int]
-    _blocks: Stored[dict[int, list[int]]]
+    _blocks: Stored[Records]
 
     def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
-        self.max_blocks = max_blocks
         self.full_share = full_share
         self.common = common
         self.distinct_chars = 0
-        self._blocks = {}
+        self._blocks = Records(_FIELDS, most=max_blocks)
 
     def __len__(self) -> int:
         return len(self._blocks)
 
     def shown(self, block: int) -> int:
         """Return how many pages showed a block, 0 of one that is not known."""
-        record = self._blocks.get(block)
-        return record[_SEEN] if record is not None else 0
+        row = self._blocks.rows.get(block)
+        return int(self._blocks.columns[0][row]) if row is not None else 0
 
     def see(self, page: int, identity: int, hashes: Sequence[int], chars: Sequence[int]) -> TextChange:
         """Take in the blocks of a page; cost O(n_blocks).
@@ -87,42 +86,40 @@ class TextOwners(Stateful):
         longest: dict[int, int] = {}
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
-        change, shown = TextChange(), sum(longest.values())
-        known = []
+        change, shown, blocks, known = TextChange(), sum(longest.values()), self._blocks, []
+        seen, owners, _, lengths, least_shown = blocks.columns
         for block, size in longest.items():
-            record = self._blocks.get(block)
-            if record is None:
-                self._blocks[block] = [1, page, identity, size, shown]
+            row = blocks.rows.get(block)
+            if row is None:
+                blocks.add(block, 1, page, identity, size, shown)
                 change.new_chars += size
                 change.unseen_chars += size
                 continue
-            if record[_OWNER] != NOBODY and size > _LONGER * record[_CHARS]:
-                change.new_chars += size - record[_CHARS]  # the longer version's extra text
-            known.append((record, size))
+            if owners[row] != NOBODY and size > _LONGER * lengths[row]:
+                change.new_chars += size - lengths[row]  # the longer version's extra text
+            known.append((block, size))
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         has_own = change.new_chars >= self.full_share * shown
-        for record, size in known:
-            record[_SEEN] += 1
-            is_excerpt = _LONGER * size < record[_CHARS]
-            owner = self._owner(record, page, identity, shown, has_own=has_own, is_excerpt=is_excerpt)
-            record[_LEAST_SHOWN] = min(shown, record[_LEAST_SHOWN])
-            _hand_over(record, size, owner, identity, change)
-        drop_oldest(self._blocks, self.max_blocks)
+        for row, size in [(blocks.rows[block], size) for block, size in known if block in blocks.rows]:
+            seen[row] += 1
+            is_excerpt = _LONGER * size < lengths[row]
+            owner = self._owner(row, page, identity, shown, has_own=has_own, is_excerpt=is_excerpt)
+            least_shown[row] = min(shown, least_shown[row])
+            if owner != owners[row]:
+                self._hand_over(row, size, owner, identity, change)
         return change
 
     def owned_chars(self, page: int, hashes: Sequence[int], chars: Sequence[int]) -> int:
         """Return how many characters of its long blocks, distinct by hash, belong to a page; O(n_blocks)."""
-        own, blocks = 0, self._blocks
-        for block, size in dict(zip(hashes, chars, strict=True)).items():
-            record = blocks.get(block)
-            if record is not None and record[_OWNER] == page:
-                own += size
-        return own
+        rows, owners = self._blocks.rows, self._blocks.columns[1]
+        sizes = dict(zip(hashes, chars, strict=True)).items()
+        sizes = dict(zip(hashes, chars, strict=True)).items()
+        return sum(size for block, size in sizes if block in rows and owners[rows[block]] == page)
 
     def _owner(
         self,
-        record: Sequence[int],
+        row: int,
         page: int,
         identity: int,
         shown: int,
@@ -131,32 +128,31 @@ class TextOwners(Stateful):
         is_excerpt: bool,
     ) -> int:
         """Return whose a known block is once a page with `shown` characters in long blocks shows it too."""
-        owner = record[_OWNER]
-        if owner not in (NOBODY, page) and record[_IDENTITY] == identity:
+        owner: int
+        seen, owner, owners_identity, _, least_shown = (column[row] for column in self._blocks.columns)
+        if owner not in (NOBODY, page) and owners_identity == identity:
             return page if page == identity else owner
         if owner == page:
             return page
-        if _CLOSER * shown <= record[_LEAST_SHOWN] and not is_excerpt:
+        if _CLOSER * shown <= least_shown and not is_excerpt:
             return page
-        is_first_other = record[_SEEN] < self.common
-        if shown >= _CLOSER * record[_LEAST_SHOWN] and not (is_first_other and has_own):
+        is_first_other = seen < self.common
+        if shown >= _CLOSER * least_shown and not (is_first_other and has_own):
             return owner
         if not is_first_other:
             return NOBODY
         return page if has_own and owner != NOBODY else owner
 
-
-def _hand_over(record: list[int], size: int, owner: int, identity: int, change: TextChange) -> None:
-    """Let a block go from its owner to another one, or to nobody."""
-    before, chars = record[_OWNER], record[_CHARS]
-    if owner == before:
-        return
-    if before != NOBODY:
-        change.lost[before] = change.lost.get(before, 0) + chars
-    record[_OWNER] = owner
-    if owner != NOBODY:
-        change.own_chars += min(size, chars)
-        record[_IDENTITY], record[_CHARS] = identity, size
+    def _hand_over(self, row: int, size: int, owner: int, identity: int, change: TextChange) -> None:
+        """Let a block go from its owner to another one, or to nobody."""
+        _, owners, identities, lengths, _ = self._blocks.columns
+        before, chars = owners[row], lengths[row]
+        if before != NOBODY:
+            change.lost[before] = change.lost.get(before, 0) + chars
+        owners[row] = owner
+        if owner != NOBODY:
+            change.own_chars += min(size, chars)
+            identities[row], lengths[row] = identity, size
 
 
 def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:

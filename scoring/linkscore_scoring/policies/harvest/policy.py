@@ -181,14 +181,13 @@ class Harvest(Policy):
 
     def _leave(self, page: PageObservation, site: SiteModel) -> None:
         """Let the pages that linked to a page know what text it took from them."""
-        n, displaced = len(page.contexts), Counter(page.displaced)
-        ways = [*page.contexts, *displaced]
+        ways = [*page.contexts, *page.displaced]
         paths = site.link_paths.folded([path for _, path in ways])
-        gone = [(source, path) for (source, _), path in zip(ways, paths, strict=True)]
+        gone, n = [(source, path) for (source, _), path in zip(ways, paths, strict=True)], len(page.contexts)
         sources = dict(reversed(gone[:n]))
         for source, path in sources.items():
             self.tables.test(path, page.lost.get(source, 0))
-        self.tables.wait_no_more([*sources.items(), *gone[n:]], [1] * len(sources) + [*displaced.values()])
+        self.tables.wait_no_more(Counter([*sources.items(), *gone[n:]]))
         for key, chars in page.lost.items():
             self.tables.lose(key, chars)
 
@@ -317,8 +316,10 @@ class Harvest(Policy):
     def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
         """Return the arm of each link."""
         groups = links.grouped()
-        patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
-        return groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
+        paths = site.link_paths.folded([path for _, path in groups.distinct])
+        return groups.as_values(
+            [(pattern, path) for (pattern, _), path in zip(groups.distinct, paths, strict=True)]
+        )
 
     def _with_examples(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
         """Return the same; a link that leads to an example is of an arm of its own."""

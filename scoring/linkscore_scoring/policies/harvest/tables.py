@@ -9,7 +9,7 @@ them all anew, so that whatever becomes known of a page counts as if it had been
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from itertools import compress
 from typing import Any
@@ -216,15 +216,19 @@ class Tables(Stateful):
         chars, novel: characters in long blocks of its text, and of these in blocks that are new on the site.
         """
         rows = [self.row(arm) for arm in arms]
-        above = [self.nodes[column][row] for row in rows for column in ("path", "pattern")]
+        get = self.node_of.__getitem__
+        above = [get(node) for pattern, path in arms for node in ((ANY, path), (pattern, ANY))]
         nodes = list(dict.fromkeys([SITE, *above, *rows]))
         page = self.pages.add(**{name: [value] for name, value in columns.items()})
         self.ways.add(page=[page] * len(nodes), node=nodes)
-        self.nodes["novel"][nodes] += novel
+        novels, lengths = self.nodes["novel"], self.nodes["lengths"]
+        own = _lengths(chars, len(url))
+        for node in nodes:
+            novels[node] += novel
+            np.maximum(lengths[node], own, out=lengths[node])
         if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):
             self.texts[chars] = self.texts.get(chars, 0) + 1
             drop_oldest(self.texts, self.t.kept)
-        self.nodes["lengths"][nodes] = np.maximum(self.nodes["lengths"][nodes], _lengths(chars, len(url)))
         if key in self.page_of:
             self.keys[self.page_of[key]] = 0
         self.keys.append(key)
@@ -273,19 +277,17 @@ class Tables(Stateful):
         self.nodes["tested"][row] += 1
         self.nodes["taken"][row] += taken
 
-    def wait_no_more(self, gone: Sequence[tuple[int, int]], counts: Sequence[int]) -> None:
+    def wait_no_more(self, gone: Mapping[tuple[int, int], int]) -> None:
         """Note how many links of each (source page, link path) are not waited for on that page any more."""
         pages, nodes, places, waits = self.page_of, self.node_of, self.places["place"], self.places["waits"]
-        known = [
-            ((pages[source] << 32) + nodes.get((ANY, path), NOBODY), n)
-            for (source, path), n in zip(gone, counts, strict=True)
+        known = {
+            (pages[source] << 32) + nodes.get((ANY, path), NOBODY): n
+            for (source, path), n in gone.items()
             if source in pages
-        ]
-        if known and len(places):
-            wanted, n_gone = np.array(known).T
-            at = np.minimum(places.searchsorted(wanted), len(places) - 1)
-            np.subtract.at(waits, at, n_gone * (places[at] == wanted))
-            waits[at] = np.maximum(0, waits[at])
+        }
+        for at, (place, n) in zip(places.searchsorted(list(known)).tolist(), known.items(), strict=True):
+            if at < len(places) and places[at] == place:
+                waits[at] = max(0, waits[at] - n)
 
     def lose(self, key: int, chars: int) -> None:
         """Note characters that a page had and that belong to another one by now."""
@@ -531,8 +533,8 @@ class Worked:
 def _lengths(chars: int, address: int) -> Ints:
     """Return lengths of a page, from `_MANY` up and down, so that the most of several pages tells the longest
     and the shortest: of its text, of that less its address once and twice, and of the address."""
-    lengths = np.array([chars, chars - address, chars - 2 * address, address])
-    return np.concatenate([_MANY + lengths, _MANY - lengths])
+    lengths = chars, chars - address, chars - 2 * address, address
+    return np.array([_MANY + length for length in lengths] + [_MANY - length for length in lengths])
 
 
 def _between(paths: Sequence[int], blocks: Sequence[int], least: int) -> set[int]:
