@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from linkscore_scoring.policies.answers import PageNote
 from linkscore_scoring.policies.base import Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
@@ -49,11 +50,11 @@ class Ruled(BreadthFirst):
     def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         return [Suggestion(f"{ROOT}/wanted", "is it a thread?", 1.0)][:n]
 
-    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
-        return page.url.partition("?")[0] if _kind(page.url) == "thread" else ""
-
-    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
-        return _PAGE_TYPES.get(_kind(page.url), OTHER_PAGE)
+    def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
+        kind = _kind(page.url)
+        return PageNote(
+            page.url.partition("?")[0] if kind == "thread" else "", _PAGE_TYPES.get(kind, OTHER_PAGE)
+        )
 
     def describe(self, site: SiteModel) -> str:
         return f"goes by {len(RULES)} expressions"

@@ -361,9 +361,7 @@ class CrawlModel:
             reserved=sorted(respect.reserved(event)) if respect is not None else [],
         )
         if observation is not None:
-            outcome.thread_id = served.thread_of(observation, model)
-            outcome.page_type = served.page_type_of(observation, model)
-            outcome.relevance = served.relevance_of(observation, model)
+            outcome.note = served.page_note(observation, model)
             outcome.revisit = observation.revisit
         return outcome
 

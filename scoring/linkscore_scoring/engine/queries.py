@@ -61,10 +61,7 @@ class CrawlQueries:
             outcome.rescored_urls, outcome.rescored = [], ScoredLinks(np.zeros(0))
         outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
         if (seen := outcome.observation) is not None:
-            policy = shard.policy(choice)
-            outcome.thread_id = policy.thread_of(seen, shard.model)
-            outcome.page_type = policy.page_type_of(seen, shard.model)
-            outcome.relevance = policy.relevance_of(seen, shard.model)
+            outcome.note = shard.policy(choice).page_note(seen, shard.model)
 
     def encode(self, outcome: PageOutcome, name: str) -> None:
         """Add the encoded priorities of an encoding to the links of an outcome."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.policies.answers import NOTHING, PageNote
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Revisit, Suggestion
 
@@ -85,10 +86,8 @@ class ScoredLinks:
 class PageOutcome:
     """What became of a page event.
 
-    `thread_id` is the URL of the first page of the page's thread, empty if none is known; `page_type` is the
-    type of the page, see `site.url_rules`, 0 if not known. `learning` says that a learning of the site is
-    running. `relevance` is how far the page is what the crawl wants in words, None if the policy does not
-    tell. `revisit` is what it says of changes of the page, None unless the crawl fetches pages again.
+    `note` is what the policy says of the page. `learning` says that a learning of the site is running.
+    `revisit` is what it says of changes of the page, None unless the crawl fetches pages again.
     `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
     changed, best first, and their scores and buckets. Empty unless the policy is `per_url`. `standing` says
     whether to go on, None without a budget. `reserved` are the uses that the page reserves, of those that the
@@ -107,9 +106,7 @@ class PageOutcome:
     rescored_urls: list[str] = field(default_factory=list)
     rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
     learning: bool = False
-    thread_id: str = ""
-    page_type: int = 0
-    relevance: float | None = None
+    note: PageNote = NOTHING
     standing: Standing | None = None
     revisit: Revisit | None = None
     reserved: list[str] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,22 @@ class FetchesInFlight(Protocol):
 
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return `value` of each bucket, (n_buckets,)."""
+
+
+class PageNote(NamedTuple):
+    """What a policy says of a page, new or observed.
+
+    `thread_id`: URL of the first page of its thread, empty if none is known. `page_type`: see
+    `types.INDEX_PAGE`, 0 if not known. `relevance`: how far it is wanted in words, in [0, 1], if known.
+    """
+
+    thread_id: str = ""
+    page_type: int = 0
+    relevance: float | None = None
+
+
+NOTHING = PageNote()
+"""Of a policy that says nothing of pages."""
 
 
 @dataclass(frozen=True, slots=True)

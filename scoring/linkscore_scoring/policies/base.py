@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem, InvalidParams
-from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight, KnownUrl, SiteBandit
+from linkscore_scoring.policies.answers import (
+    NOTHING,
+    CrawlKnowledge,
+    FetchesInFlight,
+    KnownUrl,
+    PageNote,
+    SiteBandit,
+)
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful
@@ -277,17 +284,9 @@ class Policy(Stateful, ABC):
     def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
         """Crawl for this from now on, None: nothing is said; the same as before changes nothing."""
 
-    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
-        """Return the type of a page, new or observed, see `types.INDEX_PAGE`; 0 if not known. Only reads."""
-        return 0
-
-    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
-        """Return the URL of the first page of the thread that a page belongs to; empty if none is known."""
-        return ""
-
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
-        """Return how far an observed page is wanted in words, and why; None if not known. Only reads."""
-        return None
+    def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
+        """Return what is known of a page, new or observed. Only reads."""
+        return NOTHING
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return what the policy learned about URLs, most telling first."""

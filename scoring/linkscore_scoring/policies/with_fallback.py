@@ -191,7 +191,7 @@ for _name in (
 ):
     setattr(WithFallback, _name, _told_always(_name))
 for _name in (
-    *("suggest_examples", "suggest_seeds", "suggest_fetches", "rules", "page_type_of", "thread_of"),
+    *("suggest_examples", "suggest_seeds", "suggest_fetches", "rules", "page_note"),
     *("expected_rewards", "latest_rewards", "warnings"),
 ):
     setattr(WithFallback, _name, _asked_before_ready(_name))

@@ -102,10 +102,10 @@ def add_page_result(
     result.event_seq = 0 if outcome.duplicate else outcome.seq
     result.model_revision = outcome.revision
     result.learning = outcome.learning
-    result.thread_id = outcome.thread_id
-    result.page_type = cast("Any", outcome.page_type)
-    if outcome.relevance is not None:
-        result.relevance = outcome.relevance
+    result.thread_id = outcome.note.thread_id
+    result.page_type = cast("Any", outcome.note.page_type)
+    if outcome.note.relevance is not None:
+        result.relevance = outcome.note.relevance
     if outcome.standing is not None:
         result.standing.CopyFrom(standing_message(outcome.standing))
     if outcome.revisit is not None:

@@ -136,7 +136,7 @@ def test_a_page_near_the_query_by_meaning_is_worth_more_and_no_model_is_needed_t
         again = decode(encode(event))
         assert again.features.words.excerpt == ""
         outcome = model.apply(model.seq + 1, again)
-        found.append(outcome.relevance)
+        found.append(outcome.note.relevance)
     assert found == [0.0, 0.25]
 
 
@@ -173,7 +173,7 @@ def test_an_unwanted_sample_is_worth_nothing_whatever_it_says() -> None:
     sample = WantedSample(f"{HOST}/jobs", f"{HOST}/jobs", unwanted=True)
     model = crawl(replace(KAYAKS, samples=(sample,)))
     wanted, unwanted = (
-        fetch(model, path, "<title>Kayak repair</title>").relevance for path in ("/a", "/jobs")
+        fetch(model, path, "<title>Kayak repair</title>").note.relevance for path in ("/a", "/jobs")
     )
     assert wanted is not None
     assert wanted > 0.5

@@ -11,6 +11,7 @@ import numpy as np
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem, NotFound
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies.answers import PageNote
 from linkscore_scoring.policies.base import (
     FOLLOW,
     NO_VERDICT,
@@ -203,11 +204,11 @@ class Focus(WithFallback):
         """Ask for what may be the entry, and for links of index pages that nobody tried."""
         return _suggested_fetches(self.model, n, site)
 
-    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
-        """Return the identity of the first page of a thread page's thread."""
-        return self.model.thread_of(page)
+    def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
+        """Return the type of a page, and the identity of the first page of its thread."""
+        return PageNote(self.model.thread_of(page), self._type_of(page))
 
-    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
+    def _type_of(self, page: PageObservation) -> int:
         """Return the type by the votes for the page's URL pattern, else by its own layout."""
         if page.failed:
             return 0

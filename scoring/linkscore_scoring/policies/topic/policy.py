@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
-from linkscore_scoring.policies.answers import CrawlKnowledge
+from linkscore_scoring.policies.answers import NOTHING, CrawlKnowledge, PageNote
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
 from linkscore_scoring.policies.topic.learning import (
     SITE,
@@ -214,15 +214,15 @@ class Topical(Policy):
             self.lists.credit(source, link_path, change, pulls=0.0)
         page.reward = event.reward
 
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
-        """Return what a page observed before was judged to be worth."""
-        seq, found = self._latest
+    def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
+        """Return how far a page observed before is wanted."""
         if self.crawl.wanted is None:
-            return None
-        if seq == page.seq:
-            return found
-        known = self._pages.get(page.key)
-        return None if known is None else known.reward
+            return NOTHING
+        seq, found = self._latest
+        if seq != page.seq:
+            known = self._pages.get(page.key)
+            found = known.reward if known is not None else None
+        return PageNote(relevance=found)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signals; links that are alike in both are equal."""

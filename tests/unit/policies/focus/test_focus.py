@@ -59,7 +59,7 @@ def test_pages_of_a_thread_have_one_id_whichever_comes_first() -> None:
     for first in ("/topic?t=5", "/topic?t=5&page=2"):
         crawler = Crawler(Forum()).run(60)
         crawler._fetch(first, b"")
-        assert crawler.last.thread_id == f"{ROOT}/topic?t=5"
+        assert crawler.last.note.thread_id == f"{ROOT}/topic?t=5"
 
 
 def test_pages_are_typed_by_the_votes_for_their_pattern() -> None:
@@ -67,7 +67,7 @@ def test_pages_are_typed_by_the_votes_for_their_pattern() -> None:
     types = {}
     for path in ("/", "/board?b=1", "/topic?t=5", "/user?u=1"):
         crawler._fetch(path, b"")
-        types[path] = crawler.last.page_type
+        types[path] = crawler.last.note.page_type
     assert types == {"/": 4, "/board?b=1": 1, "/topic?t=5": 2, "/user?u=1": 3}
 
 
