@@ -1,6 +1,6 @@
 // Package linkscore is the Go client of a linkscore server, which tells a crawler which links to follow.
 //
-//	client, err := linkscore.New("localhost:7411")
+//	client, err := linkscore.New("localhost:7411", linkscore.Options{})
 //	crawl, err := client.EnsureCrawl(ctx, "books", &linkscorev1.Crawl{Policy: linkscore.Policy("harvest")})
 //	results, err := crawl.Ingest(ctx, linkscore.Page{URL: u, StatusCode: 200, Body: body})
 //
@@ -60,19 +60,19 @@ type Client struct {
 	Conn *grpc.ClientConn
 }
 
-// Option sets up a Client.
-type Option func(*settings)
-
-type settings struct {
-	timeout time.Duration
-	token   *bearer
-	tls     *tls.Config
-	wrong   error // an option that cannot be carried out
-}
-
-// WithTimeout bounds every unary call whose context has no deadline of its own; DefaultTimeout if not given.
-func WithTimeout(timeout time.Duration) Option {
-	return func(s *settings) { s.timeout, s.wrong = timeout, errors.Join(s.wrong, checkTimeout(timeout)) }
+// Options set up a Client; the zero value is a plain connection without a token.
+type Options struct {
+	// Timeout bounds every unary call whose context has no deadline of its own; DefaultTimeout if 0.
+	Timeout time.Duration
+	// Token is a bearer token that is sent with every call. Send it over TLS only, or on the loopback interface.
+	Token string
+	// TokenFile holds it instead; it is read at every call, so that it may be rotated. While it is missing or empty the last
+	// token is sent.
+	TokenFile string
+	// TLS encrypts the connection; an empty Config takes the roots of the system.
+	TLS *tls.Config
+	// CAFile encrypts it to a server whose certificate is of the authority in a PEM file.
+	CAFile string
 }
 
 func checkTimeout(timeout time.Duration) error {
@@ -82,15 +82,24 @@ func checkTimeout(timeout time.Duration) error {
 	return nil
 }
 
-// WithToken sends a bearer token with every call. Send it over TLS only, or on the loopback interface.
-func WithToken(token string) Option {
-	return func(s *settings) { s.token = &bearer{last: token} }
-}
-
-// WithTokenFile sends the bearer token that a file holds; it is read at every call, so that it may be rotated. While it
-// is missing or empty the last token is sent.
-func WithTokenFile(path string) Option {
-	return func(s *settings) { s.token = &bearer{path: path} }
+// transport is how a connection is encrypted.
+func (o Options) transport() (credentials.TransportCredentials, error) {
+	if o.CAFile == "" && o.TLS == nil {
+		return insecure.NewCredentials(), nil
+	}
+	config := o.TLS.Clone()
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("linkscore: CA file: %w", err)
+		}
+		config = cmp.Or(config, &tls.Config{})
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("linkscore: CA file %s holds no certificate in PEM", o.CAFile)
+		}
+	}
+	return credentials.NewTLS(config), nil
 }
 
 // bearer is a token as gRPC's credentials of a call.
@@ -115,43 +124,12 @@ func (b *bearer) GetRequestMetadata(context.Context, ...string) (map[string]stri
 
 func (b *bearer) RequireTransportSecurity() bool { return false }
 
-// WithTLS encrypts the connection; nil takes the roots of the system.
-func WithTLS(config *tls.Config) Option {
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return func(s *settings) { s.tls = config }
-}
-
-// WithCAFile encrypts the connection to a server whose certificate is of the authority in a PEM file.
-func WithCAFile(path string) Option {
-	return func(s *settings) {
-		pem, err := os.ReadFile(path)
-		if err != nil {
-			s.wrong = fmt.Errorf("linkscore: CA file: %w", err)
-			return
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			s.wrong = fmt.Errorf("linkscore: CA file %s holds no certificate in PEM", path)
-			return
-		}
-		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
-	}
-}
-
 // New returns a client of the server at host:port, which connects at the first call. Close it when the crawl is over.
-func New(target string, options ...Option) (*Client, error) {
-	s := settings{timeout: DefaultTimeout}
-	for _, option := range options {
-		option(&s)
-	}
-	if err := errors.Join(s.wrong, checkTarget(target)); err != nil {
+func New(target string, set Options) (*Client, error) {
+	set.Timeout = cmp.Or(set.Timeout, DefaultTimeout)
+	transport, err := set.transport()
+	if err := errors.Join(err, checkTimeout(set.Timeout), checkTarget(target)); err != nil {
 		return nil, err
-	}
-	transport := insecure.NewCredentials()
-	if s.tls != nil {
-		transport = credentials.NewTLS(s.tls)
 	}
 	dial := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
@@ -161,10 +139,10 @@ func New(target string, options ...Option) (*Client, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
-		grpc.WithChainUnaryInterceptor(s.unary),
+		grpc.WithChainUnaryInterceptor(set.unary),
 	}
-	if s.token != nil {
-		dial = append(dial, grpc.WithPerRPCCredentials(s.token))
+	if set.Token != "" || set.TokenFile != "" {
+		dial = append(dial, grpc.WithPerRPCCredentials(&bearer{path: set.TokenFile, last: set.Token}))
 	}
 	conn, err := grpc.NewClient(target, dial...)
 	if err != nil {
@@ -188,11 +166,11 @@ func checkTarget(target string) error {
 // Close ends the connection; calls under way fail.
 func (c *Client) Close() error { return c.Conn.Close() }
 
-func (s settings) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+func (o Options) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if _, has := ctx.Deadline(); !has {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
 	}
 	return fromGRPC(invoke(ctx, method, request, reply, conn, options...))

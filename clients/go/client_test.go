@@ -175,7 +175,7 @@ func (f *fake) UpdateCrawl(_ context.Context, r *pb.UpdateCrawlRequest) (*pb.Upd
 	return &pb.UpdateCrawlResponse{Crawl: f.crawl}, nil
 }
 
-func serve(t *testing.T, f *fake, options ...linkscore.Option) *linkscore.Client {
+func serve(t *testing.T, f *fake, options ...linkscore.Options) *linkscore.Client {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -186,7 +186,7 @@ func serve(t *testing.T, f *fake, options ...linkscore.Option) *linkscore.Client
 	pb.RegisterCrawlServiceServer(server, f)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	client, err := linkscore.New(listener.Addr().String(), options...)
+	client, err := linkscore.New(listener.Addr().String(), append(options, linkscore.Options{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func serve(t *testing.T, f *fake, options ...linkscore.Option) *linkscore.Client
 
 func TestATokenFileThatIsMissingForAMomentLosesNoCall(t *testing.T) {
 	f, path := &fake{}, filepath.Join(t.TempDir(), "token")
-	crawl := serve(t, f, linkscore.WithTokenFile(path)).Crawl("x")
+	crawl := serve(t, f, linkscore.Options{TokenFile: path}).Crawl("x")
 	ingest := func() error {
 		_, err := crawl.Ingest(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
 		return err
@@ -242,29 +242,29 @@ func link(url, bucket string, score float64) linkscore.Link {
 	return linkscore.Link{URL: url, Bucket: bucket, Score: score, BucketValue: score}
 }
 
-func frontierOf(t *testing.T, f *fake) *linkscore.Frontier {
+func ordered(t *testing.T, f *fake) *linkscore.Session {
 	t.Helper()
 	s, err := linkscore.NewSession(serve(t, f), "x", linkscore.SessionOptions{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s.Frontier
+	return s
 }
 
-func TestTheFrontierGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {
+func TestASessionGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .1, "b": .9}}
-	frontier := frontierOf(t, f)
-	frontier.AddUnknown("u", nil)
-	frontier.AddFound([]linkscore.Link{link("1", "a", .9)}, nil) // the value of the bucket now counts, not the score then
-	frontier.AddFound([]linkscore.Link{link("2", "b", .1)}, nil)
-	frontier.AddFound([]linkscore.Link{link("3", "b", .1)}, nil)
-	frontier.AddSeed("s", nil)
+	s := ordered(t, f)
+	s.AddUnknown("u", nil)
+	s.Found("1", []linkscore.Link{link("1", "a", .9)}, true, nil) // the value of the bucket now counts, not the score then
+	s.Found("2", []linkscore.Link{link("2", "b", .1)}, true, nil)
+	s.Found("3", []linkscore.Link{link("3", "b", .1)}, true, nil)
+	s.AddSeed("s", nil)
 	var order []string
-	for item := frontier.Next(t.Context()); item != nil; item = frontier.Next(t.Context()) {
+	for item := s.Next(t.Context()); item != nil; item = s.Next(t.Context()) {
 		order = append(order, item.URL)
 	}
-	if strings.Join(order, "") != "s231u" || frontier.Len() != 0 {
+	if strings.Join(order, "") != "s231u" || s.Len() != 0 {
 		t.Fatal(order)
 	}
 }
@@ -276,17 +276,17 @@ func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
 		asked = append(asked, r)
 		return [][]uint32{{0, 1}, {0, 0}, {1, 0}}[min(len(asked), 3)-1]
 	}
-	frontier := frontierOf(t, f)
+	s := ordered(t, f)
 	for _, url := range []string{"1", "2", "3"} {
-		frontier.AddFound([]linkscore.Link{link(url, "a", .9)}, nil)
-		frontier.AddFound([]linkscore.Link{link(url+"b", "b", .1)}, nil)
+		s.Found(url, []linkscore.Link{link(url, "a", .9)}, true, nil)
+		s.Found(url+"b", []linkscore.Link{link(url+"b", "b", .1)}, true, nil)
 	}
-	first := frontier.Next(t.Context())
-	if first.URL != "1b" || frontier.Next(t.Context()) != nil || frontier.Next(t.Context()) != nil {
+	first := s.Next(t.Context())
+	if first.URL != "1b" || s.Next(t.Context()) != nil || s.Next(t.Context()) != nil {
 		t.Fatal("the second answer gave nothing, and asking again before anything is done is no use")
 	}
-	frontier.Done(first)
-	if next := frontier.Next(t.Context()); next == nil || next.URL != "1" {
+	s.Done(first)
+	if next := s.Next(t.Context()); next == nil || next.URL != "1" {
 		t.Fatal(next)
 	}
 	if len(asked) != 3 || asked[1].GetInFlight()[0].GetBucket() != "b" || len(asked[2].GetInFlight()) != 0 {
@@ -299,12 +299,12 @@ func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
 
 func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .5}}
-	frontier := frontierOf(t, f)
+	s := ordered(t, f)
 	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "c", .1), link("1", "b", .1)} {
 		found.Ticket = []byte("t" + found.Bucket)
-		frontier.AddFound([]linkscore.Link{found}, nil)
+		s.Found(found.URL, []linkscore.Link{found}, true, nil)
 	}
-	first, second, none := frontier.Next(t.Context()), frontier.Next(t.Context()), frontier.Next(t.Context())
+	first, second, none := s.Next(t.Context()), s.Next(t.Context()), s.Next(t.Context())
 	if first.URL != "1" || second.URL != "2" || none != nil {
 		t.Fatal(first, second, none)
 	}

@@ -117,7 +117,7 @@ func (c *Crawl) ingest(ctx context.Context, pages ...*pb.Page) ([]Result, error)
 	if len(answer.GetResults()) != len(pages) {
 		return nil, odd("it has another number of results than pages were sent")
 	}
-	results := make([]Result, len(answer.GetResults()))
+	results := make([]Result, len(pages))
 	for i, result := range answer.GetResults() {
 		if err := readable(result.GetLinks()); err != nil {
 			return nil, err

@@ -115,3 +115,15 @@ func beyond(places []uint32, most int) bool {
 func finite(numbers []float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return math.IsNaN(n) || math.IsInf(n, 0) })
 }
+
+// ByURL groups the links of an answer that can be used by their URL, which key writes as a crawler does.
+func ByURL(links []Link, key func(url string) string) map[string][]Link {
+	found := map[string][]Link{}
+	for _, link := range links {
+		if link.Usable() && link.URL != "" {
+			link.URL = key(link.URL)
+			found[link.URL] = append(found[link.URL], link)
+		}
+	}
+	return found
+}

@@ -46,7 +46,7 @@ func TestURLsAreRememberedByTwoShapesAndNoMoreThanAreAllowed(t *testing.T) {
 	for n := range 2 * maxShapes {
 		o.placed(fmt.Sprintf("http://%d.test/", n), placing{"b", 1})
 	}
-	if o.guess("http://0.test/").bucket != "" || o.guess("http://8000.test/").bucket == "" || len(o.found)+len(o.older) > 2*maxShapes+4 {
-		t.Fatal(len(o.found), len(o.older))
+	if o.guess("http://0.test/").bucket != "" || o.guess("http://8000.test/").bucket == "" || len(o.places)+len(o.older) > 2*maxShapes+4 {
+		t.Fatal(len(o.places), len(o.older))
 	}
 }

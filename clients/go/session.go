@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +19,23 @@ import (
 )
 
 const (
+	// SessionTimeout bounds a call of a Session unless it is told otherwise: a fetch waits for it.
+	SessionTimeout = 5 * time.Second
+
 	reportEvery  = time.Minute      // how often the log says how the crawl goes; chosen, as the others
 	closeWithin  = 30 * time.Second // how long the end may take
 	mostRefusals = 20               // that are logged, each once
+
+	// Waits between two probes of a server that is away: one that was restarted is noticed within seconds. A probe that
+	// takes longer than probeTimeout has failed: a server so slow is of no use to a crawl.
+	firstProbe   = time.Second
+	longestProbe = 5 * time.Second
+	probeTimeout = time.Second
+
+	// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too
+	// long so often is given up. Both chosen.
+	maxOwed  = 64 << 20
+	maxTries = 3
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -41,21 +57,38 @@ func (s *Stats) String() string {
 		s.Guessed.Load(), s.Late.Load(), s.Skipped.Load())
 }
 
-// Session is a crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when
-// it is back. No method waits for a server that is known to be away, and none fails. Safe for concurrent use.
+// Session is a crawl as an adapter uses it. It sends what is fetched, keeps it while the server is away, and sends it when
+// it is back. Its URLs wait in memory, and Next gives the best first: seeds, then one first-in-first-out queue a bucket, then
+// what the server does not know. While it is away links go on by the rule of outages (docs/reference/clients.md). No method
+// waits for a server that is known to be away, and none fails. Safe for concurrent use.
 type Session struct {
-	Stats    Stats
-	Frontier *Frontier
+	Stats Stats
 
-	set     SessionOptions
-	crawl   *Crawl
-	allowed *allowance
-	outage  *outage
+	set    SessionOptions
+	crawl  *Crawl
+	ctx    context.Context // of what is sent beside the crawl
+	cancel context.CancelFunc
+	after  func(time.Duration) <-chan time.Time
 
-	mu      sync.Mutex
+	turn    sync.Mutex // of those who ask what comes next: each knows what those before it took
+	sending sync.Mutex // held by the one who asks whether the server is back, and sends
+	mu      sync.Mutex // of what follows
+	order   *frontier
+	allowed allowance
 	refused map[string]bool // what calls were refused with, as far as the log says so
-	began   time.Time       // of the outage, if there is one
 	told    time.Time       // when the log last said how it goes
+	away    bool
+	began   time.Time // of the outage
+	owed    []owed
+	bytes   int // of what is owed
+	dropped int // calls that fell out, or were given up
+}
+
+// owed is a call that tells the server something, and how often its answer took too long.
+type owed struct {
+	call  func(context.Context) error
+	bytes int
+	tries int
 }
 
 // SessionOptions set up a Session; the zero value will do.
@@ -68,16 +101,11 @@ type SessionOptions struct {
 	Timeout time.Duration
 	// Required makes a server that is away at the start an error.
 	Required bool
-	// Key writes a URL of the server as the frontier's URLs are written; as it is if nil.
+	// Key writes a URL of the server as the crawler's URLs are written; as it is if nil.
 	Key func(url string) string
 	// Logger gets the lines of start, end and outages and one a minute; slog's default if nil.
 	Logger *slog.Logger
 }
-
-var errAway = errors.New("linkscore: the server is away")
-
-// SessionTimeout bounds a call of a Session unless it is told otherwise: a fetch waits for it.
-const SessionTimeout = 5 * time.Second
 
 // NewSession ensures a crawl. A server that is away is an error only if it is required; a configuration it refuses is one.
 func NewSession(client *Client, id string, set SessionOptions) (*Session, error) {
@@ -90,31 +118,37 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 		return nil, err
 	}
 	s := &Session{
-		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
-		told: time.Now(), refused: map[string]bool{},
+		set: set, crawl: client.Crawl(id), after: time.After, told: time.Now(), refused: map[string]bool{},
+		order: newFrontier(), allowed: newAllowance(set.Crawl.GetBudget()),
 	}
-	s.outage = &outage{probe: s.probe, turned: s.turned, refused: func(err error) { s.note(err, owed{}) }, after: time.After}
-	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
-	s.Frontier.plan = s.plan
-	err := s.attempt(context.Background(), s.ensure)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	err := s.attempt(s.ctx, s.ensure)
 	if err != nil && (set.Required || isRefusal(err)) {
-		s.outage.cancel()
+		s.cancel()
 		return nil, err
 	}
 	s.note(err, owed{})
 	return s, nil
 }
 
+func (s *Session) locked(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
 // Page sends a page; its scored links, or false if the server is away: then the page is kept and sent later.
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	defer s.report()
 	message := page.message() // of one event id, however often it is sent
-	s.Frontier.noted(func(o *outlook) { o.fetched(s.set.Key(page.URL), page.failed()) })
-	s.allowed.begin()
 	count := &s.Stats.Pages
 	if page.failed() {
 		count = &s.Stats.Failed
 	}
+	s.locked(func() {
+		s.order.fetched(s.set.Key(page.URL), page.failed())
+		s.allowed.unknown++
+	})
 	var sent []Link
 	send := func(ctx context.Context) error {
 		results, err := s.crawl.ingest(ctx, message)
@@ -123,18 +157,20 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 		}
 		if err == nil {
 			sent = results[0].Links
-			s.allowed.take(results[0].Message)
+			s.locked(func() { s.allowed.take(results[0].Message) })
 			count.Add(1)
 		}
 		return err
 	}
 	late := func(ctx context.Context) error {
 		err := s.attempt(ctx, send)
-		for _, found := range ByURL(sent, s.set.Key) {
-			if s.Frontier.rescore(found) {
-				s.Stats.Late.Add(1)
+		s.locked(func() {
+			for url, found := range ByURL(sent, s.set.Key) {
+				if s.order.rescore(url, found) {
+					s.Stats.Late.Add(1)
+				}
 			}
-		}
+		})
 		return err
 	}
 	if !s.call(ctx, send, owed{bytes: proto.Size(message), call: late}) {
@@ -143,31 +179,81 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	return sent, true
 }
 
-// Found lets a link of a page wait: with what Page answered for it, none if the server did not see it there, or unscored
-// if the page had no answer. One that the answer drops does not wait.
+// AddSeed lets a URL wait ahead of every scored one.
+func (s *Session) AddSeed(url string, value any) {
+	s.locked(func() { s.order.add(s.order.seeds, url, value) })
+}
+
+// AddUnknown lets a URL that the server said nothing about wait behind every scored one.
+func (s *Session) AddUnknown(url string, value any) {
+	s.locked(func() { s.order.add(s.order.unknown, url, value) })
+}
+
+// Found lets a link of a page wait: with what Page answered for it, none if the server did not see it there, or if the page
+// had no answer where links like it were found last, until the page is answered. One that the answer drops does not wait.
 func (s *Session) Found(url string, found []Link, answered bool, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case len(found) > 0 && found[0].Dropped():
 		s.Stats.Skipped.Add(1)
 	case len(found) > 0:
 		s.Stats.Scored.Add(1)
-		s.Frontier.AddFound(found, value)
+		s.order.found(url, found, value)
 	case answered:
 		s.Stats.Missed.Add(1)
-		s.Frontier.AddUnknown(url, value)
+		s.order.add(s.order.unknown, url, value)
 	default:
 		s.Stats.Fallback.Add(1)
-		if s.Frontier.AddUnscored(url, value) {
+		if s.order.addUnscored(url, value) {
 			s.Stats.Guessed.Add(1)
 		}
 	}
 }
 
+// Len counts the URLs that wait.
+func (s *Session) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.order.waiting)
+}
+
+// Next takes the URL to fetch now; call Done when it is answered. It is nil if none waits, or if none should be fetched before
+// the next answer: then some URL that was taken is not done.
+func (s *Session) Next(ctx context.Context) (item *Item) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	var asked *pb.RankBucketsRequest
+	s.locked(func() { asked = s.order.question() })
+	if asked != nil { // without the lock: links may be added meanwhile
+		var values map[string]float64
+		var urls map[string]int
+		answered := s.call(ctx, func(ctx context.Context) (err error) {
+			values, urls, err = s.crawl.PlanBuckets(ctx, asked)
+			return err
+		}, owed{})
+		s.locked(func() { s.order.heed(values, urls, answered) })
+	}
+	s.locked(func() { item = s.order.take() })
+	return item
+}
+
+// Done notes that what became of a URL that was taken is known to the server, or never will be.
+func (s *Session) Done(item *Item) { s.locked(func() { s.order.done(item) }) }
+
 // Full says whether the budget lets no fetch begin beside those under way. If it says so of none the crawl has ended.
-func (s *Session) Full(underWay int) bool { return s.allowed.full(underWay, s.Frontier.hasSeeds()) }
+func (s *Session) Full(underWay int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.allowed.full(underWay, s.order.seeds.waiting > 0)
+}
 
 // Stopped says why the crawl ends by its budget, "linkscore_budget" for example, and in a sentence; empty while it goes on.
-func (s *Session) Stopped() (reason, why string) { return s.allowed.stopped() }
+func (s *Session) Stopped() (reason, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.allowed.reason, s.allowed.why
+}
 
 // Failed reports a fetch that brought no page, now or when the server is back.
 func (s *Session) Failed(ctx context.Context, url string, status int, reason string, ticket []byte) {
@@ -189,13 +275,18 @@ func (s *Session) Reward(ctx context.Context, url string, ticket []byte, worth f
 
 // Close sends what still waits if the server is there, for half a minute at most, and says how the crawl went.
 func (s *Session) Close() {
-	left := s.outage.close(closeWithin)
-	s.set.Logger.Info("linkscore: the crawl ends", "crawl", s.crawl.Name, "counts", s.Stats.String(), "not_sent", left)
+	defer time.AfterFunc(closeWithin, s.cancel).Stop()
+	_ = s.tryAgain()
+	s.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set.Logger.Info("linkscore: the crawl ends",
+		"crawl", s.crawl.Name, "counts", s.Stats.String(), "not_sent", len(s.owed)+s.dropped)
 }
 
 // call makes a call unless the server is away; what it was to tell is told later, if it met an outage.
 func (s *Session) call(ctx context.Context, call func(context.Context) error, later owed) bool {
-	if s.outage.keep(later) {
+	if s.keep(later) {
 		return false
 	}
 	err := s.attempt(ctx, call)
@@ -216,10 +307,10 @@ func (s *Session) attempt(ctx context.Context, call func(context.Context) error)
 	return err
 }
 
-// note says, of each reason once, that a call was refused or answered oddly: the crawl goes on without.
+// note heeds how a call ended. Of one that was refused or answered oddly it says so, of each reason once: the crawl goes on.
 func (s *Session) note(err error, later owed) {
 	if isOutage(err) {
-		s.outage.met(err, later)
+		s.met(err, later)
 		return
 	}
 	if err == nil || CodeOf(err) == codes.Canceled {
@@ -251,45 +342,6 @@ func (s *Session) ensure(ctx context.Context) error {
 	return nil
 }
 
-func (s *Session) probe(ctx context.Context) error {
-	_, err := s.crawl.client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name})
-	return err
-}
-
-func (s *Session) turned(err error, waiting int) {
-	s.Frontier.noted(func(o *outlook) { o.setAway(err != nil) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil {
-		s.set.Logger.Info("linkscore answers again: what waits is sent now",
-			"after", time.Since(s.began).Round(time.Second), "calls", waiting)
-		return
-	}
-	s.began = time.Now()
-	s.set.Logger.Warn("linkscore does not answer: links go on by what links like them were last worth", "error", err)
-}
-
-func (s *Session) plan(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
-	err = errAway
-	s.call(ctx, func(ctx context.Context) error {
-		values, urls, err = s.crawl.PlanBuckets(ctx, asked)
-		return err
-	}, owed{})
-	return values, urls, err
-}
-
-// ByURL groups the links of an answer that can be used by their URL, which key writes as a crawler does.
-func ByURL(links []Link, key func(url string) string) map[string][]Link {
-	found := map[string][]Link{}
-	for _, link := range links {
-		if link.Usable() && link.URL != "" {
-			link.URL = key(link.URL)
-			found[link.URL] = append(found[link.URL], link)
-		}
-	}
-	return found
-}
-
 func (s *Session) report() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,6 +349,142 @@ func (s *Session) report() {
 		return
 	}
 	s.told = time.Now()
-	bucket, value := s.Frontier.bestBucket()
-	s.set.Logger.Info("linkscore: so far", "counts", s.Stats.String(), "best_bucket", fmt.Sprintf("%s (%.2f)", bucket, value))
+	best := cmp.Or(s.order.best(), s.order.unknown)
+	s.set.Logger.Info("linkscore: so far", "counts", s.Stats.String(), "best_bucket", fmt.Sprintf("%s (%.2f)", best.name, best.value))
+}
+
+// The rule of outages: after a call that met one none is made. Beside the crawl the server is asked whether it is back, and
+// what waits is sent, oldest first.
+
+func (s *Session) isAway() bool { return s.keep(owed{}) }
+
+// keep lets a call wait if the server is away; says whether it is.
+func (s *Session) keep(call owed) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		s.hold(call)
+	}
+	return s.away
+}
+
+func (s *Session) hold(call owed) {
+	if call.call == nil {
+		return
+	}
+	s.owed, s.bytes = append(s.owed, call), s.bytes+call.bytes
+	for s.bytes > maxOwed {
+		s.bytes -= s.owed[0].bytes
+		s.owed = s.owed[1:]
+		s.dropped++
+	}
+}
+
+// met notes that a call met an outage.
+func (s *Session) met(err error, call owed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost := !s.away
+	s.away = true
+	s.hold(call)
+	if lost {
+		s.began = time.Now()
+		s.order.setAway(true)
+		s.set.Logger.Warn("linkscore does not answer: links go on by what links like them were last worth", "error", err)
+		go s.watch(err)
+	}
+}
+
+func (s *Session) watch(err error) {
+	for wait := firstProbe; err != nil; wait = min(2*wait, longestProbe) {
+		var said *Error
+		if errors.As(err, &said) {
+			wait = max(wait, min(said.RetryAfter, longestProbe))
+		}
+		select {
+		case <-s.after(wait):
+			err = s.tryAgain()
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// tryAgain asks whether the server is back, and tells it everything then; an error if it is not.
+func (s *Session) tryAgain() error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if !s.isAway() {
+		return nil
+	}
+	cheap, cancel := context.WithTimeout(s.ctx, probeTimeout)
+	defer cancel()
+	if _, err := s.crawl.client.Crawls.GetCrawl(cheap, &pb.GetCrawlRequest{Name: s.crawl.Name}); isOutage(err) {
+		return err
+	}
+	if _, err := s.tellOldest(); err != nil {
+		return err
+	}
+	s.locked(func() {
+		s.away = false
+		s.order.setAway(false)
+		s.set.Logger.Info("linkscore answers again: what waits is sent now",
+			"after", time.Since(s.began).Round(time.Second), "calls", len(s.owed))
+	})
+	for more := true; more && !s.isAway() && s.ctx.Err() == nil; {
+		var err error
+		if more, err = s.tellOldest(); err != nil {
+			s.met(err, owed{})
+		}
+	}
+	return nil
+}
+
+// tellOldest makes the oldest call, if there is one; its error is an outage that it met. A refusal is an answer.
+func (s *Session) tellOldest() (waited bool, err error) {
+	var oldest owed
+	s.locked(func() {
+		if waited = len(s.owed) > 0; waited {
+			oldest, s.owed = s.owed[0], s.owed[1:]
+			s.bytes -= oldest.bytes
+		}
+	})
+	if !waited {
+		return false, nil
+	}
+	err = oldest.call(s.ctx)
+	if !isOutage(err) && CodeOf(err) != codes.Canceled {
+		s.note(err, owed{})
+		return true, nil
+	}
+	if CodeOf(err) == codes.DeadlineExceeded {
+		oldest.tries++
+	}
+	s.locked(func() {
+		if oldest.tries >= maxTries {
+			s.dropped++
+		} else {
+			s.owed, s.bytes = slices.Insert(s.owed, 0, oldest), s.bytes+oldest.bytes
+		}
+	})
+	return true, err
+}
+
+// isRefusal says whether only another configuration mends an error: such a crawl does not begin.
+func isRefusal(err error) bool {
+	var ours *Error
+	faults := []codes.Code{codes.Internal, codes.Unknown, codes.Canceled, codes.DataLoss}
+	passes := errors.As(err, &ours) && (slices.Contains(faults, ours.Code) || isOutage(err))
+	return err != nil && (!passes || strings.Contains(err.Error(), "handshake failed: tls: "))
+}
+
+// isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
+func isOutage(err error) bool {
+	switch CodeOf(err) {
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return true
+	case codes.ResourceExhausted:
+		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
+	}
+	return false
 }

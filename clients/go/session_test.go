@@ -123,11 +123,11 @@ func TestNoCallIsMadeWhileTheServerIsAwayButProbes(t *testing.T) {
 	s, timer, said := session(t, f)
 	f.refuses(away, everything...)
 	s.Page(t.Context(), page(0))
-	s.Frontier.AddUnscored("http://a.test/1", nil)
+	s.Found("http://a.test/1", nil, false, nil)
 	before := f.callCount()
 	for n := range 50 {
 		s.Page(t.Context(), page(n))
-		s.Frontier.Next(t.Context())
+		s.Next(t.Context())
 	}
 	if f.callCount() != before {
 		t.Fatal("pages were sent to a server that is away")
@@ -180,7 +180,7 @@ func TestAnOddAnswerLeavesTheCrawlInItsOwnOrderWithOneLine(t *testing.T) {
 		}
 		s.Found("http://a.test/own", nil, false, nil)
 	}
-	if item := s.Frontier.Next(t.Context()); item == nil || said.count("the crawl goes on") != 1 || !s.Allows() {
+	if item := s.Next(t.Context()); item == nil || said.count("the crawl goes on") != 1 || !s.Allows() {
 		t.Fatal(item, said.text.String())
 	}
 }
@@ -224,13 +224,13 @@ func TestLinksFoundMeanwhileGetTheirScoresFromTheirPage(t *testing.T) {
 	f.refuses(away, everything...)
 	s.Page(t.Context(), page(0)) // the fake's answer names /1 and /2
 	for _, url := range []string{"http://a.test/1", "http://a.test/2", "http://a.test/3"} {
-		s.Frontier.AddUnscored(url, nil)
+		s.Found(url, nil, false, nil)
 	}
 	f.refuses(nil)
 	timer.probe(s.Allows)
 	s.CaughtUp()
 	var order, tickets []string
-	for item := s.Frontier.Next(t.Context()); item != nil; item = s.Frontier.Next(t.Context()) {
+	for item := s.Next(t.Context()); item != nil; item = s.Next(t.Context()) {
 		order, tickets = append(order, item.URL[len(item.URL)-1:]), append(tickets, string(item.Ticket))
 	}
 	if strings.Join(order, "") != "213" || strings.Join(tickets, "") != "t1t0" || s.Stats.Late.Load() != 2 {
@@ -287,7 +287,7 @@ func TestAPageThatAlwaysTakesTooLongIsGivenUp(t *testing.T) {
 }
 
 func TestAServerThatIsAwayAtTheStartIsAnErrorOnlyIfItIsRequired(t *testing.T) {
-	client, err := linkscore.New("127.0.0.1:1")
+	client, err := linkscore.New("127.0.0.1:1", linkscore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,16 +304,16 @@ func TestAServerThatIsAwayAtTheStartIsAnErrorOnlyIfItIsRequired(t *testing.T) {
 	}
 }
 
-func order(t *testing.T, frontier *linkscore.Frontier, most int) string {
+func order(t *testing.T, s *linkscore.Session, most int) string {
 	t.Helper()
 	var taken []string
 	for range most {
-		item := frontier.Next(t.Context())
+		item := s.Next(t.Context())
 		if item == nil {
 			break
 		}
 		taken = append(taken, item.URL[strings.LastIndex(item.URL, "/")+1:])
-		frontier.Done(item)
+		s.Done(item)
 	}
 	return strings.Join(taken, " ")
 }
@@ -322,36 +322,36 @@ func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .9, "b": .5}}
 	s, _, _ := session(t, f)
 	for _, found := range []linkscore.Link{link("http://a.test/a/1", "a", .9), link("http://a.test/b/1", "b", .5)} {
-		s.Frontier.AddFound([]linkscore.Link{found}, nil)
+		s.Found(found.URL, []linkscore.Link{found}, true, nil)
 	}
 	f.refuses(away, everything...)
 	s.Page(t.Context(), page(0))
-	if s.Frontier.AddUnscored("http://a.test/c", nil) {
-		t.Fatal("of no known shape")
+	for _, path := range []string{"c", "b/2", "a/2"} {
+		s.Found("http://a.test/"+path, nil, false, nil)
 	}
-	if !s.Frontier.AddUnscored("http://a.test/b/2", nil) || !s.Frontier.AddUnscored("http://a.test/a/2", nil) {
-		t.Fatal("of known shapes")
+	if s.Stats.Guessed.Load() != 2 {
+		t.Fatal("one is of no known shape")
 	}
-	s.Frontier.AddFound([]linkscore.Link{link("http://a.test/a/3", "a", .9)}, nil)
-	if got := order(t, s.Frontier, 9); got != "1 3 2 1 2 c" {
+	s.Found("http://a.test/a/3", []linkscore.Link{link("http://a.test/a/3", "a", .9)}, true, nil)
+	if got := order(t, s, 9); got != "1 3 2 1 2 c" {
 		t.Fatal(got)
 	}
 }
 
 func TestAWrongTargetOrTimeoutIsAnErrorThatSaysWhatToGive(t *testing.T) {
-	if _, err := linkscore.New("localhost:1", linkscore.WithTimeout(-3)); err == nil || !strings.Contains(err.Error(), "above 0") {
+	if _, err := linkscore.New("localhost:1", linkscore.Options{Timeout: -3}); err == nil || !strings.Contains(err.Error(), "above 0") {
 		t.Fatal(err)
 	}
 	for target, hint := range map[string]string{
 		"": "host:port", "http://shop:7411": "without a scheme", "shop": "localhost:7411", ":7411": "host:port",
 		"shop:port": "host:port", "shop:74110": "host:port", "shop:7411/path": "host:port", "sh op:7411": "host:port",
 	} {
-		if _, err := linkscore.New(target); err == nil || !strings.Contains(err.Error(), hint) {
+		if _, err := linkscore.New(target, linkscore.Options{}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Fatal(target, err)
 		}
 	}
 	for _, target := range []string{"localhost:7411", "[::1]:7411", "dns:///shop:7411", "unix:/run/linkscore"} {
-		client, err := linkscore.New(target)
+		client, err := linkscore.New(target, linkscore.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,8 +374,8 @@ func TestALinkThatASettingForbidsDoesNotWait(t *testing.T) {
 	for _, link := range linkscore.Rows(answer) {
 		s.Found(link.URL, []linkscore.Link{link}, true, nil)
 	}
-	if s.Frontier.Len() != 4 || s.Stats.Skipped.Load() != 3 || s.Stats.Scored.Load() != 4 {
-		t.Fatalf("%d wait, %d skipped, %d scored", s.Frontier.Len(), s.Stats.Skipped.Load(), s.Stats.Scored.Load())
+	if s.Len() != 4 || s.Stats.Skipped.Load() != 3 || s.Stats.Scored.Load() != 4 {
+		t.Fatalf("%d wait, %d skipped, %d scored", s.Len(), s.Stats.Skipped.Load(), s.Stats.Scored.Load())
 	}
 }
 

@@ -40,7 +40,6 @@ type Queue struct {
 
 	collector *colly.Collector
 	session   *linkscore.Session
-	frontier  *linkscore.Frontier
 	client    *linkscore.Client
 	threads   int
 
@@ -63,8 +62,8 @@ type Options struct {
 	// Session has what the crawl is made with, its examples, deadline of a call, whether the server is required, and the
 	// log. With a budget no fetch begins beyond it, Run returns, and Stopped says why.
 	Session linkscore.SessionOptions
-	// Client has options such as linkscore.WithTokenFile and linkscore.WithTLS.
-	Client []linkscore.Option
+	// Client has token and TLS.
+	Client linkscore.Options
 }
 
 // NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. One that is away is
@@ -80,7 +79,7 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 	if threads < 1 {
 		return nil, fmt.Errorf("linkscore: threads %d: must be at least 1", threads)
 	}
-	client, err := linkscore.New(target, set.Client...)
+	client, err := linkscore.New(target, set.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +88,7 @@ func NewQueue(threads int, c *colly.Collector, target string, options ...func(*O
 		return nil, errors.Join(err, client.Close())
 	}
 	q := &Queue{
-		Stats: &session.Stats, collector: c, session: session, frontier: session.Frontier, client: client,
-		threads: threads,
+		Stats: &session.Stats, collector: c, session: session, client: client, threads: threads,
 	}
 	q.changed = sync.NewCond(&q.mu)
 	c.OnResponse(q.onResponse)
@@ -107,7 +105,7 @@ func (q *Queue) AddURL(address string) error {
 	if !parsed.IsAbs() {
 		return fmt.Errorf("linkscore: start page %q must be absolute", address)
 	}
-	q.frontier.AddSeed(address, nil)
+	q.session.AddSeed(address, nil)
 	q.changed.Broadcast()
 	return nil
 }
@@ -139,10 +137,10 @@ func (q *Queue) Reward(page *colly.Request, worth float64) {
 }
 
 // IsEmpty says whether nothing waits.
-func (q *Queue) IsEmpty() bool { return q.frontier.Len() == 0 }
+func (q *Queue) IsEmpty() bool { return q.session.Len() == 0 }
 
 // Size counts the URLs that wait.
-func (q *Queue) Size() (int, error) { return q.frontier.Len(), nil }
+func (q *Queue) Size() (int, error) { return q.session.Len(), nil }
 
 // Stop lets the fetches under way end and no other begin; call it from any callback.
 func (q *Queue) Stop() {
@@ -166,10 +164,10 @@ func (q *Queue) Run() error {
 		go func() {
 			defer group.Done()
 			for q.begin() {
-				item := q.frontier.Next(context.Background())
+				item := q.session.Next(context.Background())
 				if item != nil {
 					q.fetch(item)
-					q.frontier.Done(item)
+					q.session.Done(item)
 				}
 				q.end(item != nil)
 			}
@@ -189,7 +187,7 @@ func (q *Queue) Close() error {
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	none := func() bool { return q.frontier.Len() == 0 || q.session.Full(q.active) }
+	none := func() bool { return q.session.Len() == 0 || q.session.Full(q.active) }
 	for !q.stopped && q.active > 0 && none() {
 		q.changed.Wait()
 	}
@@ -240,7 +238,7 @@ func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request
 	if said, ofPage := page.GetAny(answerKey).(answer); ofPage {
 		q.session.Found(key, said.links[key], said.answered, request)
 	} else { // of no page: a request the caller made
-		q.frontier.AddUnknown(key, request)
+		q.session.AddUnknown(key, request)
 	}
 	q.changed.Broadcast()
 }

@@ -23,7 +23,7 @@ func main() {
 	if len(os.Args) > 2 {
 		target = os.Args[2]
 	}
-	client, err := linkscore.New(target)
+	client, err := linkscore.New(target, linkscore.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,14 +37,14 @@ func main() {
 
 func crawl(ctx context.Context, s *linkscore.Session, start string) {
 	seen := map[string]bool{}
-	s.Frontier.AddSeed(start, nil)
-	for item := s.Frontier.Next(ctx); item != nil && len(seen) < fetches; item = s.Frontier.Next(ctx) {
+	s.AddSeed(start, nil)
+	for item := s.Next(ctx); item != nil && len(seen) < fetches; item = s.Next(ctx) {
 		seen[item.URL] = true
 		page, err := fetch(item.URL)
 		page.Ticket = item.Ticket
 		if err != nil {
 			s.Failed(ctx, item.URL, page.StatusCode, err.Error(), item.Ticket)
-			s.Frontier.Done(item)
+			s.Done(item)
 			continue
 		}
 		page.Outlinks = links(item.URL, page.Body)
@@ -55,7 +55,7 @@ func crawl(ctx context.Context, s *linkscore.Session, start string) {
 			}
 		}
 		s.Reward(ctx, item.URL, item.Ticket, worth(page.Body))
-		s.Frontier.Done(item)
+		s.Done(item)
 		fmt.Println(item.URL)
 	}
 }

@@ -79,7 +79,7 @@ _NUTCH = (
 )
 CRAWLERS = {
     "scrapy": Crawler(".", (sys.executable, f"{_HERE}/crawl_with_scrapy.py"), ()),
-    "colly": Crawler("clients/go/colly", ("go", "run", "./example"), ("go",), "-"),
+    "colly": Crawler("examples/colly", ("go", "run", "."), ("go",), "-"),
     "crawlee": Crawler("clients/node", ("npx", "tsx", "example/crawl.ts"), ("npx", "node_modules/.bin/tsx")),
     "crawlee-python": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawlee.py"), (_PYTHON,)),
     "crawl4ai": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawl4ai.py"), (_PYTHON,)),

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -133,34 +132,15 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 }
 
 func connected(c command) (*linkscore.Client, error) {
-	var options []linkscore.Option
-	if c.TimeoutMs > 0 {
-		options = append(options, linkscore.WithTimeout(ms(c.TimeoutMs)))
-	}
-	if c.Token != "" {
-		options = append(options, linkscore.WithToken(c.Token))
-	}
-	if c.File != "" {
-		options = append(options, linkscore.WithTokenFile(c.File))
-	}
-	if c.CA != "" {
-		options = append(options, linkscore.WithCAFile(c.CA))
-	}
+	set := linkscore.Options{Timeout: ms(c.TimeoutMs), Token: c.Token, TokenFile: c.File, CAFile: c.CA}
 	if c.Cert != "" { // the server wants to know the client too
-		config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-		pem, err := os.ReadFile(c.CA)
-		if err != nil {
-			return nil, err
-		}
-		config.RootCAs.AppendCertsFromPEM(pem)
 		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 		if err != nil {
 			return nil, err
 		}
-		config.Certificates = []tls.Certificate{pair}
-		options = append(options, linkscore.WithTLS(config))
+		set.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
-	return linkscore.New(c.Target, options...)
+	return linkscore.New(c.Target, set)
 }
 
 func pages(said []page) []linkscore.Page {
