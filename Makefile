@@ -44,7 +44,7 @@ test-clients: $(STAMP)
 # A real crawler, plain beside linkscore, on the demonstration site: a table.
 crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed
 crawl-crawlee: clients/node/node_modules
-crawl-heritrix crawl-stormcrawler: crawl-%: clients/java/%/example/target/classpath
+crawl-heritrix crawl-stormcrawler: crawl-%: research/linkscore_research/crawlers/%/target/classpath
 crawl-nutch: clients/java/target/.installed
 crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai crawl-nutch crawl-stormcrawler crawl-heritrix: $(STAMP)
 	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_research.crawlers.compare $(@:crawl-%=%) \
@@ -62,9 +62,9 @@ clients/java/target/.installed: $(JVM_SOURCES)
 
 # StormCrawler's own jars are not in every repository: clients/java/stormcrawler/README.md.
 STORMCRAWLER := $(HOME)/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier
-clients/java/%/example/target/classpath: clients/java/target/.installed
+research/linkscore_research/crawlers/%/target/classpath: clients/java/target/.installed
 	@if command -v mvn > /dev/null && [ $* != stormcrawler -o -d $(STORMCRAWLER) ]; then \
-	    cd clients/java/$*/example && mvn --batch-mode --quiet process-classes && touch target/classpath; fi
+	    cd research/linkscore_research/crawlers/$* && mvn --batch-mode --quiet process-classes && touch target/classpath; fi
 
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml

@@ -1,6 +1,7 @@
 package linkscore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -36,6 +37,8 @@ type Page struct {
 	Outlinks []Outlink
 	// Ticket is what came with the link that led here; nil for seeds.
 	Ticket []byte
+	// EventID makes a repeated call harmless; a random one is sent if it is empty.
+	EventID string
 }
 
 // Outlink is a link as the crawler found it.
@@ -102,15 +105,11 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (
 // Ingest sends fetched pages and returns a result for each, in order. Send all links of a page and cut after scoring. A page
 // that breaks a rule has Message.Status.Code ITEM_CODE_INVALID.
 func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
-	messages := make([]*pb.Page, len(pages))
-	for i, page := range pages {
-		messages[i] = page.message()
+	asked := &pb.IngestPagesRequest{Crawl: c.Name}
+	for _, page := range pages {
+		asked.Pages = append(asked.Pages, page.message())
 	}
-	return c.ingest(ctx, messages...)
-}
-
-func (c *Crawl) ingest(ctx context.Context, pages ...*pb.Page) ([]Result, error) {
-	answer, err := c.client.Links.IngestPages(ctx, &pb.IngestPagesRequest{Crawl: c.Name, Pages: pages})
+	answer, err := c.client.Links.IngestPages(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -170,33 +169,27 @@ func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (
 // Reward reports what extraction found on a page: its worth in [0, 1]. Late and repeated reports are fine, the
 // last one counts.
 func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth float64) error {
-	return c.report(ctx, feedback(url, ticket, worth))
+	return c.reward(ctx, feedback(url, ticket, worth))
 }
 
 func feedback(url string, ticket []byte, worth float64) *pb.Feedback {
 	return &pb.Feedback{EventId: rand.Text(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth}}
 }
 
-func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
+func (c *Crawl) reward(ctx context.Context, event *pb.Feedback) error {
 	request := &pb.ReportFeedbackRequest{Crawl: c.Name, Feedback: []*pb.Feedback{event}}
 	answer, err := c.client.Links.ReportFeedback(ctx, request)
-	if err != nil {
-		return err
-	}
 	for _, status := range answer.GetStatuses() {
-		if err := itemError(status); err != nil {
-			return err
-		}
+		err = cmp.Or(err, itemError(status))
 	}
-	return nil
+	return err
 }
 
 func (p Page) failed() bool { return p.FetchError != "" || p.StatusCode >= 400 }
 
-// message is the page as it is sent, with an event id: a repeated one is applied once.
 func (p Page) message() *pb.Page {
 	message := &pb.Page{
-		EventId: rand.Text(), Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
+		EventId: cmp.Or(p.EventID, rand.Text()), Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
 		FetchError: p.FetchError, ContentType: p.ContentType, Ticket: p.Ticket,
 	}
 	if p.Body != nil {
@@ -209,17 +202,6 @@ func (p Page) message() *pb.Page {
 		message.Outlinks = append(message.Outlinks, &pb.Outlink{Url: link.URL, AnchorText: link.Anchor})
 	}
 	return message
-}
-
-func policyName(spec *pb.PolicySpec) string {
-	if name := spec.GetExternal().GetName(); name != "" {
-		return name
-	}
-	message := spec.ProtoReflect()
-	if field := message.WhichOneof(message.Descriptor().Oneofs().ByName("policy")); field != nil {
-		return string(field.Name())
-	}
-	return ""
 }
 
 func crawlName(id string) string {

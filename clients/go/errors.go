@@ -32,12 +32,6 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports that two errors of one code are alike, so that errors.Is(err, &linkscore.Error{Code: codes.NotFound}) works.
-func (e *Error) Is(target error) bool {
-	other, ok := target.(*Error)
-	return ok && other.Code == e.Code && (other.Reason == "" || other.Reason == e.Reason)
-}
-
 // CodeOf returns the status of an error of this package, codes.OK for nil and codes.Unknown for any other.
 func CodeOf(err error) codes.Code {
 	if err == nil {

@@ -3,6 +3,7 @@ package linkscore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,8 +23,7 @@ const (
 	// SessionTimeout bounds a call of a Session unless it is told otherwise: a fetch waits for it.
 	SessionTimeout = 5 * time.Second
 
-	reportEvery  = time.Minute      // how often the log says how the crawl goes; chosen, as the others
-	closeWithin  = 30 * time.Second // how long the end may take
+	closeWithin  = 30 * time.Second // how long the end may take; chosen, as the others
 	mostRefusals = 20               // that are logged, each once
 
 	// Waits between two probes of a server that is away: one that was restarted is noticed within seconds. A probe that
@@ -35,6 +35,7 @@ const (
 	// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too
 	// long so often is given up. Both chosen.
 	maxOwed  = 64 << 20
+	overhead = 512 // bytes of a page without its body, and of a reward
 	maxTries = 3
 )
 
@@ -76,7 +77,6 @@ type Session struct {
 	order   *frontier
 	allowed allowance
 	refused map[string]bool // what calls were refused with, as far as the log says so
-	told    time.Time       // when the log last said how it goes
 	away    bool
 	began   time.Time // of the outage
 	owed    []owed
@@ -103,7 +103,7 @@ type SessionOptions struct {
 	Required bool
 	// Key writes a URL of the server as the crawler's URLs are written; as it is if nil.
 	Key func(url string) string
-	// Logger gets the lines of start, end and outages and one a minute; slog's default if nil.
+	// Logger gets the lines of start, end and outages; slog's default if nil.
 	Logger *slog.Logger
 }
 
@@ -118,7 +118,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 		return nil, err
 	}
 	s := &Session{
-		set: set, crawl: client.Crawl(id), after: time.After, told: time.Now(), refused: map[string]bool{},
+		set: set, crawl: client.Crawl(id), after: time.After, refused: map[string]bool{},
 		order: newFrontier(), allowed: newAllowance(set.Crawl.GetBudget()),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -139,8 +139,7 @@ func (s *Session) locked(do func()) {
 
 // Page sends a page; its scored links, or false if the server is away: then the page is kept and sent later.
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
-	defer s.report()
-	message := page.message() // of one event id, however often it is sent
+	page.EventID = cmp.Or(page.EventID, rand.Text()) // one, however often it is sent
 	count := &s.Stats.Pages
 	if page.failed() {
 		count = &s.Stats.Failed
@@ -151,7 +150,7 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	})
 	var sent []Link
 	send := func(ctx context.Context) error {
-		results, err := s.crawl.ingest(ctx, message)
+		results, err := s.crawl.Ingest(ctx, page)
 		if err == nil {
 			err = itemError(results[0].Message.GetStatus())
 		}
@@ -173,7 +172,7 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 		})
 		return err
 	}
-	if !s.call(ctx, send, owed{bytes: proto.Size(message), call: late}) {
+	if !s.call(ctx, send, owed{bytes: overhead + len(page.URL) + len(page.Body), call: late}) {
 		return nil, false
 	}
 	return sent, true
@@ -264,13 +263,13 @@ func (s *Session) Failed(ctx context.Context, url string, status int, reason str
 func (s *Session) Reward(ctx context.Context, url string, ticket []byte, worth float64) {
 	event := feedback(url, ticket, worth)
 	send := func(ctx context.Context) error {
-		err := s.crawl.report(ctx, event)
+		err := s.crawl.reward(ctx, event)
 		if err == nil {
 			s.Stats.Rewards.Add(1)
 		}
 		return err
 	}
-	s.call(ctx, send, owed{bytes: proto.Size(event), call: func(ctx context.Context) error { return s.attempt(ctx, send) }})
+	s.call(ctx, send, owed{bytes: overhead, call: func(ctx context.Context) error { return s.attempt(ctx, send) }})
 }
 
 // Close sends what still waits if the server is there, for half a minute at most, and says how the crawl went.
@@ -337,20 +336,9 @@ func (s *Session) ensure(ctx context.Context) error {
 	}
 	there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name}) // for the log alone
 	s.set.Logger.Info("linkscore orders this crawl", "server", client.Conn.Target(), "version", there.GetServerVersion(),
-		"crawl", s.crawl.Name, "policy", policyName(there.GetCrawl().GetPolicy()),
+		"crawl", s.crawl.Name, "policy", there.GetCrawl().GetPolicy(),
 		"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
 	return nil
-}
-
-func (s *Session) report() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.told) < reportEvery {
-		return
-	}
-	s.told = time.Now()
-	best := cmp.Or(s.order.best(), s.order.unknown)
-	s.set.Logger.Info("linkscore: so far", "counts", s.Stats.String(), "best_bucket", fmt.Sprintf("%s (%.2f)", best.name, best.value))
 }
 
 // The rule of outages: after a call that met one none is made. Beside the crawl the server is asked whether it is back, and
@@ -480,11 +468,7 @@ func isRefusal(err error) bool {
 
 // isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
 func isOutage(err error) bool {
-	switch CodeOf(err) {
-	case codes.Unavailable, codes.DeadlineExceeded:
-		return true
-	case codes.ResourceExhausted:
-		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
-	}
-	return false
+	var ours *Error
+	outages := []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted}
+	return errors.As(err, &ours) && slices.Contains(outages, ours.Code) && ours.Reason != "LIMIT_EXCEEDED"
 }

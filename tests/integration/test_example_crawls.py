@@ -106,15 +106,19 @@ def test_crawlers_in_go(name: str, flags: tuple[str, str], server: ServerProcess
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (NODE / "node_modules").exists(), reason="needs npm ci in clients/node")
-@pytest.mark.parametrize("name", ["own/node", "crawlee"])
-def test_crawlers_in_node(name: str, server: ServerProcess, site: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "flags"), [("own/node", ("", "")), ("crawlee", ("--start=", "--target="))])
+def test_crawlers_in_node(
+    name: str, flags: tuple[str, str], server: ServerProcess, site: str, tmp_path: Path
+) -> None:
     run("npm", "run", "--silent", "build", folder=NODE)
     packages = tmp_path / "node_modules"
     packages.mkdir()
     (packages / "linkscore").symlink_to(NODE)
     (packages / "@crawlee").symlink_to(NODE / "node_modules/@crawlee")
     shutil.copy(EXAMPLES / name / "crawl.mjs", tmp_path)
-    assert finds_threads(run("node", "crawl.mjs", site, server.target, folder=tmp_path), site)
+    assert finds_threads(
+        run("node", "crawl.mjs", flags[0] + site, flags[1] + server.target, folder=tmp_path), site
+    )
 
 
 def test_the_notebook_reads_what_a_replay_wrote(

@@ -31,12 +31,9 @@ const (
 	answerKey = "linkscore.answer"
 )
 
-// Stats counts what became of a crawl's pages and links.
-type Stats = linkscore.Stats
-
 // Queue fetches the best URL first, with a number of goroutines.
 type Queue struct {
-	Stats *Stats
+	Stats *linkscore.Stats
 
 	collector *colly.Collector
 	session   *linkscore.Session

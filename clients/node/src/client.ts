@@ -2,10 +2,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
-import { create, fromJson } from "@bufbuild/protobuf";
-import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  fromJson,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { Client as Channel, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 
-import type { Budget } from "./allowance.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
@@ -18,9 +27,6 @@ import {
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
 import { checkNames, crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
-import { type CallOptions, type Calls, type Stub, stub } from "./rpc.js";
-
-export type { CallOptions };
 
 export const VERSION = "0.1.0";
 
@@ -34,20 +40,8 @@ const KEEPALIVE_TIMEOUT_MS = 5_000;
 
 // UNAVAILABLE is the only status after which a call can be repeated without knowing what it does; the server takes an
 // event id once, so that repeating IngestPages is safe.
-const SERVICE_CONFIG = {
-  methodConfig: [
-    {
-      name: [{}],
-      retryPolicy: {
-        maxAttempts: 4,
-        initialBackoff: "0.1s",
-        maxBackoff: "2s",
-        backoffMultiplier: 2,
-        retryableStatusCodes: ["UNAVAILABLE"],
-      },
-    },
-  ],
-};
+const SERVICE_CONFIG = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.1s",
+"maxBackoff": "2s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`;
 
 const DAY_MS = 86_400_000;
 
@@ -65,6 +59,9 @@ export interface ClientOptions {
 }
 
 const OPTIONS = ["target", "tls", "token", "tokenFile", "timeoutMs"] as const satisfies (keyof ClientOptions)[];
+
+/** How far a crawl may go, by the names of the message; what is not set has no bound. */
+export type Budget = { [field in Exclude<keyof MessageInitShape<typeof BudgetSchema>, `$${string}`>]?: number };
 
 /** What a crawl is made with; what is absent is left to the server, or to the crawl that is there. */
 export interface CrawlOptions {
@@ -84,6 +81,20 @@ const SERVICES = {
   sites: SiteModelService,
   browseLogs: BrowseLogService,
   inspection: InspectionService,
+};
+
+export interface CallOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+type Unary<M> = M extends DescMethodUnary<infer I, infer O>
+  ? (request: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>>
+  : never;
+
+/** One function for each unary method of a service. */
+export type Stub<S extends DescService> = {
+  [K in keyof S["method"] as S["method"][K] extends DescMethodUnary ? K : never]: Unary<S["method"][K]>;
 };
 
 /** What the server says of one page. */
@@ -108,8 +119,9 @@ export class Client {
   /** Address of the server. */
   readonly target: string;
 
-  /** @internal */
-  readonly calls: Calls;
+  private readonly channel: Channel;
+  private readonly secret: () => Promise<string | undefined>;
+  private readonly timeoutMs: number;
 
   constructor(options: ClientOptions = {}) {
     checkNames(options, OPTIONS);
@@ -121,8 +133,8 @@ export class Client {
     if (!/^[ -~]*$/.test(options.token ?? "")) throw new TypeError("linkscore: token must be one line of ASCII characters");
     this.target = target;
     const { caFile, ca = caFile ? readFileSync(caFile) : null, key = null, cert = null } = typeof tls === "object" ? tls : {};
-    const channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
-      "grpc.service_config": JSON.stringify(SERVICE_CONFIG),
+    this.channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
+      "grpc.service_config": SERVICE_CONFIG,
       "grpc.enable_retries": 1,
       "grpc.keepalive_time_ms": KEEPALIVE_MS,
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
@@ -131,15 +143,51 @@ export class Client {
       "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
       "grpc.primary_user_agent": `linkscore-node/${VERSION}`,
     });
-    const secret = secretOf(options);
-    this.calls = { channel, timeoutMs, metadata: async () => metadataOf(await secret()) };
-    const stubs = Object.entries(SERVICES).map(([name, service]) => [name, stub(service, this.calls)]);
+    this.timeoutMs = timeoutMs;
+    this.secret = secretOf(options);
+    const stubs = Object.entries(SERVICES).map(([name, service]) => [name, this.stub(service)]);
     this.stubs = Object.fromEntries(stubs) as Client["stubs"];
+  }
+
+  private stub(service: DescService): object {
+    const unary = service.methods.filter((method) => method.methodKind === "unary");
+    return Object.fromEntries(
+      unary.map((method) => [
+        method.localName,
+        (request: Record<string, unknown>, options?: CallOptions) => this.call(method as DescMethodUnary, request, options),
+      ]),
+    );
+  }
+
+  private async call(method: DescMethodUnary, request: Record<string, unknown>, options: CallOptions = {}): Promise<object> {
+    const metadata = new Metadata();
+    const secret = await this.secret();
+    if (secret) metadata.set("authorization", `Bearer ${secret}`);
+    const { signal, timeoutMs = this.timeoutMs } = options;
+    return new Promise<object>((resolve, reject) => {
+      const done = (error: ServiceError | null, answer?: object) => {
+        signal?.removeEventListener("abort", abort);
+        if (error) reject(LinkscoreError.from(error));
+        else resolve(answer as object);
+      };
+      const call = this.channel.makeUnaryRequest(
+        `/${method.parent.typeName}/${method.name}`,
+        (message: MessageShape<DescMessage>) => Buffer.from(toBinary(method.input, message)),
+        (bytes) => fromBinary(method.output, bytes) as object,
+        create(method.input, request),
+        metadata,
+        { deadline: Date.now() + timeoutMs },
+        done,
+      );
+      const abort = () => call.cancel();
+      signal?.addEventListener("abort", abort);
+      if (signal?.aborted) abort();
+    });
   }
 
   /** Ends the connection; calls under way fail. */
   close(): void {
-    this.calls.channel.close();
+    this.channel.close();
   }
 
   /** A handle of a crawl that exists; asks the server nothing. */
@@ -198,22 +246,19 @@ export class Crawl {
 
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
-    return (await this.rank({ buckets: [...buckets] }, options)).values;
+    return (await this.planBuckets({ waiting: new Map(buckets.map((name) => [name, 0])) }, options)).values;
   }
 
   /**
    * The value of each bucket now, and how many links of each to fetch before asking again. These may be fewer than asked
    * for, none even: wait for the next answer then.
    */
-  planBuckets({ waiting, inFlight, n }: Places, options?: CallOptions): Promise<Plan> {
-    const underWay = [...inFlight].map(([bucket, count]) => ({ bucket, count }));
-    return this.rank({ buckets: [...waiting.keys()], waiting: [...waiting.values()], inFlight: underWay, n }, options);
-  }
-
-  private async rank(asked: { buckets: string[]; waiting?: number[]; inFlight?: object[]; n?: number }, options?: CallOptions): Promise<Plan> {
-    const { buckets } = asked;
-    const answer = await this.client.stubs.links.rankBuckets({ crawl: this.name, ...asked }, options);
-    const { order, values, urls } = orderly(answer, buckets.length);
+  async planBuckets({ waiting, inFlight = new Map(), n = 0 }: Places, options?: CallOptions): Promise<Plan> {
+    const buckets = [...waiting.keys()];
+    const underWay = Array.from(inFlight, ([bucket, count]) => ({ bucket, count }));
+    const counts = [...waiting.values()].filter(Boolean); // none of those who ask for values alone
+    const asked = { crawl: this.name, buckets, waiting: counts, inFlight: underWay, n };
+    const { order, values, urls } = orderly(await this.client.stubs.links.rankBuckets(asked, options), buckets.length);
     const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
     return { values: named(values), urls: named(urls) };
   }
@@ -253,12 +298,6 @@ function secretOf({ token, tokenFile }: ClientOptions): () => Promise<string | u
     }
     return last;
   };
-}
-
-function metadataOf(secret: string | undefined): Metadata {
-  const metadata = new Metadata();
-  if (secret) metadata.set("authorization", `Bearer ${secret}`);
-  return metadata;
 }
 
 function readable(links: LinkScores | undefined): Link[] {

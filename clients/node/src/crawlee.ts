@@ -69,41 +69,56 @@ interface Answer {
 
 /** Returns the options of any Crawlee crawler with a queue, and handlers around yours, that ask the server. */
 export function linkscore<T extends CrawlerOptions>(options: LinkscoreOptions, crawler: T): T {
-  const session = new CrawleeSession(options, crawler.maxRequestsPerCrawl);
+  const queue = new BucketQueue(options, crawler.maxRequestsPerCrawl);
   const { requestHandler, failedRequestHandler } = crawler;
   return {
     ...crawler,
     // Crawlee 3.18 refuses the option `requestManager` of its HTTP crawlers, and takes any manager by this name.
-    requestQueue: session.queue,
+    requestQueue: queue,
     requestHandler: async (context: HandlerContext, ...rest: unknown[]) => {
-      const answer = await session.ingest(context);
-      context.linkscore = session.contextOf(context.request);
-      await session.current.run(answer, async () => requestHandler?.(context, ...rest));
+      const links = await queue.session.page(await pageOf(context, queue.ticketOf(context.request)));
+      context.linkscore = queue.contextOf(context.request);
+      const answer = { links: links && byUrl(links, normal) };
+      await queue.current.run(answer, async () => requestHandler?.(context, ...rest));
     },
     failedRequestHandler: async (context: HandlerContext, error: Error, ...rest: unknown[]) => {
-      await session.failed(context, error);
-      context.linkscore = session.contextOf(context.request);
+      await queue.failed(context, error);
+      context.linkscore = queue.contextOf(context.request);
       await failedRequestHandler?.(context, error, ...rest);
     },
   } as T;
 }
 
-class CrawleeSession {
-  readonly current = new AsyncLocalStorage<Answer>();
-  readonly queue: BucketRequestQueue;
+/** Crawlee's request queue as buckets. */
+class BucketQueue implements IRequestManager {
   readonly session: Session<Request>;
+  readonly current = new AsyncLocalStorage<Answer>();
+  private readonly frontier: Session<Request>["frontier"];
+  private readonly known = new Set<string>();
+  private readonly tickets = new Map<string, Uint8Array>();
+  private readonly again: Request[] = [];
+  private active = 0;
+  private handled = 0;
 
-  constructor(options: LinkscoreOptions, mostRequests?: number) {
+  /** `mostRequests` is `maxRequestsPerCrawl`, at which Crawlee ends without asking whether the queue is finished. */
+  constructor(
+    options: LinkscoreOptions,
+    private readonly mostRequests = Infinity,
+  ) {
     checkNames(options, OPTIONS);
     const { crawl = "crawlee", log: logger = log.child({ prefix: "linkscore" }), ...rest } = options;
     const { target, tls, token, tokenFile, ...ofSession } = rest;
     const client = new Client({ target, tls, token, tokenFile, timeoutMs: rest.timeoutMs });
     this.session = new Session<Request>(client, crawl, { ...ofSession, log: logger, key: normal });
-    this.queue = new BucketRequestQueue(this, mostRequests);
+    this.frontier = this.session.frontier;
+  }
+
+  ticketOf(request: Request): Uint8Array {
+    return this.tickets.get(request.uniqueKey) ?? new Uint8Array();
   }
 
   contextOf(request: Request): LinkscoreContext {
-    const page = { url: request.url, ticket: this.queue.ticketOf(request) };
+    const page = { url: request.url, ticket: this.ticketOf(request) };
     const { allowance, stats } = this.session;
     return {
       stats,
@@ -114,41 +129,10 @@ class CrawleeSession {
     };
   }
 
-  /** Sends the page of a handler; undefined links if there was no answer. */
-  async ingest(context: HandlerContext): Promise<Answer> {
-    const links = await this.session.page(await pageOf(context, this.queue.ticketOf(context.request)));
-    return { links: links && byUrl(links, normal) };
-  }
-
   async failed({ request, response }: HandlerContext, error: Error): Promise<void> {
     const statusCode = statusOf(response) || Number(/\b[45]\d\d\b/.exec(error.message)?.[0] ?? 0);
     const page = { url: request.url, statusCode, fetchError: statusCode ? "" : error.message.slice(0, 200) };
-    await this.session.failed({ ...page, ticket: this.queue.ticketOf(request) });
-  }
-}
-
-/** Crawlee's request queue as buckets: what `new CheerioCrawler({ requestQueue })` takes. */
-export class BucketRequestQueue implements IRequestManager {
-  private readonly known = new Set<string>();
-  private readonly tickets = new Map<string, Uint8Array>();
-  private readonly again: Request[] = [];
-  private active = 0;
-  private handled = 0;
-
-  private readonly session: Session<Request>;
-  private readonly frontier: Session<Request>["frontier"];
-
-  /** `mostRequests` is `maxRequestsPerCrawl`, at which Crawlee ends without asking whether the queue is finished. */
-  constructor(
-    private readonly handlers: CrawleeSession,
-    private readonly mostRequests = Infinity,
-  ) {
-    this.session = handlers.session;
-    this.frontier = this.session.frontier;
-  }
-
-  ticketOf(request: Request): Uint8Array {
-    return this.tickets.get(request.uniqueKey) ?? new Uint8Array();
+    await this.session.failed({ ...page, ticket: this.ticketOf(request) });
   }
 
   async addRequest(source: Source, options: { forefront?: boolean } = {}) {
@@ -237,7 +221,7 @@ export class BucketRequestQueue implements IRequestManager {
   }
 
   private wait(request: Request, again: boolean, forefront: boolean): void {
-    const [key, url, answer] = [request.uniqueKey, normal(request.url), this.handlers.current.getStore()];
+    const [key, url, answer] = [request.uniqueKey, normal(request.url), this.current.getStore()];
     const links = answer?.links?.get(url) ?? [];
     if (again && !(links.length && this.frontier.has(key))) return; // fetched already, under way, or nothing new is known
     if (answer && (links.length || !forefront)) this.session.found(key, url, links, !!answer.links, request);

@@ -1,6 +1,5 @@
-import type { Plan as Answer } from "./client.js";
-import type { Link } from "./messages.js";
-import { Outlook } from "./outlook.js";
+import type { Plan } from "./client.js";
+import type { Link, Places } from "./messages.js";
 
 /** How many buckets a URL that was found several times may wait in at once. */
 const MAX_PLACES = 4;
@@ -47,12 +46,6 @@ class Bucket<T> {
 /** What a frontier keeps of a scored link. */
 export type Scored = Pick<Link, "url" | "score" | "bucket" | "bucketValue" | "ticket">;
 
-/** Asks which buckets come next: links that wait and that are under way; undefined without an answer. */
-export type Plan = (
-  waiting: Map<string, number>,
-  inFlight: Map<string, number>,
-) => Promise<Answer | undefined>;
-
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
  * the server said nothing about behind them. A URL is given once. Call `done` when one that was given is answered: what is
@@ -78,7 +71,8 @@ export class Frontier<T> {
   /** What buckets are worth while the server is away. @internal */
   readonly outlook = new Outlook();
 
-  constructor(private readonly plan: Plan) {}
+  /** `plan` asks which buckets come next; undefined without an answer. */
+  constructor(private readonly plan: (places: Places) => Promise<Plan | undefined>) {}
 
   /** How many URLs wait. */
   get size(): number {
@@ -124,14 +118,6 @@ export class Frontier<T> {
     return !!item;
   }
 
-  /** The bucket that is worth most of those that are not empty, the older of equal ones, and its value. */
-  bestBucket(): [string, number] | undefined {
-    const [best] = [...this.buckets.values()]
-      .map((bucket) => ({ bucket, worth: this.outlook.worth(bucket.name, bucket.value) }))
-      .sort((a, b) => b.worth - a.worth || a.bucket.age - b.bucket.age);
-    return best && [best.bucket.name, best.worth];
-  }
-
   /**
    * Takes the URL to fetch now; undefined if none waits, or if none should be fetched before the next answer (`held`).
    * Those who ask take turns: each knows what those before it took.
@@ -166,7 +152,7 @@ export class Frontier<T> {
     const byAge = [...this.buckets.values()].sort((a, b) => a.age - b.age);
     const inFlight = new Map<string, number>();
     for (const bucket of this.underWay.values()) if (bucket) inFlight.set(bucket, (inFlight.get(bucket) ?? 0) + 1);
-    const plan = await this.plan(new Map(byAge.map(({ name, size }) => [name, size])), inFlight);
+    const plan = await this.plan({ waiting: new Map(byAge.map(({ name, size }) => [name, size])), inFlight, n: 1 });
     for (const bucket of this.buckets.values()) bucket.value = plan?.values.get(bucket.name) ?? bucket.value;
     this.granted = [...(plan?.urls ?? [])].find(([, urls]) => urls > 0)?.[0];
     this.short = !!plan && this.granted === undefined && this.underWay.size > 0;
@@ -174,7 +160,7 @@ export class Frontier<T> {
 
   private taken(): Item<T> | undefined {
     if (this.held) return undefined;
-    const best = this.buckets.get(this.granted ?? "") ?? this.buckets.get(this.bestBucket()?.[0] ?? "") ?? this.unknown;
+    const best = this.buckets.get(this.granted ?? "") ?? this.best() ?? this.unknown;
     const from = this.hasSeeds ? this.seeds : best;
     const item = from.head;
     if (!item) return undefined;
@@ -184,6 +170,12 @@ export class Frontier<T> {
     this.leave(item);
     if (this.waiting.get(item.key) === item) this.waiting.delete(item.key);
     return item;
+  }
+
+  /** The bucket that is worth most, of equal ones the older. */
+  private best(): Bucket<T> | undefined {
+    const worth = ({ name, value }: Bucket<T>) => this.outlook.worth(name, value);
+    return [...this.buckets.values()].sort((a, b) => worth(b) - worth(a) || a.age - b.age)[0];
   }
 
   /** Takes an item out of all queues. */
@@ -226,4 +218,115 @@ export class Frontier<T> {
     this.waiting.set(key, item);
     return item;
   }
+}
+
+// The rule of outages (docs/reference/clients.md): links taken from a bucket nobody had tried that halve what it is worth,
+// and shapes of URLs that are remembered.
+const TRUST = 16;
+const MAX_SHAPES = 4_096;
+
+/** Links taken from a bucket; or of a shape, fetches that brought a page, and all: before the outage, and links taken since. */
+interface Tries {
+  pages: number;
+  all: number;
+  before: number;
+  since: number;
+}
+
+const NONE: Readonly<Tries> = { pages: 0, all: 0, before: 0, since: 0 };
+
+/** Where a link was found last, and what its bucket was worth then. */
+export interface Guess {
+  bucket: string;
+  value: number;
+}
+
+/** What was taken from each bucket, and where new links of each shape were found last. */
+export class Outlook {
+  private away = false;
+  private readonly found = new Map<string, Guess>();
+  /** The coarse shape of the link found last, by bucket; and what became of fetches of such shapes. */
+  private readonly shapeOf = new Map<string, string>();
+  private readonly tried = new Map<string, Tries>();
+  private readonly takenOf = new Map<string, Tries>();
+
+  setAway(away: boolean): void {
+    this.away = away;
+    for (const tries of [...this.tried.values(), ...this.takenOf.values()]) [tries.before, tries.since] = [tries.pages, 0];
+  }
+
+  /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
+  placed(url: string, guess: Guess): void {
+    const both = shapes(url);
+    for (const shape of both) remember(this.found, shape, guess);
+    this.shapeOf.set(guess.bucket, both[1]);
+  }
+
+  fetched(url: string, failed: boolean): void {
+    const tries = this.tries(shapes(url)[1]);
+    tries.pages += Number(!failed);
+    tries.all++;
+  }
+
+  /** Where links like this one were found last. */
+  guess(url: string): Guess | undefined {
+    const [fine, coarse] = shapes(url);
+    return this.found.get(fine) ?? this.found.get(coarse);
+  }
+
+  took(bucket: string): void {
+    const own = this.takenOf.get(bucket) ?? { ...NONE };
+    this.takenOf.set(bucket, own);
+    own.pages++;
+    if (!this.away) return;
+    own.since++;
+    this.tries(this.shapeOf.get(bucket) ?? "").since++;
+  }
+
+  /** What is left of the last known value of a bucket. */
+  worth(bucket: string, value: number): number {
+    if (!this.away) return value;
+    const own = this.takenOf.get(bucket) ?? NONE;
+    const like = this.tried.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
+    const half = TRUST * (1 + Math.max(own.before, like.before));
+    return (((value * (1 + like.pages)) / (1 + like.all)) * half) / (half + Math.max(own.since, like.since));
+  }
+
+  private tries(coarse: string): Tries {
+    const tries = this.tried.get(coarse) ?? { ...NONE };
+    remember(this.tried, coarse, tries);
+    return tries;
+  }
+}
+
+/** Keeps something for each of the shapes that were set last. */
+function remember<T>(values: Map<string, T>, shape: string, value: T): void {
+  values.delete(shape);
+  values.set(shape, value); // the one set last at the end
+  if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
+}
+
+/**
+ * A URL without what names one page: first fine, with runs of digits alike and only the keys of its query, then coarse,
+ * where the last part of the path, and every part with a digit, is any.
+ */
+export function shapes(url: string): [string, string] {
+  if (!URL.canParse(url)) return [url, url];
+  const { host, pathname, search } = new URL(url);
+  const parts = pathname.split("/");
+  const last = parts.findLastIndex(Boolean);
+  const any = parts.map((part, i) => (i === last ? `*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}` : /\d/.test(part) ? "#" : part));
+  const query = keysOf(search.slice(1));
+  return [`${host}${numbered(pathname)}${query}`, `*${host}${any.join("/")}${query}`];
+}
+
+function numbered(text: string): string {
+  return text.replace(/\d+/g, "#");
+}
+
+/** What is left of a query: its keys in order, each once. */
+function keysOf(query: string): string {
+  if (!query) return "";
+  const keys = query.split("&").map((pair) => numbered(pair.split("=")[0] ?? ""));
+  return `?${[...new Set(keys)].sort().join("&")}`;
 }

@@ -8,8 +8,7 @@
  * back with the page it led to. `Session` does both for a crawler without a queue of its own, and carries it over outages;
  * linkscore/crawlee is for Crawlee.
  */
-export type { Budget } from "./allowance.js";
-export { type CallOptions, Client, type ClientOptions, Crawl, type CrawlOptions, type Result, VERSION } from "./client.js";
+export { type Budget, type CallOptions, Client, type ClientOptions, Crawl, type CrawlOptions, type Result, VERSION } from "./client.js";
 export { Code, type FieldViolation, LinkscoreError } from "./errors.js";
 export { type Frontier, type Item } from "./frontier.js";
 export { PageType, Verdict } from "./gen/linkscore/v1/common_pb.js";

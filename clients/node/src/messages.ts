@@ -38,9 +38,9 @@ export interface Places {
   /** How many links of each bucket wait; the bucket whose link waits longest comes first. */
   waiting: ReadonlyMap<string, number>;
   /** How many links were taken and not answered yet, by the bucket they were taken from. */
-  inFlight: ReadonlyMap<string, number>;
-  /** How many links to hand out. */
-  n: number;
+  inFlight?: ReadonlyMap<string, number>;
+  /** How many links to hand out; 0 asks for values alone. */
+  n?: number;
 }
 
 /** One scored link. */

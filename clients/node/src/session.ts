@@ -1,19 +1,32 @@
 import { randomUUID } from "node:crypto";
 
-import { Allowance } from "./allowance.js";
-import { type CallOptions, checked, checkTimeout, CRAWL_OPTIONS, type Client, type Crawl, type CrawlOptions } from "./client.js";
+import { type Budget, type CallOptions, checked, checkTimeout, CRAWL_OPTIONS, type Client, type Crawl, type CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
+import { Decision } from "./gen/linkscore/v1/common_pb.js";
+import type { PageResult } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { checkNames, isDropped, type Link, type Page, policyName } from "./messages.js";
-import { isOutage, isRefusal, Outage, type Owed } from "./outage.js";
 
-// Chosen: how long the end may take, and how often the log says how it goes.
-const FINISH_WITHIN_MS = 30_000;
-const REPORT_EVERY_MS = 60_000;
+const FINISH_WITHIN_MS = 30_000; // chosen
 const MOST_REFUSALS = 20; // that are logged, each once
 const SESSION_TIMEOUT_MS = 5_000; // a fetch waits for a call
-const PROBE_TIMEOUT_MS = 1_000; // a server that is slower is of no use to a crawl
 const OVERHEAD_BYTES = 512; // of a page without its body, and of a reward
+
+// Waits between two probes of a server that is away: one that was restarted is noticed within seconds. One that takes longer
+// than a second to answer a probe is of no use to a crawl.
+const FIRST_PROBE_MS = 1_000;
+const LONGEST_PROBE_MS = 5_000;
+const PROBE_TIMEOUT_MS = 1_000;
+const MAX_BYTES = 64 * 1024 * 1024; // of what waits; chosen, as the tries of a call whose answer took too long
+const MAX_TRIES = 3;
+
+const FAULTS = new Set([Code.INTERNAL, Code.UNKNOWN, Code.CANCELLED, Code.DATA_LOSS]);
+const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
+const STOPS = new Map([
+  [Decision.STOP_YIELD, "linkscore_yield"],
+  [Decision.STOP_COVERED, "linkscore_covered"],
+  [Decision.STOP_BUDGET, "linkscore_budget"],
+]);
 
 /** What became of pages and links. */
 export interface Stats {
@@ -56,25 +69,40 @@ const OPTIONS = [...CRAWL_OPTIONS, "timeoutMs", "required", "key", "log", "sleep
 const said = (message: string, data?: object) => console.error(message, data ?? "");
 const CONSOLE: Logger = { info: said, warning: said };
 
+/** Waits without keeping the process alive. */
+const slept = (ms: number) => new Promise<unknown>((resolve) => void setTimeout(resolve, ms).unref());
+
+/** A call that tells the server something, and how often its answer took too long. */
+interface Owed {
+  call: () => Promise<unknown>;
+  bytes: number;
+  tries?: number;
+}
+
 /**
- * A crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when it is back.
- * No method waits for a server that is known to be away; only `start` fails.
+ * A crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when it is back:
+ * the rule of outages (docs/reference/clients.md). No method waits for a server that is known to be away; only `start` fails.
  */
 export class Session<T> {
   readonly stats: Stats = { pages: 0, failed: 0, rewards: 0, scored: 0, missed: 0, fallback: 0, guessed: 0, late: 0, skipped: 0 };
   readonly frontier: Frontier<T>;
   /** What the budget still allows, and why the crawl ended by it. */
   readonly allowance: Allowance;
-  private readonly outage: Outage;
   private readonly crawl: Crawl;
   private readonly log: Logger;
   private readonly key: (url: string) => string;
   private readonly call: CallOptions;
   private started: Promise<void> | undefined;
-  private lostAt = 0;
-  private toldAt = Date.now();
   private over = false;
   private readonly refusals = new Set<string>();
+  private away = false;
+  private lostAt = 0;
+  private owed: Owed[] = [];
+  private bytes = 0;
+  /** Calls that fell out, or were given up. */
+  private dropped = 0;
+  private closed = false;
+  private trying: Promise<LinkscoreError | undefined> | undefined;
 
   constructor(
     private readonly client: Client,
@@ -88,15 +116,11 @@ export class Session<T> {
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
-    const probe = () => this.crawl.get({ timeoutMs: PROBE_TIMEOUT_MS });
-    this.outage = new Outage(probe, (error) => this.turned(error), (error) => this.refused(error), options.sleep);
-    this.frontier = new Frontier<T>((waiting, inFlight) =>
-      this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
-    );
+    this.frontier = new Frontier<T>((places) => this.tried(() => this.crawl.planBuckets(places, this.call)));
   }
 
   get present(): boolean {
-    return !this.outage.away;
+    return !this.away;
   }
 
   /**
@@ -107,7 +131,7 @@ export class Session<T> {
     this.started ??= this.repaired(() => this.ensure()).catch((thrown) => {
       const error = LinkscoreError.from(thrown);
       if (this.options.required || isRefusal(error)) throw error;
-      this.outage.met(error);
+      this.met(error);
     });
     return this.started;
   }
@@ -115,7 +139,6 @@ export class Session<T> {
   /** Sends a page; its scored links, or undefined if the server is away: then the page is kept and sent later. */
   async page(page: Page): Promise<Link[] | undefined> {
     this.over = false;
-    this.report();
     const sent = { eventId: randomUUID(), ...page }; // before the first attempt: a repeated one is applied once
     this.frontier.outlook.fetched(this.key(page.url), isFailure(page));
     this.allowance.begin();
@@ -179,25 +202,24 @@ export class Session<T> {
     this.over = true;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FINISH_WITHIN_MS)));
-    await Promise.race([this.outage.tryAgain(), late]);
+    await Promise.race([this.tryAgain(), late]);
     clearTimeout(timer);
-    const notSent = this.outage.waiting + this.outage.dropped;
-    this.log.info("linkscore: the crawl ends", { crawl: this.crawl.name, ...this.stats, notSent });
+    this.log.info("linkscore: the crawl ends", { crawl: this.crawl.name, ...this.stats, notSent: this.owed.length + this.dropped });
   }
 
   /** Ends the probing. */
   close(): void {
-    this.outage.close();
+    this.closed = true;
   }
 
   /** Makes a call unless the server is away; `later` tells it then, if it met an outage. */
   private async tried<A>(call: () => Promise<A>, later?: Owed): Promise<A | undefined> {
-    if (this.outage.keep(later)) return undefined;
+    if (this.keep(later)) return undefined;
     try {
       return await this.repaired(call);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);
-      if (isOutage(error)) this.outage.met(error, later);
+      if (isOutage(error)) this.met(error, later);
       else this.refused(error);
       return undefined;
     }
@@ -227,19 +249,6 @@ export class Session<T> {
     });
   }
 
-  private turned(error?: LinkscoreError): void {
-    this.frontier.outlook.setAway(!!error);
-    if (error) {
-      this.lostAt = Date.now();
-      this.log.warning("linkscore does not answer: links go on by what links like them were last worth", { error: error.message });
-      return;
-    }
-    this.log.info("linkscore answers again: what waits is sent now", {
-      afterSeconds: Math.round((Date.now() - this.lostAt) / 1000),
-      calls: this.outage.waiting,
-    });
-  }
-
   /** Says, of each reason once, that a call was refused or answered oddly: the crawl goes on without. */
   private refused({ message }: LinkscoreError): void {
     if (this.refusals.has(message) || this.refusals.size >= MOST_REFUSALS) return;
@@ -247,12 +256,96 @@ export class Session<T> {
     this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
   }
 
-  private report(): void {
-    if (Date.now() - this.toldAt < REPORT_EVERY_MS) return;
-    this.toldAt = Date.now();
-    const [bestBucket, value] = this.frontier.bestBucket() ?? ["", 0];
-    this.log.info("linkscore: so far", { ...this.stats, bestBucket, value });
+  /** Lets a call wait if the server is away; says whether it is. */
+  private keep(call?: Owed): boolean {
+    if (!this.away || !call) return this.away;
+    this.owed.push(call);
+    this.bytes += call.bytes;
+    while (this.bytes > MAX_BYTES) {
+      this.bytes -= this.owed.shift()?.bytes ?? 0;
+      this.dropped++;
+    }
+    return true;
   }
+
+  private met(error: LinkscoreError, call?: Owed): void {
+    const lost = !this.away;
+    this.away = true;
+    this.keep(call);
+    if (!lost) return;
+    this.frontier.outlook.setAway(true);
+    this.lostAt = Date.now();
+    this.log.warning("linkscore does not answer: links go on by what links like them were last worth", { error: error.message });
+    void this.watch(error);
+  }
+
+  private async watch(lost: LinkscoreError): Promise<void> {
+    let error: LinkscoreError | undefined = lost;
+    for (let waitMs = FIRST_PROBE_MS; error; waitMs = Math.min(2 * waitMs, LONGEST_PROBE_MS)) {
+      await (this.options.sleep ?? slept)(Math.max(waitMs, Math.min(error.retryAfterMs, LONGEST_PROBE_MS)));
+      if (this.closed) return;
+      error = await this.tryAgain();
+    }
+  }
+
+  /** Asks whether the server is back, and tells it everything then; the outage that goes on, if it does. */
+  private tryAgain(): Promise<LinkscoreError | undefined> {
+    this.trying ??= this.probed().finally(() => (this.trying = undefined));
+    return this.trying;
+  }
+
+  private async probed(): Promise<LinkscoreError | undefined> {
+    if (this.away) {
+      const failed = await failure(() => this.crawl.get({ timeoutMs: PROBE_TIMEOUT_MS }));
+      const error = isOutage(failed) ? failed : await this.tellOldest();
+      if (error) return error;
+      this.away = false;
+      this.frontier.outlook.setAway(false);
+      const afterSeconds = Math.round((Date.now() - this.lostAt) / 1000);
+      this.log.info("linkscore answers again: what waits is sent now", { afterSeconds, calls: this.owed.length });
+    }
+    while (this.owed.length && !this.away) {
+      const error = await this.tellOldest();
+      if (error) this.met(error);
+    }
+    return undefined;
+  }
+
+  /** Makes the oldest call; gives the outage that it met. A refusal is an answer, after which it is over. */
+  private async tellOldest(): Promise<LinkscoreError | undefined> {
+    const oldest = this.owed.shift();
+    if (!oldest) return undefined;
+    this.bytes -= oldest.bytes;
+    const error = await failure(oldest.call);
+    if (!error || !isOutage(error)) {
+      if (error) this.refused(error);
+      return undefined;
+    }
+    const tries = (oldest.tries ?? 0) + Number(error.code === Code.DEADLINE_EXCEEDED);
+    if (tries >= MAX_TRIES) {
+      this.dropped++;
+    } else {
+      this.owed.unshift({ ...oldest, tries });
+      this.bytes += oldest.bytes;
+    }
+    return error;
+  }
+}
+
+/** Whether the next call would fail too; one beyond a limit is refused for itself. */
+function isOutage(error: LinkscoreError | undefined): boolean {
+  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
+}
+
+/** Whether only another configuration mends an error: such a crawl does not begin. */
+function isRefusal(error: LinkscoreError): boolean {
+  const ofTheServer = typeof error.cause === "object" && error.cause !== null && "details" in error.cause;
+  if (ofTheServer && FAULTS.has(error.code)) return false;
+  return !isOutage(error) || /SSL routines|certificate/.test(error.message);
+}
+
+function failure(call: () => Promise<unknown>): Promise<LinkscoreError | undefined> {
+  return call().then(() => undefined, LinkscoreError.from);
 }
 
 function isFailure({ fetchError, statusCode = 0 }: Page): boolean {
@@ -268,4 +361,56 @@ export function byUrl(links: Link[], key: (url: string) => string): Map<string, 
     found.set(url, [...(found.get(url) ?? []), link]);
   }
   return found;
+}
+
+/**
+ * What the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered one fetch may
+ * begin at a time: a crawl that was there may have spent all.
+ */
+export class Allowance {
+  /** Why the crawl ends, `linkscore_budget` for example; empty while it goes on. */
+  reason = "";
+  /** The same in a sentence. */
+  why = "";
+  private left: number;
+  /** Fetches that the server has not counted, for ever if it refused them. */
+  private unknown = 0;
+  private answered = false;
+  private seq = 0n;
+  private spent = false;
+
+  constructor({ maxFetches = Infinity, maxCost = Infinity, fetchCost }: Budget = {}) {
+    this.left = Math.min(maxFetches, fetchCost ? Math.floor(maxCost / fetchCost) : Infinity);
+  }
+
+  /** Notes a fetch that the server is told of now or later. */
+  begin(): void {
+    this.unknown++;
+  }
+
+  /** Takes over what the answer to a page says. One that another overtook cannot raise what is left. */
+  take(result: PageResult | undefined): void {
+    this.answered = true;
+    this.unknown--;
+    if (!result) return;
+    const isLatest = result.eventSeq >= this.seq;
+    if (isLatest) this.seq = result.eventSeq;
+    const said = result.standing;
+    if (!said) return;
+    const left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    this.left = isLatest ? left : Math.min(this.left, left);
+    if (isLatest || said.spent || !this.spent) {
+      [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
+    }
+  }
+
+  /** Whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped. */
+  full(underWay: number, seeds: boolean): boolean {
+    if (this.spent || (this.reason && !seeds)) return true;
+    if (this.left === Infinity) return false;
+    if (!underWay && this.unknown >= this.left && !this.reason) {
+      [this.reason, this.why] = ["linkscore_budget", `${this.unknown} fetches that the server does not know are all that was left`];
+    }
+    return underWay + this.unknown >= this.left || (!this.answered && underWay > 0);
+  }
 }

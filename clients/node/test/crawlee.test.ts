@@ -5,9 +5,8 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { CheerioCrawler, type CheerioCrawlingContext, Configuration, log, LogLevel } from "@crawlee/cheerio";
 
-import type { Budget } from "../src/allowance.js";
 import { linkscore, type LinkscoreContext } from "../src/crawlee.js";
-import { Code, type Logger } from "../src/index.js";
+import { type Budget, Code, type Logger } from "../src/index.js";
 import { Fake } from "./fake.js";
 
 log.setLevel(LogLevel.OFF);

@@ -8,12 +8,12 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
-import { Allowance } from "../src/allowance.js";
 import { Decision, LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
+import { Outlook, shapes } from "../src/frontier.js";
 import { Client, Code, Session, type SessionOptions } from "../src/index.js";
 import { PageResultSchema } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 import { rows } from "../src/messages.js";
-import { Outlook, shapes } from "../src/outlook.js";
+import { Allowance } from "../src/session.js";
 import { Fake, type Failure } from "./fake.js";
 
 const ROOT = "http://a.test";

@@ -77,24 +77,32 @@ _NUTCH = (
     'exec java -Dlog4j2.configurationFile=log4j2.xml -cp "$NUTCH_HOME/conf:$NUTCH_HOME/lib/*" "$0" "$@"',
     "CrawlWithNutch.java",
 )
+# The example, as if it stood in the package that it imports.
+_NODE = (
+    "sh",
+    "-c",
+    "npm run --silent build && ln -sf ../../../examples/crawlee/crawl.mjs dist/"
+    ' && exec node --preserve-symlinks-main dist/crawl.mjs "$@"',
+    "crawlee",
+)
 CRAWLERS = {
     "scrapy": Crawler(".", (sys.executable, f"{_HERE}/crawl_with_scrapy.py"), ()),
     "colly": Crawler("examples/colly", ("go", "run", "."), ("go",), "-"),
-    "crawlee": Crawler("clients/node", ("npx", "tsx", "example/crawl.ts"), ("npx", "node_modules/.bin/tsx")),
+    "crawlee": Crawler("clients/node", _NODE, ("npm", "node_modules")),
     "crawlee-python": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawlee.py"), (_PYTHON,)),
     "crawl4ai": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawl4ai.py"), (_PYTHON,)),
     "nutch": Crawler(
-        "clients/java/nutch/example",
-        (*_NUTCH, "--plugins", "../target"),
+        f"{_HERE}/nutch",
+        (*_NUTCH, "--plugins", "../../../../clients/java/nutch/target"),
         ("java", "mvn", "$NUTCH_HOME/plugins"),
     ),
     "stormcrawler": Crawler(
-        "clients/java/stormcrawler/example",
+        f"{_HERE}/stormcrawler",
         (*_JAVA, "CrawlWithStormCrawler"),
         ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
         frontier="stormcrawler",
     ),
-    "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
+    "heritrix": Crawler(f"{_HERE}/heritrix", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
 }
 
 

@@ -114,7 +114,7 @@ public final class Client implements AutoCloseable {
     try {
       LinkscoreException.typed(() -> stub.createCrawl(CreateCrawlRequest.newBuilder().setCrawl(asked).build()));
     } catch (LinkscoreException e) {
-      if (e.code() != Status.Code.ALREADY_EXISTS) {
+      if (e.code != Status.Code.ALREADY_EXISTS) {
         throw e;
       }
       LinkscoreException.typed(() -> stub.updateCrawl(UpdateCrawlRequest.newBuilder().setCrawl(asked).build()));

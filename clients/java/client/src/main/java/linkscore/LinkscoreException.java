@@ -2,6 +2,7 @@ package linkscore;
 
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
 import com.google.rpc.BadRequest;
 import com.google.rpc.BadRequest.FieldViolation;
 import com.google.rpc.ErrorInfo;
@@ -10,10 +11,9 @@ import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
@@ -27,39 +27,37 @@ import linkscore.v1.ItemStatus;
 public final class LinkscoreException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  private final Status.Code code;
-  private final transient List<FieldViolation> violations = new ArrayList<>();
-  private transient Map<String, String> metadata = Map.of();
-  private String reason = "";
-  private Duration retryAfter = Duration.ZERO;
-
-  private LinkscoreException(Status.Code code, String message, Throwable cause) {
-    super(message, cause);
-    this.code = code;
-  }
-
-  public Status.Code code() {
-    return code;
-  }
-
-  /** The server's stable UPPER_SNAKE reason, empty if it gave none. */
-  public String reason() {
-    return reason;
-  }
-
-  /** How long the server asks to wait, zero if it does not say. */
-  public Duration retryAfter() {
-    return retryAfter;
-  }
+  public final Status.Code code;
 
   /** The fields of the request that break a rule. */
-  public List<FieldViolation> violations() {
-    return Collections.unmodifiableList(violations);
+  public final transient List<FieldViolation> violations;
+
+  /** The server's stable UPPER_SNAKE reason, empty if it gave none; and its further facts about the error. */
+  public final String reason;
+
+  public final transient Map<String, String> metadata;
+
+  /** How long the server asks to wait, zero if it does not say. */
+  public final Duration retryAfter;
+
+  private LinkscoreException(Status.Code code, String message, Throwable cause, List<Any> details) {
+    super(message, cause);
+    this.code = code;
+    ErrorInfo info = detail(details, ErrorInfo.class).orElse(ErrorInfo.getDefaultInstance());
+    reason = info.getReason();
+    metadata = info.getMetadataMap();
+    var delay = detail(details, RetryInfo.class).orElse(RetryInfo.getDefaultInstance()).getRetryDelay();
+    retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+    violations = detail(details, BadRequest.class).orElse(BadRequest.getDefaultInstance()).getFieldViolationsList();
   }
 
-  /** The server's further facts about the error. */
-  public Map<String, String> metadata() {
-    return metadata;
+  private static <M extends Message> Optional<M> detail(List<Any> details, Class<M> kind) {
+    try {
+      Optional<Any> packed = details.stream().filter(each -> each.is(kind)).findFirst();
+      return packed.isPresent() ? Optional.of(packed.get().unpack(kind)) : Optional.empty();
+    } catch (InvalidProtocolBufferException e) { // the rest of the error is still worth having
+      return Optional.empty();
+    }
   }
 
   /** Whether the server is away or has no room: no server, no answer in time, too much load, or a full disk. */
@@ -94,14 +92,13 @@ public final class LinkscoreException extends RuntimeException {
     }
     Status status = Status.fromThrowable(thrown);
     String said = status.getDescription();
-    var made = new LinkscoreException(status.getCode(), status.getCode() + (said == null ? "" : ": " + said), thrown);
-    made.attach(thrown);
-    return made;
+    String message = status.getCode() + (said == null ? "" : ": " + said);
+    return new LinkscoreException(status.getCode(), message, thrown, details(thrown));
   }
 
   /** An answer that cannot be read. */
   static LinkscoreException odd(String why) {
-    return new LinkscoreException(Status.Code.INTERNAL, "the server's answer cannot be read: " + why, null);
+    return new LinkscoreException(Status.Code.INTERNAL, "the server's answer cannot be read: " + why, null, List.of());
   }
 
   static <T> T typed(Supplier<T> call) {
@@ -117,35 +114,23 @@ public final class LinkscoreException extends RuntimeException {
     if (status.getCode() != ItemCode.ITEM_CODE_INVALID) {
       return;
     }
-    List<FieldViolation> found = new ArrayList<>();
     var text = new StringBuilder("INVALID_ARGUMENT");
+    var found = BadRequest.newBuilder();
     for (var p : status.getProblemsList()) {
       text.append(": ").append(p.getField()).append(' ').append(p.getDescription());
-      found.add(FieldViolation.newBuilder().setField(p.getField()).setDescription(p.getDescription()).build());
+      found.addFieldViolationsBuilder().setField(p.getField()).setDescription(p.getDescription());
     }
-    var made = new LinkscoreException(Status.Code.INVALID_ARGUMENT, text.toString(), null);
-    made.violations.addAll(found);
-    throw made;
+    var details = List.of(Any.pack(found.build()));
+    throw new LinkscoreException(Status.Code.INVALID_ARGUMENT, text.toString(), null, details);
   }
 
-  /** Takes over what the server attached; a proxy's details, which are none of this contract, are left out. */
-  private void attach(Throwable thrown) {
+  /** What the server attached; nothing of a proxy, whose details are not of this contract. */
+  private static List<Any> details(Throwable thrown) {
     try {
       com.google.rpc.Status said = StatusProto.fromThrowable(thrown);
-      for (Any detail : said == null ? List.<Any>of() : said.getDetailsList()) {
-        if (detail.is(ErrorInfo.class)) {
-          ErrorInfo info = detail.unpack(ErrorInfo.class);
-          reason = info.getReason();
-          metadata = Map.copyOf(info.getMetadataMap());
-        } else if (detail.is(RetryInfo.class)) {
-          var delay = detail.unpack(RetryInfo.class).getRetryDelay();
-          retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
-        } else if (detail.is(BadRequest.class)) {
-          violations.addAll(detail.unpack(BadRequest.class).getFieldViolationsList());
-        }
-      }
-    } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
-      addSuppressed(e);
+      return said == null ? List.of() : said.getDetailsList();
+    } catch (IllegalArgumentException e) {
+      return List.of();
     }
   }
 }

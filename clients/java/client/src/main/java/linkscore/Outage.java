@@ -97,7 +97,7 @@ final class Outage implements AutoCloseable {
   }
 
   private void askIn(long pause, LinkscoreException why) {
-    long wait = Math.min(Math.max(pause, why.retryAfter().toMillis()), LONGEST_PAUSE_MS);
+    long wait = Math.min(Math.max(pause, why.retryAfter.toMillis()), LONGEST_PAUSE_MS);
     Runnable ask = () -> tryAgain().ifPresent(still -> askIn(2 * wait, still));
     beside.schedule(ask, wait, TimeUnit.MILLISECONDS);
   }
@@ -111,20 +111,20 @@ final class Outage implements AutoCloseable {
       }
       back();
     }
-    while (!away && hasOwed()) {
+    while (!away && waits() > 0) {
       tellOldest().ifPresent(outage -> met(outage, null));
     }
     return Optional.empty();
+  }
+
+  private synchronized int waits() {
+    return owed.size();
   }
 
   private synchronized void back() {
     away = false;
     long seconds = Duration.ofNanos(System.nanoTime() - since).toSeconds();
     LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
-  }
-
-  private synchronized boolean hasOwed() {
-    return !owed.isEmpty();
   }
 
   /** Makes the oldest call; returns the outage that it met, if it did. */
@@ -140,7 +140,7 @@ final class Outage implements AutoCloseable {
   }
 
   private synchronized void putBack(Owed call, LinkscoreException why) {
-    call.tries += why.code() == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
+    call.tries += why.code == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
     if (call.tries >= MOST_TRIES) {
       dropped++;
     } else {
@@ -177,11 +177,9 @@ final class Outage implements AutoCloseable {
       LOG.log(Level.DEBUG, "linkscore: the last call did not end well", e);
     }
     beside.shutdownNow();
-    synchronized (this) {
-      if (owed.size() + dropped > 0) {
-        String what = "linkscore: pages and rewards that the server was never told of: {0}";
-        LOG.log(Level.WARNING, what, owed.size() + dropped);
-      }
+    int untold = waits() + dropped;
+    if (untold > 0) {
+      LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", untold);
     }
   }
 }

@@ -5,7 +5,6 @@ import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -17,7 +16,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import linkscore.v1.Decision;
-import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.Page;
 import linkscore.v1.PageResult;
@@ -65,7 +63,6 @@ public final class Session implements AutoCloseable {
   private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
   private volatile boolean made;
   private volatile boolean revisits;
-  private volatile String best = "none";
   private volatile String stopped = "";
   private volatile String why = "";
 
@@ -131,13 +128,13 @@ public final class Session implements AutoCloseable {
     if (e.isOutage()) {
       return "linkscore.tls.ca: does not fit the server at linkscore.target: " + e.root().getMessage();
     }
-    if (e.code() == Status.Code.UNAUTHENTICATED || e.code() == Status.Code.PERMISSION_DENIED) {
+    if (e.code == Status.Code.UNAUTHENTICATED || e.code == Status.Code.PERMISSION_DENIED) {
       return "linkscore.token.file: " + e.getMessage();
     }
-    if (e.violations().isEmpty()) {
+    if (e.violations.isEmpty()) {
       return "linkscore.crawl: " + e.getMessage();
     }
-    var violation = e.violations().get(0);
+    var violation = e.violations.get(0);
     String[] field = violation.getField().replaceFirst("^crawl\\.", "").split("(?=[.\\[])", 2);
     String key = field[0].equals("name") ? "crawl" : field[0];
     return "linkscore." + key + ": " + (field.length > 1 ? field[1].substring(1) + " " : "") + violation.getDescription();
@@ -173,7 +170,7 @@ public final class Session implements AutoCloseable {
   /** Reports that a page is as it was (304), in a crawl with {@code revisit}: others would take it for one that failed. */
   public Optional<PageResult> unchanged(Page.Builder page) {
     if (!made) {
-      call(crawl -> crawl, 0);
+      ask(crawl -> crawl);
     }
     return revisits ? ingest(page.setNotModified(true).build()) : Optional.empty();
   }
@@ -190,18 +187,9 @@ public final class Session implements AutoCloseable {
     call(call, event.getSerializedSize());
   }
 
-  /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
-  public Optional<Crawl.Plan> planBuckets(
-      Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
-    Optional<Crawl.Plan> plan = call(crawl -> crawl.planBuckets(waiting, inFlight, n, fill), 0);
-    plan.flatMap(now -> now.values.entrySet().stream().max(Comparator.comparingDouble(Map.Entry::getValue)))
-        .ifPresent(first -> best = String.format("%s (%.2f)", first.getKey(), first.getValue()));
-    return plan;
-  }
-
-  /** The known pages to fetch again, as {@link Crawl#rankRevisits}; none while the server is away or if it refuses. */
-  public Optional<List<DuePage>> rankRevisits(int most) {
-    return call(crawl -> crawl.rankRevisits(most), 0);
+  /** Asks something, {@code crawl -> crawl.planBuckets(...)} say; no answer while the server is away or if it refuses. */
+  public <T> Optional<T> ask(Function<Crawl, T> question) {
+    return call(question, 0);
   }
 
   /** Takes over what the server says of the crawl as a whole. */
@@ -226,9 +214,7 @@ public final class Session implements AutoCloseable {
 
   /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
   public String askStopped() {
-    call(Crawl::get, 0)
-        .map(there -> there.getCrawl())
-        .ifPresent(there -> heed(there.getDecision(), there.getDecisionReason()));
+    ask(Crawl::get).ifPresent(there -> heed(there.getCrawl().getDecision(), there.getCrawl().getDecisionReason()));
     return stopped;
   }
 
@@ -276,7 +262,7 @@ public final class Session implements AutoCloseable {
   private void note(LinkscoreException e, Outage.Owed again) {
     if (e.isOutage()) {
       outage.met(e, again);
-    } else if (e.code() != Status.Code.CANCELLED && refusals.size() < MOST_REFUSALS && refusals.add(e.getMessage())) {
+    } else if (e.code != Status.Code.CANCELLED && refusals.size() < MOST_REFUSALS && refusals.add(e.getMessage())) {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
   }
@@ -286,7 +272,7 @@ public final class Session implements AutoCloseable {
     try {
       return call.apply(client.crawl(id));
     } catch (LinkscoreException e) {
-      if (e.code() != Status.Code.NOT_FOUND) {
+      if (e.code != Status.Code.NOT_FOUND) {
         throw e;
       }
       return call.apply(client.ensureCrawl(id, config));
@@ -315,7 +301,7 @@ public final class Session implements AutoCloseable {
     long last = said.get();
     long now = System.nanoTime();
     if (now - last > LOG_EVERY.toNanos() && said.compareAndSet(last, now)) {
-      LOG.log(Level.INFO, "linkscore: {0}; best bucket {1}", this, best);
+      LOG.log(Level.INFO, "linkscore: {0}", this);
     }
   }
 }

@@ -159,15 +159,15 @@ public final class Driver {
 
   private static Map<String, ?> told(LinkscoreException e) {
     var violations =
-        e.violations().stream()
+        e.violations.stream()
             .map(v -> Map.of("field", v.getField(), "description", v.getDescription()))
             .collect(Collectors.toList());
     return Map.of(
-        "code", e.code().value(),
-        "reason", e.reason(),
-        "retry_after_ms", e.retryAfter().toMillis(),
+        "code", e.code.value(),
+        "reason", e.reason,
+        "retry_after_ms", e.retryAfter.toMillis(),
         "violations", violations,
-        "metadata", e.metadata());
+        "metadata", e.metadata);
   }
 
   /** A page or link of a command; names as in JSON. */

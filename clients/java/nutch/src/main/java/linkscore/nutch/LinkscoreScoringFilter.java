@@ -19,8 +19,6 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.nutch.crawl.CrawlDatum;
-import org.apache.nutch.crawl.Inlinks;
-import org.apache.nutch.indexer.NutchDocument;
 import org.apache.nutch.metadata.Metadata;
 import org.apache.nutch.metadata.Nutch;
 import org.apache.nutch.parse.Outlink;
@@ -28,7 +26,7 @@ import org.apache.nutch.parse.Parse;
 import org.apache.nutch.parse.ParseData;
 import org.apache.nutch.protocol.Content;
 import org.apache.nutch.protocol.ProtocolStatus;
-import org.apache.nutch.scoring.ScoringFilter;
+import org.apache.nutch.scoring.AbstractScoringFilter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * reported when the crawl database is updated. While the server is away the crawl goes on, and new links wait where links
  * of their URL shape went last.
  */
-public final class LinkscoreScoringFilter implements ScoringFilter {
+public final class LinkscoreScoringFilter extends AbstractScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
   public static final String REWARD = "linkscore.reward";
 
@@ -75,16 +73,15 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private static final Map<String, Session> SESSIONS = new ConcurrentHashMap<>();
 
-  private Configuration conf;
   private Session session;
-  private Round round;
+  private Generate.Round round;
 
   @Override
   public void setConf(Configuration conf) {
-    this.conf = conf;
+    super.setConf(conf);
     if (conf != null) {
       session = session(conf);
-      round = Round.read(conf);
+      round = Generate.Round.read(conf);
     }
   }
 
@@ -96,11 +93,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   static Session configured(Configuration conf) {
     return Session.configured("nutch", conf.getPropsWithPrefix("linkscore."), "revisits.per.day", "round");
-  }
-
-  @Override
-  public Configuration getConf() {
-    return conf;
   }
 
   @Override
@@ -116,9 +108,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   static boolean isMissed(CrawlDatum datum) {
     return datum.getMetaData().containsKey(MISSED);
   }
-
-  @Override
-  public void initialScore(Text url, CrawlDatum datum) {}
 
   @Override
   public float generatorSortValue(Text url, CrawlDatum datum, float initSort) {
@@ -242,21 +231,9 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     Writable next = datum.getMetaData().remove(new Text(NEXT));
     int status = datum.getStatus();
     if (next != null && (status == CrawlDatum.STATUS_DB_FETCHED || status == CrawlDatum.STATUS_DB_NOTMODIFIED)) {
-      long latest = System.currentTimeMillis() + 1000 * conf.getLong("db.fetch.interval.max", LONGEST_S);
+      long latest = System.currentTimeMillis() + 1000 * getConf().getLong("db.fetch.interval.max", LONGEST_S);
       datum.setFetchTime(Math.min(1000 * Long.parseLong(next.toString()), latest));
     }
-  }
-
-  @Override
-  public float indexerScore(
-      Text url,
-      NutchDocument doc,
-      CrawlDatum dbDatum,
-      CrawlDatum fetchDatum,
-      Parse parse,
-      Inlinks inlinks,
-      float initScore) {
-    return initScore;
   }
 
   /** Whether this update, and not an earlier one, brought the news that a fetch failed. */

@@ -87,7 +87,7 @@ class GenerateTest {
   }
 
   /** What waits, after the database was written as `updatedb` does. */
-  private Waiting waiting(long topN, long now) throws IOException {
+  private Generate.Waiting waiting(long topN, long now) throws IOException {
     var part = new org.apache.hadoop.fs.Path(folder.resolve("current/part-r-00000").toUri());
     try (MapFile.Writer rows =
         new MapFile.Writer(conf, part, MapFile.Writer.keyClass(Text.class), SequenceFile.Writer.valueClass(CrawlDatum.class))) {
@@ -96,7 +96,7 @@ class GenerateTest {
       }
     }
     var path = new org.apache.hadoop.fs.Path(folder.toUri());
-    return new Waiting(conf, LinkscoreScoringFilter.session(conf), path, topN, now);
+    return new Generate.Waiting(conf, LinkscoreScoringFilter.session(conf), path, topN, now);
   }
 
   /** The URLs of a round in their order, as the tasks that generate know it. */
@@ -105,7 +105,7 @@ class GenerateTest {
   }
 
   private List<String> round(long topN, long now) throws IOException {
-    Round round = waiting(topN, now).round();
+    Generate.Round round = waiting(topN, now).round();
     round.write(conf);
     LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
     filter.setConf(conf);
