@@ -1,7 +1,7 @@
 """Stored sites as the lab reads them: WARC files and WACZ packages, in stored order.
 
 An archive compressed by record has a gzip member or zstd frame a record, so one that is damaged costs itself
-only. What cannot be read is told with its place and skipped.
+only. What cannot be read is told with its file and skipped.
 
 Sources: ISO 28500:2017 (WARC 1.1); RFC 1952 (gzip members); IIPC, "Zstandard for WARC", 2020 (a first
 skippable frame holds the dictionary); Webrecorder, "WACZ 1.1.1"; RFC 9112, section 7.1 (chunks).
@@ -17,14 +17,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
-import zstandard
-from warcio.statusandheaders import StatusAndHeaders, StatusAndHeadersParser, StatusAndHeadersParserException
+from fastwarc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from linkscore_cli.files import LINE_CHARS
 from linkscore_lab.datasets.site import Reply
@@ -32,12 +29,10 @@ from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.limits.respect import site_file
 
-# A bound on memory: a record, and what is compressed in one piece, is held whole. Pages have a thousandth.
+# A bound on memory: a record is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
-# A bound: heads have some hundred bytes.
-_MAX_HEAD_BYTES = 1 << 16
-# Compressed bytes read at a time: the densest zstd makes 128 MB of them. Chosen, not measured.
-_BLOCK_BYTES = 1 << 12
+# Bytes unpacked at a time. Chosen, not measured.
+_BLOCK_BYTES = 1 << 16
 _GZIP, _ZSTD, _ZSTD_DICTIONARY, _ZIP = (
     b"\x1f\x8b\x08",
     b"\x28\xb5\x2f\xfd",
@@ -46,11 +41,7 @@ _GZIP, _ZSTD, _ZSTD_DICTIONARY, _ZIP = (
 )
 _SUFFIXES = (".warc.gz", ".warc.zst", ".warc", ".wacz", ".zip")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_STATUS = re.compile(r"(?:\d(?:\.\d)?\s+)?([1-5]\d\d)\b")
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
-_WARC = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"])
-_HTTP = StatusAndHeadersParser(["HTTP/"])
 _AS_HTML = {"Content-Type": "text/html; charset=utf-8"}
 # The body is decoded, so what described its coding is no longer true.
 _STALE_HEADERS = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length", "Connection"})
@@ -71,14 +62,13 @@ class ArchiveRecord(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """What could not be read: file, byte where it begins, and why."""
+    """What could not be read: the file it is in, and why."""
 
     file: str
-    offset: int
     reason: str
 
 
-class BadRecord(Exception):
+class BadRecord(OSError):
     """A record breaks a rule of its format; the message says which."""
 
 
@@ -149,8 +139,8 @@ def _file(path: Path) -> _Part:
 
     trial: list[Damage] = []
     with path.open("rb") as file:
-        one = next(_blocks(str(path), file, trial), None)
-    if one is None and trial:
+        is_archive = next((True for _ in _entries(str(path), file, trial)), False)
+    if trial and not is_archive:
         raise InvalidInput(f"{path}: must be a WARC file, got {trial[0].reason}", field="warc")
     return _Part(None, read)
 
@@ -179,7 +169,7 @@ def _package(path: Path) -> _Part:
                         while block := packed.read(_BLOCK_BYTES):
                             copy.write(block)
                 except (zipfile.BadZipFile, EOFError, OSError, ValueError, zlib.error) as error:
-                    damage.append(Damage(f"{path}/{name}", copy.tell(), f"cannot be unpacked: {error}"))
+                    damage.append(Damage(f"{path}/{name}", f"cannot be unpacked: {error}"))
                 yield from _records(f"{path}/{name}", copy, damage)
 
     return _Part(next(iter(seeds), None), read)
@@ -198,176 +188,93 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
                 yield page
 
 
-# WARC files: pieces that decompress each by itself, the blocks in them, the answers in those.
-
-
-class _Block(NamedTuple):
-    """A raw record: where it begins, or the piece it is in, its head and what follows."""
-
-    offset: int
-    head: StatusAndHeaders
-    data: bytes
+# WARC files.
 
 
 def _records(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[ArchiveRecord]:
-    for block in _blocks(name, file, damage):
-        try:
-            record = _record(block)
-        except BadRecord as error:
-            damage.append(Damage(name, block.offset, str(error)))
-            continue
-        if record is not None:
-            yield record
+    return filter(None, _entries(name, file, damage))
 
 
-def _blocks(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[_Block]:
-    def damaged(offset: int, error: BadRecord) -> None:
-        damage.append(Damage(name, offset, str(error)))
-
-    if not file.seek(0, 2):
+def _entries(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[ArchiveRecord | None]:
+    """Yield the answer in each record, None for one without; after damage go on where the next one begins."""
+    size = file.seek(0, 2)
+    if not size:
         return
     file.flush()
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data[:4] in (_ZSTD, _ZSTD_DICTIONARY) or name.endswith(".zst"):
-            dictionary, start = _dictionary(data)
-            unpacker = zstandard.ZstdDecompressor(dictionary)
-            pieces = _pieces(data, start, _ZSTD, unpacker.decompressobj, damaged)
-        elif data[:3] == _GZIP or (name.endswith(".gz") and data[:5] != b"WARC/"):
-            pieces = _pieces(data, 0, _GZIP, partial(zlib.decompressobj, wbits=31), damaged)
-        else:
-            yield from _split(data, damaged)
-            return
-        for offset, content in pieces:
-            for block in _split(content, lambda _, error: damaged(offset, error)):  # noqa: B023 - at once
-                yield block._replace(offset=offset)
+        mark, dictionary = _form(name, data)
+        at, is_sound = 0, True
+        while 0 <= at < size:
+            ahead = dictionary if at else b""
+            last = at
+            try:
+                rest = cast(BinaryIO, _Rest(data, at, ahead))
+                for record in ArchiveIterator(rest, parse_http=False):
+                    last = max(last, at + record.stream_pos - len(ahead))
+                    found, is_sound = _record(record), True
+                    yield found
+                return
+            except OSError as error:
+                if is_sound:  # what is tried in search of the next one is no second damage
+                    damage.append(Damage(name, str(error)))
+                is_sound, at = False, data.find(mark, last + 1)
 
 
-def _pieces(
-    data: mmap.mmap, at: int, magic: bytes, new: Callable[[], Any], damaged: Callable[[int, BadRecord], None]
-) -> Iterator[tuple[int, bytes]]:
-    """Yield where each gzip member or zstd frame begins and what it holds; those with damage are left out."""
-    sound = True
-    while 0 <= at < len(data):
-        try:
-            content, end = _unpacked(data, at, new())
-        except BadRecord as error:
-            if sound:  # what is tried in search of the next one is no second damage
-                damaged(at, error)
-            sound, end = False, data.find(magic, at + 1)
-        else:
-            sound = True
-            yield at, content
-        at = end
+def _form(name: str, data: mmap.mmap) -> tuple[bytes, bytes]:
+    """Return what a record begins with, compressed or not, and the dictionary they are compressed by."""
+    if data[:4] == _ZSTD_DICTIONARY:
+        return _ZSTD, data[: 8 + int.from_bytes(data[4:8], "little")]
+    if data[:4] == _ZSTD or name.endswith(".zst"):
+        return _ZSTD, b""
+    if data[:3] == _GZIP or (name.endswith(".gz") and data[:5] != b"WARC/"):
+        return _GZIP, b""
+    return b"WARC/1.", b""
 
 
-def _unpacked(data: mmap.mmap, start: int, stream: Any) -> tuple[bytes, int]:
-    """Return what a piece holds and where it ends."""
-    parts, size, at = [], 0, start
-    while not stream.eof:
-        block = data[at : at + _BLOCK_BYTES]
-        if not block:
-            raise BadRecord("compressed record is cut off")
-        try:
-            parts.append(stream.decompress(block))
-        except (zlib.error, zstandard.ZstdError) as error:
-            raise BadRecord(f"corrupt compressed record: {error}") from None
-        size, at = size + len(parts[-1]), at + len(block)
-        if size > MAX_BYTES:
-            raise BadRecord(f"more than {MAX_BYTES} bytes compressed in one piece: compress record by record")
-    end = at - len(stream.unused_data)
-    if end == start:  # zstandard takes some corrupt frames for empty ones
-        raise BadRecord("corrupt compressed record")
-    return b"".join(parts), end
+class _Rest:
+    """A file from some byte on, behind what is read ahead of it."""
+
+    def __init__(self, data: mmap.mmap, at: int, ahead: bytes) -> None:
+        self._data, self._ahead, self._read = data, ahead, 0
+        data.seek(at)
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes."""
+        part, self._ahead = self._ahead[:size] or self._data.read(size), self._ahead[size:]
+        self._read += len(part)
+        return part
+
+    def tell(self) -> int:
+        """Return how many bytes were read."""
+        return self._read
 
 
-def _dictionary(data: mmap.mmap) -> tuple[zstandard.ZstdCompressionDict | None, int]:
-    """Return the dictionary of a ``.warc.zst``, plain or itself compressed, and where records begin."""
-    if data[:4] != _ZSTD_DICTIONARY:
-        return None, 0
-    end = 8 + int.from_bytes(data[4:8], "little")
-    raw = data[8:end]
-    try:
-        if raw.startswith(_ZSTD):
-            raw = zstandard.ZstdDecompressor().decompress(raw, max_output_size=MAX_BYTES)
-        return zstandard.ZstdCompressionDict(raw), end
-    except zstandard.ZstdError:
-        return None, end
-
-
-def _split(data: bytes | mmap.mmap, damaged: Callable[[int, BadRecord], None]) -> Iterator[_Block]:
-    """Yield the records of plain bytes; after damage the next that begins with a version."""
-    at = _next_text(data, 0)
-    while 0 <= at < len(data):
-        try:
-            head, start, length = _head(data, at)
-            end = start + length
-            if end > len(data):
-                raise BadRecord(f"record is cut off: Content-Length is {length}, the file ends before")
-            after = _next_text(data, end)
-            ends = data[end : end + 4] == b"\r\n\r\n" or data[after : after + 5] in (b"WARC/", b"")
-            if not ends:
-                raise BadRecord(f"Content-Length {length} does not lead to the end of the record")
-        except BadRecord as error:
-            damaged(at, error)
-            at = data.find(b"WARC/1.", at + 1)
-            continue
-        yield _Block(at, head, data[start:end])
-        at = after
-
-
-def _next_text(data: bytes | mmap.mmap, at: int) -> int:
-    while data[at : at + 1] in (b"\r", b"\n"):
-        at += 1
-    return at
-
-
-def _head(data: bytes | mmap.mmap, at: int) -> tuple[StatusAndHeaders, int, int]:
-    """Return head, place and length of a block."""
-    match = _HEAD_END.search(data, at, at + _MAX_HEAD_BYTES)
-    if match is None:
-        raise BadRecord(f"record head does not end within {_MAX_HEAD_BYTES} bytes")
-    head = data[at : match.end()]
-    try:
-        parsed = _WARC.parse(BytesIO(head))
-    except StatusAndHeadersParserException:
-        raise BadRecord(f"record must start with WARC/1.0 or WARC/1.1, got {head[:20]!r}") from None
-    length = (parsed.get_header("Content-Length") or "").strip()
-    if not (length.isascii() and length.isdigit()):
-        raise BadRecord(f"Content-Length must be a number of bytes, got {length[:40]!r}")
-    if len(length) > 18 or int(length) > MAX_BYTES:
-        raise BadRecord(f"record must have at most {MAX_BYTES} bytes, got {length[:40]}")
-    return parsed, match.end(), int(length)
-
-
-def _record(block: _Block) -> ArchiveRecord | None:
+def _record(record: WarcRecord) -> ArchiveRecord | None:
     """Return the answer in a ``response``, the page in a ``resource`` of HTML, else None."""
-    url, kind, content_type = (
-        (block.head.get_header(name) or "").strip()
-        for name in ("WARC-Target-URI", "WARC-Type", "Content-Type")
-    )
-    url = url.removeprefix("<").removesuffix(">")
+    if record.content_length > MAX_BYTES:
+        raise BadRecord(f"record must have at most {MAX_BYTES} bytes, got {record.content_length}")
+    if record.record_type not in (WarcRecordType.response, WarcRecordType.resource):
+        return None
+    if record.record_type == WarcRecordType.response:
+        record.is_http = True  # whatever its content type, which some leave out
+        record.parse_http()
+    length, body = record.content_length, record.reader.read()
+    if len(body) < length:
+        raise BadRecord(f"record is cut off: {length} bytes are told of, {len(body)} are there")
+    url = (record.headers.get("WARC-Target-URI") or "").strip().removeprefix("<").removesuffix(">")
+    content_type = (record.headers.get("Content-Type") or "").strip()
     if not url.startswith(("http://", "https://")):
         return None
-    if kind.lower() == "response":
-        return _response(url, block.data)
-    if kind.lower() == "resource" and content_type.lower().startswith(_HTML_TYPES):
-        return ArchiveRecord(url, 200, {"Content-Type": content_type}, block.data)
-    return None
-
-
-def _response(url: str, data: bytes) -> ArchiveRecord:
-    end = _HEAD_END.search(data)
-    head, body = (data[: end.end()], data[end.end() :]) if end else (data, b"")
-    try:
-        parsed = _HTTP.parse(BytesIO(head))
-    except (StatusAndHeadersParserException, EOFError):
-        raise BadRecord(f"HTTP answer must start with HTTP/, got {head[:20]!r}") from None
-    status = _STATUS.match(parsed.statusline)
-    if status is None:
-        raise BadRecord(f"HTTP status must be a number from 100 to 599, got {parsed.statusline[:40]!r}")
-    headers = {name.strip().title(): value for name, value in parsed.headers}
+    if record.record_type == WarcRecordType.resource:
+        is_page = content_type.lower().startswith(_HTML_TYPES)
+        return ArchiveRecord(url, 200, {"Content-Type": content_type}, body) if is_page else None
+    status = record.http_headers.status_code
+    if status is None or not 100 <= status <= 599:
+        line = record.http_headers.status_line or ""
+        raise BadRecord(f"record must hold an HTTP answer with a status from 100 to 599, got {line[:40]!r}")
+    headers = {name.strip().title(): value for name, value in record.http_headers.items()}
     kept = {name: value for name, value in headers.items() if name not in _STALE_HEADERS}
-    return ArchiveRecord(url, int(status[1]), kept, _decoded(body, headers))
+    return ArchiveRecord(url, status, kept, _decoded(body, headers))
 
 
 def _decoded(body: bytes, headers: Mapping[str, str]) -> bytes:

@@ -15,13 +15,13 @@ FORBIDDEN = (
     "numpy",
     "duckdb",
     "grpc_health",
-    "warcio",
+    "fastwarc",
     "prometheus_client",
     "linkscore_scoring",
     "linkscore_server",
     "linkscore_lab",
 )
-ABSENT = ("lxml", "numpy", "duckdb", "warcio", "prometheus-client", "starlette")
+ABSENT = ("lxml", "numpy", "duckdb", "fastwarc", "prometheus-client", "starlette")
 _DRIVER = f"""
 import contextlib, io, json, sys
 class Forbid:
