@@ -16,7 +16,7 @@ from linkscore_scoring.limits.copies import SiteCopies, copies_problems
 from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, SentPage
 
 BUDGET, RESPECT, COPIES = LIMITS = ("budget", "respect", "copies")
@@ -101,16 +101,9 @@ class SiteLimits:
         """Return why the site stops, None if it goes on."""
         return self.budget.stop(site) if self.budget is not None else None
 
-    def to_state(self) -> State:
-        """Return what is counted as plain values."""
-        return {name: part.to_state() for name in LIMITS if (part := getattr(self, name)) is not None}
-
-    def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned; a setting that is not there was made later."""
-        for name in LIMITS:
-            part = getattr(self, name)
-            if part is not None and name in state:
-                part.load_state(state[name])
+    def parts(self) -> dict[str, Any]:
+        """Return what is counted for each setting, None for one that is not made."""
+        return {BUDGET: self.budget, RESPECT: self.respect, COPIES: self.copies}
 
 
 def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:

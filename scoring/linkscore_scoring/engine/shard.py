@@ -360,27 +360,28 @@ class SiteShard:
 
     def state_parts(self) -> dict[str, Any]:
         """Return what the site keeps as it is, for `state.packed`."""
-        return {
-            "limits": self.limits,
-            "skipped": self.skipped,
-            "model": self.model,
-            "policies": {key: policy.to_state() for key, policy in self._policies.items()},
-            "trial": self.validation,
-            "scale": self.scale,
-            "revisits": self.revisitor,
+        return self._parts() | {
+            "policies": {key: policy.to_state() for key, policy in self._policies.items()}
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the site of `to_state`."""
-        self.model.load_state(state["model"])
+        """Take over the site of `to_state`; a setting that is not there was made later."""
+        for name, part in self._parts().items():
+            if part is not None and state[name] is not None:
+                part.load_state(state[name])
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
-        self.validation.load_state(state["trial"])
-        self.limits.load_state(state["limits"])
-        self.skipped.load_state(state["skipped"])
-        self.scale.load_state(state["scale"])
-        if self.revisitor is not None and state["revisits"] is not None:
-            self.revisitor.load_state(state["revisits"])
+
+    def _parts(self) -> dict[str, Any]:
+        """Return what the site keeps beside its policies."""
+        return {
+            "model": self.model,
+            "validation": self.validation,
+            "scale": self.scale,
+            "skipped": self.skipped,
+            "revisits": self.revisitor,
+            **self.limits.parts(),
+        }
 
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))

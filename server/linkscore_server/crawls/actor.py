@@ -204,7 +204,7 @@ class CrawlActor:
         sites = frozenset(getattr(event, "site", "") for event in events)
         self._queue.append(Submission(events, made, sites, done, learned))
         self._news.set()
-        return done
+        return tasks.heard(done)
 
     async def learn(self, site: str) -> None:
         """Learn a site from all its pages acknowledged before this call; returns when the model is active."""

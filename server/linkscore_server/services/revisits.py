@@ -21,7 +21,6 @@ from linkscore_scoring.revisits.values import DAY_S, Due
 from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.types import Revisit
 from linkscore_scoring.urls.identity import root_of, validate_url
-from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -217,7 +216,7 @@ async def _submit(
     actor: CrawlActor, events: Sequence[tuple[ChangesNotified, list[int]]], answer: pb.NotifyChangedResponse
 ) -> None:
     """Make events durable, and write what became of them: another call may have said the same meanwhile."""
-    waiting = [tasks.heard(actor.submit_all([event])) for event, _ in events]
+    waiting = [actor.submit_all([event]) for event, _ in events]
     for (_, rows), done in zip(events, waiting, strict=True):
         [outcomes] = await done
         if isinstance(outcomes, Exception):

@@ -17,7 +17,6 @@ from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, Page
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -113,7 +112,7 @@ class LinkScoringService:
                             await asyncio.to_thread(registrable_domain, "")  # its first call takes .3 s
                         told = ((page, of_other_sites(actor.model, page)) for page in together)
                         events = [each for page, others in told for each in (page, *others)]
-                        written.append(tasks.heard(actor.submit_all(events)))
+                        written.append(actor.submit_all(events))
                         submitted += events
                         together = []
             finally:
@@ -352,7 +351,7 @@ class LinkScoringService:
             statuses += said
             events |= {at + row: event for row, event in made.items()}
             if made:
-                waiting.append(tasks.heard(actor.submit_all(list(made.values()))))
+                waiting.append(actor.submit_all(list(made.values())))
             await asyncio.sleep(0)
         outcomes = [outcome for group in waiting for outcome in await group]
         rewards = []
