@@ -29,7 +29,7 @@ from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.observability.logs import REQUEST_ID as KEY
 from linkscore_server.observability.logs import begin_request
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.services.contract import CALLER, RPCS, crawl_of, name_in
+from linkscore_server.services.contract import CALLER, RPCS, named_in
 from linkscore_server.services.errors import (
     BadToken,
     Leaving,
@@ -446,12 +446,12 @@ def _parsed(handler: Any, call: _Call, raw: bytes | None) -> Any:
     except Exception:  # what protobuf raises depends on its implementation
         raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
     assert call.who is not None
-    name = name_in(call.method, request)
+    name, crawl = named_in(call.method, request)
     if len(name) > _MOST_NAME_CHARS:
         rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
         raise InvalidInput(rule, field=RPCS[call.method].crawl)
     if name:
-        call.about, call.crawl = name, crawl_of(name)
+        call.about, call.crawl = name, crawl
         if "*" not in call.who.crawls and not call.who.may_touch(call.crawl):
             raise NotAllowed(f"crawls/{call.crawl} is not among the crawls of {call.who.name}")
     if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):

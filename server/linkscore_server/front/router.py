@@ -25,7 +25,7 @@ from linkscore_server.front.fan_out import CALLS
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.groups import MARK, Shard, shards_of
-from linkscore_server.services.contract import CALLER, SERVICES, check_count, crawl_of, name_in
+from linkscore_server.services.contract import CALLER, SERVICES, check_count, named_in
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in
 from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, is_unavailable, logged
@@ -85,7 +85,7 @@ class Router:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call."""
-        name = crawl_of(name_in(method, request))
+        _, name = named_in(method, request)
         if method in self._of_all:
             _check_name(name)
             return await self._of_all[method](request, context)
@@ -99,7 +99,7 @@ class Router:
 
     async def call_of_peer(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of another server: about shards that are here, or the change of a crawl."""
-        if method == _UPDATE and MARK not in crawl_of(name_in(method, request)):
+        if method == _UPDATE and MARK not in named_in(method, request)[1]:
             return await self._update(request, context)
         return await self._local.call(method, request, context)
 

@@ -132,14 +132,10 @@ def check_count(others: Collection[str]) -> None:
         raise LimitExceeded(f"{n} crawls of {who.name} are there, and its token allows no more: delete one")
 
 
-def name_in(method: str, request: Any) -> str:
-    """Return the resource name that a request is about, empty if it names none."""
-    name = request
+def named_in(method: str, request: Any) -> tuple[str, str]:
+    """Return the resource name that a request is about, and the crawl in it; empty if it names none."""
+    found = request
     for field in filter(None, RPCS[method].crawl.split(".")):
-        name = getattr(name, field)
-    return "" if name is request else str(name)
-
-
-def crawl_of(name: str) -> str:
-    """Return the crawl that a resource is of, empty if it has no name."""
-    return name.removeprefix("crawls/").partition("/")[0]
+        found = getattr(found, field)
+    name = "" if found is request else str(found)
+    return name, name.removeprefix("crawls/").partition("/")[0]
