@@ -34,15 +34,16 @@ POSITIONS = FIELDS[:8]
 """Fields of a file without a header, in this order, as many as there are."""
 
 _NAMES = {
-    "time": "time timestamp ts datetime date @timestamp time_local time_iso8601",
-    "client": "client client_id client_ip ip remote_addr user user_id clientip host_ip",
-    "url": "url request_url uri request_uri page target path",
-    "referrer": "referrer referer http_referrer http_referer ref",
+    "time": "time timestamp ts datetime date @timestamp time_local time_iso8601 event_timestamp",
+    "client": "client client_id client_ip ip remote_addr user user_id clientip clienthost host_ip "
+    "user_pseudo_id",
+    "url": "url request_url uri request_uri page target path requestpath page_location",
+    "referrer": "referrer referer http_referrer http_referer ref page_referrer",
     "user_agent": "user_agent useragent http_user_agent agent ua",
-    "method": "method request_method verb",
-    "status": "status status_code response code",
+    "method": "method request_method verb requestmethod",
+    "status": "status status_code response code downstreamstatus",
     "content_type": "content_type mime_type mime",
-    "host": "host http_host vhost server_name",
+    "host": "host http_host vhost server_name requesthost",
 }
 """Usual names of the column of each field, the likeliest first."""
 
@@ -143,7 +144,7 @@ def _kind(lines: list[str], path: Path) -> str:
             cells = _cells(line, kind)
             if len(cells) > 2 and ("://" in line or _is_header(cells)):
                 return kind
-    rule = f"{path.name}: none of {', '.join(FORMATS)} in its first lines, say which it is"
+    rule = f"{path.name}: none of {', '.join(FORMATS)} in its first lines: say which it is, or make it one"
     raise InvalidInput(rule, field="format")
 
 
