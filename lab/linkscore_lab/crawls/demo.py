@@ -27,7 +27,7 @@ from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
-from linkscore_lab.replay.runs import NONE, read_budget
+from linkscore_lab.replay.runs import NONE, read_budget, read_policy
 from linkscore_lab.replay.runs import USER_CONTENT as TASK
 from linkscore_lab.replay.session import Progress
 from linkscore_lab.replay.stored import StoredSite
@@ -128,6 +128,8 @@ def run_demo(
     Raises `InvalidInput`, and `ChildFailed` if a server or a crawl ends with an error.
     """
     console = console or Console()
+    for each in () if target else policy:  # before anything is crawled
+        read_policy(each)
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         progress = stack.enter_context(progress_on(console))

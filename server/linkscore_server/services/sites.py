@@ -97,10 +97,11 @@ class SiteModelService:
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
         """Return the pages to start a crawl of a site from."""
-        if not request.site and self._seeds_of_logs is not None:
-            of_all = await self._seeds_of_logs(request)
-            if of_all is not None:
+        if not request.site:
+            if self._seeds_of_logs is not None and (of_all := await self._seeds_of_logs(request)) is not None:
                 return of_all
+            rule = "is required: only news_prefix finds seeds on all sites, and by an imported browse log"
+            raise InvalidInput(rule, field="site", reason="REQUIRED")
         actor = await self._registry.open(parse_crawl(request.crawl))
         model, choice = actor.model, choice_of(request.policy)
         site, n = seed_query(request, model.config.name, model.site_of)

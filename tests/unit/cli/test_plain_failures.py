@@ -38,6 +38,7 @@ FAILURES = [
     ("crawls create c --example {absent}", "{absent}"),
     ("crawls create --crawl c", "No such option '--crawl': write NAME without it"),
     ("console --target x", "--target: must be host:port"),
+    ("demo --policy harvset", "--policy: must be one of"),
 ]
 
 
