@@ -1,12 +1,12 @@
 //! The tree of a page as libxml2 2.14 builds it with `HTMLParser` of lxml, told as a sequence of events.
 //!
 //! Our own words for what that parser does: tags are read as HTML says, while which elements are implied,
-//! ended or ignored follows its older tables (`tags`). Of comments, which processing instructions are for it, is
-//! told where they stand, of doctypes nothing; of what follows the first root element, if that is asked for. Each
-//! byte is read a bounded number of times.
+//! ended or ignored follows its older tables (`tags`). Of comments, processing instructions, doctypes and what follows
+//! the first root element nothing is told. Each byte is read a bounded number of times.
 
 use crate::entities::Entities;
 use crate::tags::{self, Content, Tag, Tags};
+use crate::walk::Walk;
 use memchr::{memchr, memchr2, memmem};
 use std::borrow::Cow;
 
@@ -17,33 +17,12 @@ const MAX_DEPTH: usize = 500;
 /// Bytes of an element name that are kept.
 const NAME_BYTES: usize = 100;
 
-/// Takes what is in a page, in order.
-pub trait Sink {
-    /// Whether it is told of what follows the first root element, too.
-    const READS_ON: bool = false;
-
-    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>);
-    fn text(&mut self, text: &str);
-    fn close(&mut self);
-
-    /// Is told where a comment stands.
-    fn comment(&mut self) {}
-
-    /// Is told of a `meta` tag before it is opened, and at which byte it ends.
-    fn meta(&mut self, _attributes: &Attributes<'_>, _end: usize) {}
-}
-
 /// Reads a page; `Err` says why that was not possible.
-pub fn read(
-    markup: &str,
-    entities: &Entities,
-    tags: &mut Tags,
-    sink: &mut impl Sink,
-) -> Result<(), &'static str> {
-    let mut builder = Builder::new(markup, entities, tags, sink);
+pub fn read(markup: &str, entities: &Entities, tags: &mut Tags, walk: &mut Walk) -> Result<(), &'static str> {
+    let mut builder = Builder::new(markup, entities, tags, walk);
     builder.content();
-    if builder.is_too_deep {
-        return Err("depth");
+    if let Some(reason) = builder.refused {
+        return Err(reason);
     }
     while builder.top().is_some() {
         builder.pop();
@@ -62,7 +41,6 @@ pub enum Attribute {
     Datetime,
     Name,
     Content,
-    Charset,
     HttpEquiv,
     Src,
     Title,
@@ -70,7 +48,7 @@ pub enum Attribute {
     ShadowRootMode,
 }
 
-const N_ATTRIBUTES: usize = 14;
+const N_ATTRIBUTES: usize = 13;
 
 /// The attributes of one tag: of several of one name the first counts.
 #[derive(Default)]
@@ -106,8 +84,7 @@ fn asked_for(name: &str) -> Option<Attribute> {
         4 => ("name", Attribute::Name),
         5 if name.as_bytes()[0] | 0x20 == b'c' => ("class", Attribute::Class),
         5 => ("title", Attribute::Title),
-        7 if name.as_bytes()[1] | 0x20 == b'o' => ("content", Attribute::Content),
-        7 => ("charset", Attribute::Charset),
+        7 => ("content", Attribute::Content),
         8 => ("datetime", Attribute::Datetime),
         10 if name.as_bytes()[0] | 0x20 == b'h' => ("http-equiv", Attribute::HttpEquiv),
         10 => ("xlink:href", Attribute::XlinkHref),
@@ -121,13 +98,13 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\x0c' | b'\r')
 }
 
-struct Builder<'a, S: Sink> {
+struct Builder<'a> {
     markup: &'a str,
     bytes: &'a [u8],
     at: usize,
     entities: &'a Entities,
     tags: &'a mut Tags,
-    sink: &'a mut S,
+    walk: &'a mut Walk,
     /// Open elements, and how many there are of each name.
     stack: Vec<Tag>,
     open: Vec<u32>,
@@ -137,14 +114,15 @@ struct Builder<'a, S: Sink> {
     /// Start tags of html, head and body that were ignored: as many of their end tags are.
     ignored: usize,
     is_done: bool,
-    is_too_deep: bool,
+    /// Why the page is left to the Python reader.
+    refused: Option<&'static str>,
     /// Whether it is read what stands in SVG or MathML.
     is_foreign: bool,
     attributes: Attributes<'a>,
 }
 
-impl<'a, S: Sink> Builder<'a, S> {
-    fn new(markup: &'a str, entities: &'a Entities, tags: &'a mut Tags, sink: &'a mut S) -> Self {
+impl<'a> Builder<'a> {
+    fn new(markup: &'a str, entities: &'a Entities, tags: &'a mut Tags, walk: &'a mut Walk) -> Self {
         let markup = markup.strip_prefix('\u{feff}').unwrap_or(markup);
         Builder {
             markup,
@@ -152,7 +130,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             at: 0,
             entities,
             tags,
-            sink,
+            walk,
             stack: Vec::new(),
             open: Vec::new(),
             content: Content::Markup,
@@ -160,7 +138,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             had_body: false,
             ignored: 0,
             is_done: false,
-            is_too_deep: false,
+            refused: None,
             is_foreign: false,
             attributes: Attributes::default(),
         }
@@ -206,8 +184,10 @@ impl<'a, S: Sink> Builder<'a, S> {
         }
         self.open[tag as usize] += 1;
         self.stack.push(tag);
-        self.is_too_deep |= self.stack.len() > MAX_DEPTH;
-        self.sink.open(tag, self.tags, &self.attributes);
+        if self.stack.len() > MAX_DEPTH {
+            self.refused = Some("depth");
+        }
+        self.walk.open(tag, self.tags, &self.attributes);
     }
 
     fn push_implied(&mut self, tag: Tag) {
@@ -218,7 +198,7 @@ impl<'a, S: Sink> Builder<'a, S> {
     fn pop(&mut self) {
         if let Some(tag) = self.stack.pop() {
             self.open[tag as usize] -= 1;
-            self.sink.close();
+            self.walk.close();
             // What follows the first root element belongs to another one.
             self.is_done |= self.stack.is_empty();
         }
@@ -261,7 +241,7 @@ impl<'a, S: Sink> Builder<'a, S> {
     // Content.
 
     fn content(&mut self) {
-        while !self.is_at_end() && (S::READS_ON || !self.is_done) && !self.is_too_deep {
+        while !self.is_at_end() && !self.is_done && self.refused.is_none() {
             if self.content != Content::Markup || self.peek(0) != b'<' {
                 self.characters();
                 continue;
@@ -269,11 +249,11 @@ impl<'a, S: Sink> Builder<'a, S> {
             match self.peek(1) {
                 b'/' => self.end_tag(),
                 b'!' => self.declaration(),
-                b'?' => self.bogus_comment(),
+                b'?' => self.skip_to_gt(),
                 next if next.is_ascii_alphabetic() => self.element(),
                 _ => {
                     self.imply_around_text();
-                    self.sink.text("<");
+                    self.walk.text("<");
                     self.at += 1;
                 }
             }
@@ -309,17 +289,17 @@ impl<'a, S: Sink> Builder<'a, S> {
     /// Tells a text; around one in `html` or `head`, blanks aside, there has to be a body.
     fn text(&mut self, text: &str) {
         if !matches!(self.top(), None | Some(tags::HTML | tags::HEAD)) {
-            self.sink.text(text);
+            self.walk.text(text);
             return;
         }
         let rest = text.trim_start_matches(|c: char| c.is_ascii() && is_blank(c as u8));
         let blanks = &text[..text.len() - rest.len()];
         if !blanks.is_empty() && self.top().is_some() {
-            self.sink.text(blanks);
+            self.walk.text(blanks);
         }
         if !rest.is_empty() {
             self.imply_around_text();
-            self.sink.text(rest);
+            self.walk.text(rest);
         }
     }
 
@@ -379,10 +359,9 @@ impl<'a, S: Sink> Builder<'a, S> {
         }
         if !rest.starts_with(b"<!--") {
             self.at += 2;
-            self.bogus_comment();
+            self.skip_to_gt();
             return;
         }
-        self.sink.comment();
         self.at += 4;
         if self.peek(0) == b'>' {
             self.at += 1;
@@ -391,12 +370,6 @@ impl<'a, S: Sink> Builder<'a, S> {
         } else {
             self.at = self.end_of_comment();
         }
-    }
-
-    /// Skips what counts as a comment, and ends at the next `>`.
-    fn bogus_comment(&mut self) {
-        self.sink.comment();
-        self.skip_to_gt();
     }
 
     fn end_of_comment(&self) -> usize {
@@ -458,9 +431,6 @@ impl<'a, S: Sink> Builder<'a, S> {
         };
         self.ignored += is_misplaced;
         self.read_attributes();
-        if tag == tags::META {
-            self.sink.meta(&self.attributes, self.at);
-        }
         if !self.is_at_end() && is_misplaced == 0 {
             self.push(tag);
         }
@@ -471,7 +441,7 @@ impl<'a, S: Sink> Builder<'a, S> {
         self.at += 2;
         if self.is_at_end() {
             self.imply_around_text();
-            self.sink.text("</");
+            self.walk.text("</");
             return;
         }
         if self.peek(0) == b'>' {
@@ -479,7 +449,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             return;
         }
         if !self.peek(0).is_ascii_alphabetic() {
-            self.bogus_comment();
+            self.skip_to_gt();
             return;
         }
         let tag = self.tag_name();
@@ -524,13 +494,18 @@ impl<'a, S: Sink> Builder<'a, S> {
     fn read_attributes(&mut self) {
         self.attributes.clear();
         self.skip_blanks();
+        let mut n = 0;
         while !self.is_at_end() && self.peek(0) != b'>' && !(self.peek(0) == b'/' && self.peek(1) == b'>') {
             if self.peek(0) == b'/' {
                 self.at += 1;
             } else {
                 self.read_attribute();
+                n += 1;
             }
             self.skip_blanks();
+        }
+        if n >= self.walk.bounds.attributes && self.bytes.len() > self.walk.bounds.crowded_bytes {
+            self.refused = Some("attributes");
         }
     }
 

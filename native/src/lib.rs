@@ -4,8 +4,6 @@
 //! why it cannot. Python's lock is not held while a page is read.
 #![forbid(unsafe_code)]
 
-mod bounds;
-mod crowds;
 mod entities;
 mod html;
 mod outline;

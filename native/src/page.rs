@@ -1,11 +1,10 @@
 //! The reader of pages, and the columns of a page, as Python has them.
 
-use crate::bounds::Bounds;
 use crate::entities::{has_controls, Entities};
 use crate::paths::{LinkPaths, Texts, Trie};
 use crate::tags::Tags;
-use crate::walk::Walk;
-use crate::{crowds, html, text};
+use crate::walk::{Bounds, Walk};
+use crate::{html, text};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
@@ -24,9 +23,6 @@ type Desks = Mutex<Vec<Box<Desk>>>;
 pub struct Reader {
     bounds: Arc<Bounds>,
     entities: Entities,
-    crowd: usize,
-    crowded_bytes: usize,
-    remembered: usize,
     desks: Desks,
 }
 
@@ -34,32 +30,8 @@ pub struct Reader {
 impl Reader {
     #[new]
     fn new(py: Python<'_>, bounds: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let get = |name: &str| bounds.as_any().get_item(name);
-        let number = |name: &str| -> PyResult<usize> { get(name)?.extract() };
-        Ok(Reader {
-            bounds: Arc::new(Bounds {
-                elements: number("elements")?,
-                depth: number("depth")?,
-                links: number("links")?,
-                path_nodes: number("path_nodes")?,
-                anchor_chars: number("anchor_chars")?,
-                path_chars: number("path_chars")?,
-                name_chars: number("name_chars")?,
-                class_chars: number("class_chars")?,
-                rel_chars: number("rel_chars")?,
-                alt_chars: number("alt_chars")?,
-                block_chars: number("block_chars")?,
-                link_paths: number("link_paths")?,
-                link_paths_chars: number("link_paths_chars")?,
-                link_path_chars: number("link_path_chars")?,
-                other_link_path: get("other_link_path")?.extract()?,
-            }),
-            entities: Entities::of_html(py)?,
-            crowd: number("attributes")?,
-            crowded_bytes: number("crowded_bytes")?,
-            remembered: number("remembered")?,
-            desks: Desks::default(),
-        })
+        let bounds = Arc::new(bounds.extract()?);
+        Ok(Reader { bounds, entities: Entities::of_html(py)?, desks: Desks::default() })
     }
 
     /// Returns what valid UTF-8 holds as a dictionary of columns, or the reason why it cannot be read here.
@@ -72,7 +44,7 @@ impl Reader {
             Ok(()) => desk.columns(py)?.into_any(),
             Err(reason) => PyString::new(py, reason).into_any(),
         };
-        if bytes.len() <= LARGE_BYTES && desk.entries() <= self.remembered {
+        if bytes.len() <= LARGE_BYTES && desk.entries() <= self.bounds.remembered {
             let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
             if desks.len() < MOST_DESKS {
                 desks.push(desk);
@@ -90,9 +62,6 @@ impl Reader {
 
     fn walk(&self, bytes: &[u8], layout: bool, desk: &mut Desk) -> Result<(), &'static str> {
         let markup = std::str::from_utf8(bytes).map_err(|_| "encoding")?;
-        if bytes.len() > self.crowded_bytes && crowds::has_crowd(bytes, self.crowd) {
-            return Err("attributes");
-        }
         desk.walk.begin(has_controls(bytes), layout);
         html::read(markup, &self.entities, &mut desk.tags, &mut desk.walk)?;
         if let Some(outline) = &mut desk.walk.outline {

@@ -1,9 +1,9 @@
 //! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageLinkPaths` keep them. What pages of a
 //! site have in common is remembered between pages: steps, paths and link paths are numbers that stay.
 
-use crate::bounds::Bounds;
 use crate::tags::{Tag, Tags};
 use crate::text::{class_tokens, length, prefix};
+use crate::walk::Bounds;
 use rustc_hash::FxHashMap;
 
 /// A number for an element name with class tokens.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// A number for an element name: below `NAMES.len()` one of HTML, above that one of the page.
+/// A number for an element name: below the number of `NAMES` one of HTML, above that one of the page.
 pub type Tag = u32;
 
 pub const HTML: Tag = 0;
@@ -31,103 +31,11 @@ pub const FOREIGN_OBJECT: Tag = 21;
 pub const MATH: Tag = 22;
 
 /// Names of elements; those with a constant above come first, in its order.
-const NAMES: &[&str] = &[
-    "html",
-    "head",
-    "body",
-    "p",
-    "script",
-    "style",
-    "meta",
-    "link",
-    "title",
-    "base",
-    "noframes",
-    "frame",
-    "frameset",
-    "a",
-    "area",
-    "img",
-    "noscript",
-    "template",
-    "iframe",
-    "noembed",
-    "svg",
-    "foreignobject",
-    "math",
-    "abbr",
-    "acronym",
-    "address",
-    "b",
-    "basefont",
-    "bdi",
-    "bdo",
-    "big",
-    "blockquote",
-    "br",
-    "caption",
-    "center",
-    "cite",
-    "code",
-    "col",
-    "colgroup",
-    "dd",
-    "dfn",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "em",
-    "fieldset",
-    "font",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "i",
-    "input",
-    "isindex",
-    "kbd",
-    "legend",
-    "li",
-    "listing",
-    "map",
-    "mark",
-    "menu",
-    "ol",
-    "optgroup",
-    "option",
-    "param",
-    "plaintext",
-    "pre",
-    "q",
-    "s",
-    "samp",
-    "small",
-    "span",
-    "strike",
-    "strong",
-    "sub",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "textarea",
-    "tfoot",
-    "th",
-    "thead",
-    "time",
-    "tr",
-    "tt",
-    "u",
-    "ul",
-    "var",
-    "xmp",
-];
+const NAMES: &str = "html head body p script style meta link title base noframes frame frameset a area img noscript template \
+                     iframe noembed svg foreignobject math abbr acronym address b basefont bdi bdo big blockquote br caption \
+                     center cite code col colgroup dd dfn dir div dl dt em fieldset font form h1 h2 h3 h4 h5 h6 hr i input \
+                     isindex kbd legend li listing map mark menu ol optgroup option param plaintext pre q s samp small span \
+                     strike strong sub sup table tbody td textarea tfoot th thead time tr tt u ul var xmp";
 
 /// Each element, and the start tags that end it when it is the innermost open one.
 const ENDED_BY: &[(&str, &str)] = &[
@@ -235,6 +143,7 @@ const CONTENTS: &[(&str, Content)] = &[
 ];
 
 struct Table {
+    names: Vec<&'static str>,
     tags: FxHashMap<&'static str, Tag>,
     /// Those of up to 8 bytes, by their bytes: two look-ups an element, so that comparing texts would tell.
     short: FxHashMap<u64, Tag>,
@@ -246,25 +155,26 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let tags: FxHashMap<_, _> = NAMES.iter().copied().zip(0..).collect();
-    let named = |names: &'static str| -> Vec<bool> {
-        let mut found = vec![false; NAMES.len()];
-        names.split_whitespace().for_each(|name| found[tags[name] as usize] = true);
+    let names: Vec<_> = NAMES.split_whitespace().collect();
+    let tags: FxHashMap<_, _> = names.iter().copied().zip(0..).collect();
+    let named = |listed: &'static str| -> Vec<bool> {
+        let mut found = vec![false; names.len()];
+        listed.split_whitespace().for_each(|name| found[tags[name] as usize] = true);
         found
     };
-    let mut ended_by = vec![false; NAMES.len() * NAMES.len()];
+    let mut ended_by = vec![false; names.len() * names.len()];
     for (old, new) in ENDED_BY {
         for name in new.split_whitespace() {
-            ended_by[tags[old] as usize * NAMES.len() + tags[name] as usize] = true;
+            ended_by[tags[old] as usize * names.len() + tags[name] as usize] = true;
         }
     }
-    let mut ranks = vec![0; NAMES.len()];
+    let mut ranks = vec![0; names.len()];
     RANKS.iter().for_each(|(name, rank)| ranks[tags[name] as usize] = *rank);
-    let mut contents = vec![Content::Markup; NAMES.len()];
+    let mut contents = vec![Content::Markup; names.len()];
     CONTENTS.iter().for_each(|(name, content)| contents[tags[name] as usize] = *content);
     let (empty, inline) = (named(EMPTY), named(INLINE));
     let short = tags.iter().filter_map(|(name, &tag)| Some((packed(name)?, tag))).collect();
-    Table { short, tags, ended_by, empty, inline, ranks, contents }
+    Table { names, short, tags, ended_by, empty, inline, ranks, contents }
 });
 
 /// Returns the bytes of a short name as a number; none of them is 0.
@@ -303,20 +213,18 @@ impl Tags {
     }
 
     pub fn name(&self, tag: Tag) -> &str {
-        match NAMES.get(tag as usize) {
-            Some(name) => name,
-            None => &self.names[tag as usize - NAMES.len()],
-        }
+        let known = &self.table.names;
+        known.get(tag as usize).copied().unwrap_or_else(|| &self.names[tag as usize - known.len()])
     }
 
     /// Returns the number of names, those of HTML included.
     pub fn len(&self) -> usize {
-        NAMES.len() + self.names.len()
+        self.table.names.len() + self.names.len()
     }
 
     pub fn ends(&self, new: Tag, old: Tag) -> bool {
-        let (new, old) = (new as usize, old as usize);
-        new < NAMES.len() && old < NAMES.len() && self.table.ended_by[old * NAMES.len() + new]
+        let (new, old, n) = (new as usize, old as usize, self.table.names.len());
+        new < n && old < n && self.table.ended_by[old * n + new]
     }
 
     pub fn is_empty(&self, tag: Tag) -> bool {

@@ -1,7 +1,6 @@
 //! One walk over the elements and texts of a page, as `features.walk.PageWalk` does it over markup.
 
-use crate::bounds::Bounds;
-use crate::html::{Attribute, Attributes, Sink};
+use crate::html::{Attribute, Attributes};
 use crate::outline::{Marks, Outline};
 use crate::paths::{Node, PathTree, StepId, Texts};
 use crate::tags::{self, Tag, Tags};
@@ -9,6 +8,7 @@ use crate::text::{
     blanked, collapse_into, hash_block, is_blank_in_markup, is_space, is_space_in_markup, length, prefix,
     without_controls, words,
 };
+use pyo3::FromPyObject;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,6 +20,30 @@ const SKIPPED: [Tag; 7] =
 
 /// Elements in which nothing is said of the page itself.
 const INERT: [Tag; 3] = [tags::NOSCRIPT, tags::SVG, tags::TEMPLATE];
+
+/// Bounds of what is read of a page; Python has their values and what they mean.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Bounds {
+    pub elements: usize,
+    pub depth: usize,
+    pub links: usize,
+    pub path_nodes: usize,
+    pub anchor_chars: usize,
+    pub path_chars: usize,
+    pub name_chars: usize,
+    pub class_chars: usize,
+    pub rel_chars: usize,
+    pub alt_chars: usize,
+    pub block_chars: usize,
+    pub link_paths: usize,
+    pub link_paths_chars: usize,
+    pub link_path_chars: usize,
+    pub other_link_path: String,
+    pub attributes: usize,
+    pub crowded_bytes: usize,
+    pub remembered: usize,
+}
 
 /// What a walk collects, in document order. One walk reads page after page, and remembers what they share.
 pub struct Walk {
@@ -431,16 +455,10 @@ impl Walk {
         }
         self.skipping > 0 || (SKIPPED.contains(&tag) && !is_shadow_root(tag, attributes))
     }
-}
 
-/// Says whether a template is displayed (WHATWG HTML, 4.12.3).
-fn is_shadow_root(tag: Tag, attributes: &Attributes) -> bool {
-    let is_mode = |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
-    tag == tags::TEMPLATE && attributes.get(Attribute::ShadowRootMode).is_some_and(is_mode)
-}
+    // What the parser tells.
 
-impl Sink for Walk {
-    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>) {
+    pub fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>) {
         self.is_begun = true;
         self.had_body |= tag == tags::BODY;
         if self.inert == 0 && matches!(tag, tags::BASE | tags::LINK | tags::META | tags::TITLE) {
@@ -454,7 +472,7 @@ impl Sink for Walk {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         if self.is_title {
             self.head.title.get_or_insert_default().push_str(text);
         }
@@ -465,7 +483,7 @@ impl Sink for Walk {
         }
     }
 
-    fn close(&mut self) {
+    pub fn close(&mut self) {
         self.is_title = false;
         self.inert = self.inert.saturating_sub(1);
         if self.svg.last().is_some_and(|&(_, depth)| depth == self.depth) {
@@ -480,4 +498,10 @@ impl Sink for Walk {
             self.leave();
         }
     }
+}
+
+/// Says whether a template is displayed (WHATWG HTML, 4.12.3).
+fn is_shadow_root(tag: Tag, attributes: &Attributes) -> bool {
+    let is_mode = |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
+    tag == tags::TEMPLATE && attributes.get(Attribute::ShadowRootMode).is_some_and(is_mode)
 }

@@ -25,7 +25,7 @@ why it is left to Python: ``depth``, ``attributes`` or ``rel``. Any number of th
 class Kernels:
     """Who reads pages: ``pure``, or ``native`` and its version with what makes a reader within bounds.
 
-    Bounds go by the names in ``native/src/bounds.rs``.
+    Bounds go by the names in ``native/src/walk.rs``.
     """
 
     name: str
