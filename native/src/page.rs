@@ -138,7 +138,6 @@ impl Desk {
         found.set_item("refresh", &walk.head.refresh)?;
         found.set_item("title", walk.head.title.as_deref().unwrap_or(""))?;
         found.set_item("text_chars", walk.text_chars)?;
-        found.set_item("anchor_chars", walk.anchor_chars)?;
         found.set_item("block_hashes", &walk.block_hashes)?;
         found.set_item("block_chars", &walk.block_chars)?;
         found.set_item("elements_cut", walk.is_cut)?;
@@ -170,7 +169,7 @@ impl Desk {
         let link_path_texts = self.link_path_texts.of(py, &self.link_paths.texts);
         let (walk, texts, ends) = (&self.walk, &self.anchor_texts, &self.anchor_ends);
         let anchors = &walk.anchors[..self.link_path_rows.len()];
-        let of_page = self.link_paths.rows();
+        let of_page = &self.link_paths.rows;
         let columns = [
             PyList::new(py, anchors.iter().map(|anchor| walk.href(anchor)))?.into_any(),
             PyList::new(py, (0..anchors.len()).map(|number| text_of(texts, ends, number)))?.into_any(),
@@ -179,7 +178,7 @@ impl Desk {
             PyList::new(py, &self.link_path_rows)?.into_any(),
             PyList::new(py, of_page.iter().map(|&text| &link_path_texts[text as usize]))?.into_any(),
             PyBool::new(py, walk.anchors.len() > anchors.len()).to_owned().into_any(),
-            PyBool::new(py, self.link_paths.is_cut()).to_owned().into_any(),
+            PyBool::new(py, self.link_paths.is_cut).to_owned().into_any(),
         ];
         PyTuple::new(py, columns)
     }

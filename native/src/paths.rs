@@ -8,10 +8,8 @@ use rustc_hash::FxHashMap;
 
 /// A number for an element name with class tokens.
 pub type StepId = u32;
-/// A number for a place in the tree of a page; 0 is outside the root element.
+/// A number for a path, which stays from page to page; 0 is outside the root element.
 pub type Node = u32;
-/// A number for a path, which stays from page to page; 0 is the empty one.
-type Path = u32;
 
 /// The step to a text.
 pub const TEXT: StepId = 0;
@@ -113,11 +111,6 @@ impl Steps {
         self.steps[step as usize].is_inline
     }
 
-    fn chars(&self, step: StepId) -> usize {
-        let step = &self.steps[step as usize];
-        self.names.chars[step.name as usize] + self.classes.chars[step.classes as usize]
-    }
-
     fn entries(&self) -> usize {
         let texts = self.names.entries() + self.classes.entries();
         self.steps.len() + self.as_written.len() + texts + self.written_chars / ENTRY_CHARS
@@ -178,35 +171,20 @@ impl OfPage {
     }
 }
 
-/// The paths of all pages so far.
-struct Paths {
-    parents: Vec<Path>,
-    steps: Vec<StepId>,
-    below: FxHashMap<(Path, StepId), Path>,
-}
-
-impl Paths {
-    fn below(&mut self, path: Path, step: StepId) -> Path {
-        let new = self.parents.len() as Path;
-        let found = *self.below.entry((path, step)).or_insert(new);
-        if found == new {
-            self.parents.push(path);
-            self.steps.push(step);
-        }
-        found
-    }
-}
-
-/// All element paths of a page, as they are met.
+/// Element paths of all pages so far, as they are met.
 pub struct PathTree {
     pub steps: Steps,
-    paths: Paths,
-    nodes: OfPage,
-    /// By node.
-    by_node: Vec<Path>,
+    below: FxHashMap<(Node, StepId), Node>,
+    // By node.
     parents: Vec<Node>,
-    pub texts: Vec<u32>,
-    pub leaves: Vec<u32>,
+    step_of: Vec<StepId>,
+    depths: Vec<usize>,
+    // Of the page: its displayed texts right below each node, its other leaves, and the order of both.
+    texts: OfPage,
+    leaves: OfPage,
+    displayed: Vec<(Node, bool)>,
+    places: OfPage,
+    text_places: OfPage,
 }
 
 /// The paths that end in displayed leaves: `PathTrie`, with numbers for its texts.
@@ -222,40 +200,43 @@ pub struct Trie {
 
 impl PathTree {
     pub fn new(bounds: &Bounds) -> Self {
-        let paths = Paths { parents: vec![0], steps: vec![TEXT], below: FxHashMap::default() };
-        let (by_node, parents) = (Vec::new(), Vec::new());
-        let (texts, leaves) = (Vec::new(), Vec::new());
-        let steps = Steps::new(bounds);
-        PathTree { steps, paths, nodes: OfPage::default(), by_node, parents, texts, leaves }
+        PathTree {
+            steps: Steps::new(bounds),
+            below: FxHashMap::default(),
+            parents: vec![0],
+            step_of: vec![TEXT],
+            depths: vec![0],
+            texts: OfPage::default(),
+            leaves: OfPage::default(),
+            displayed: Vec::new(),
+            places: OfPage::default(),
+            text_places: OfPage::default(),
+        }
     }
 
     /// Begins a page.
     pub fn begin(&mut self) {
-        self.nodes.begin();
-        for column in [&mut self.by_node, &mut self.parents, &mut self.texts, &mut self.leaves] {
-            column.clear();
-            column.push(0);
+        for of_page in [&mut self.texts, &mut self.leaves, &mut self.places, &mut self.text_places] {
+            of_page.begin();
         }
+        self.displayed.clear();
     }
 
     /// Returns how much it remembers from page to page.
     pub fn entries(&self) -> usize {
-        self.steps.entries() + self.paths.parents.len()
+        self.steps.entries() + self.parents.len()
     }
 
     /// Returns the node one step below another, new or known.
     pub fn below(&mut self, node: Node, step: StepId) -> Node {
-        let path = self.paths.below(self.by_node[node as usize], step);
-        if let Some(known) = self.nodes.get(path) {
-            return known;
-        }
         let new = self.parents.len() as Node;
-        self.nodes.set(path, new);
-        self.by_node.push(path);
-        self.parents.push(node);
-        self.texts.push(0);
-        self.leaves.push(0);
-        new
+        let found = *self.below.entry((node, step)).or_insert(new);
+        if found == new {
+            self.parents.push(node);
+            self.step_of.push(step);
+            self.depths.push(self.depths[node as usize] + 1);
+        }
+        found
     }
 
     pub fn parent(&self, node: Node) -> Node {
@@ -263,87 +244,101 @@ impl PathTree {
     }
 
     pub fn step(&self, node: Node) -> StepId {
-        self.paths.steps[self.by_node[node as usize] as usize]
+        self.step_of[node as usize]
     }
 
-    /// Makes `trie` that of the page; what was in it is overwritten.
+    /// Counts a displayed text right below a node, or another leaf that ends at it.
+    pub fn display(&mut self, node: Node, is_text: bool) {
+        let counts = if is_text { &mut self.texts } else { &mut self.leaves };
+        let known = counts.get(node);
+        counts.set(node, known.unwrap_or(0) + 1);
+        if known.is_none() {
+            self.displayed.push((node, is_text));
+        }
+    }
+
+    /// Returns the deepest node around one, or itself, that is within a depth.
+    fn within(&self, mut node: Node, depth: usize) -> Node {
+        while self.depths[node as usize] > depth {
+            node = self.parent(node);
+        }
+        node
+    }
+
+    /// Makes `trie` that of the page: leaves in their order, each behind the nodes around it that are new.
     pub fn fill(&mut self, trie: &mut Trie, bounds: &Bounds) {
-        trie.is_depth_cut = self.cut_depth(bounds.depth);
-        trie.is_cut = false;
-        for column in [&mut trie.tags, &mut trie.classes, &mut trie.leaves] {
-            column.clear();
+        *trie = Trie::default();
+        for (node, is_text) in std::mem::take(&mut self.displayed) {
+            let n = if is_text { self.texts.get(node) } else { self.leaves.get(node) }.unwrap_or(0);
+            let top = self.within(node, bounds.depth);
+            trie.is_depth_cut |= top != node;
+            let place = self.place(trie, top, is_text || top != node);
+            trie.leaves[place as usize] += n;
         }
-        trie.parents.clear();
-        let shown = self.shown();
-        let mut place = vec![-1; self.parents.len()];
+        // Cut at the end: which leaves count where does not depend on it.
         let mut chars = 0;
-        for node in (0..self.parents.len()).filter(|&node| shown[node]) {
-            let step = self.step(node as Node);
-            chars += self.steps.chars(step);
-            if trie.parents.len() >= bounds.path_nodes || chars > bounds.path_chars {
-                trie.is_cut = true;
-                break;
-            }
-            if node > 0 {
-                place[node] = trie.parents.len() as i64;
-                let parent = place[self.parents[node] as usize];
-                self.add(trie, parent, step, self.leaves[node]);
-            }
-            if self.texts[node] > 0 {
-                self.add(trie, place[node], TEXT, self.texts[node]);
-            }
+        let mut fits = |(tag, class): (&u32, &u32)| {
+            chars += self.steps.names.chars[*tag as usize] + self.steps.classes.chars[*class as usize];
+            chars <= bounds.path_chars
+        };
+        let most = trie
+            .tags
+            .iter()
+            .zip(&trie.classes)
+            .take(bounds.path_nodes)
+            .take_while(|&step| fits(step))
+            .count();
+        trie.is_cut = most < trie.parents.len();
+        trie.parents.truncate(most);
+        for column in [&mut trie.tags, &mut trie.classes, &mut trie.leaves] {
+            column.truncate(most);
         }
     }
 
-    fn add(&self, trie: &mut Trie, parent: i64, step: StepId, leaves: u32) {
+    /// Returns the place of a node in a trie, or of the text right below it.
+    fn place(&mut self, trie: &mut Trie, node: Node, is_text: bool) -> u32 {
+        let mut above = Vec::new();
+        let mut at = node;
+        while at > 0 && self.places.get(at).is_none() {
+            above.push(at);
+            at = self.parent(at);
+        }
+        for &at in above.iter().rev() {
+            let place = self.add(trie, self.parent(at), self.step(at));
+            self.places.set(at, place);
+        }
+        let known = if is_text { self.text_places.get(node) } else { self.places.get(node) };
+        known.unwrap_or_else(|| {
+            let place = self.add(trie, node, TEXT);
+            self.text_places.set(node, place);
+            place
+        })
+    }
+
+    /// Adds a step below a node.
+    fn add(&self, trie: &mut Trie, above: Node, step: StepId) -> u32 {
         let step = &self.steps.steps[step as usize];
-        trie.parents.push(parent);
+        trie.parents.push(self.places.get(above).map_or(-1, i64::from));
         trie.tags.push(step.name);
         trie.classes.push(step.classes);
-        trie.leaves.push(leaves);
-    }
-
-    /// Says of each node whether a displayed leaf ends at it or below.
-    fn shown(&self) -> Vec<bool> {
-        let leaves = self.texts.iter().zip(&self.leaves);
-        let mut shown: Vec<bool> = leaves.map(|(text, leaf)| text + leaf > 0).collect();
-        for node in (1..shown.len()).rev() {
-            if shown[node] {
-                shown[self.parents[node] as usize] = true;
-            }
-        }
-        shown
-    }
-
-    /// Counts the leaves of nodes deeper than `most` elements at their ancestor of that depth.
-    fn cut_depth(&mut self, most: usize) -> bool {
-        let mut depths = vec![0; self.parents.len()];
-        let mut is_cut = false;
-        for node in 1..depths.len() {
-            depths[node] = depths[self.parents[node] as usize] + 1;
-            is_cut |= depths[node] > most;
-        }
-        if is_cut {
-            for node in (1..depths.len()).rev().filter(|&node| depths[node] > most) {
-                self.texts[self.parents[node] as usize] += self.texts[node] + self.leaves[node];
-                (self.texts[node], self.leaves[node]) = (0, 0);
-            }
-        }
-        is_cut
+        trie.leaves.push(0);
+        trie.parents.len() as u32 - 1
     }
 }
 
-/// The link paths of the links of pages: `outer` and `link_path` of `PathTree`.
+/// The link paths of the links of pages: `PathTree.link_path` and `PageLinkPaths`.
 pub struct LinkPaths {
     pub texts: Texts,
-    /// A number for the names around an element, by path; depth, name and next of each number.
-    outer: FxHashMap<Path, u32>,
-    names: Vec<(i64, u32, u32)>,
-    numbers: FxHashMap<(u32, u32), u32>,
-    /// A number for the names around an element and its own step; text of each number, once it was made.
-    places: FxHashMap<(u32, StepId), u32>,
+    /// By node, once it was made.
     text_of: Vec<Text>,
-    of_page: PageLinkPaths,
+    // Of the page.
+    rows_of_nodes: OfPage,
+    rows_of_texts: OfPage,
+    /// The texts of the link paths of the page, by row.
+    pub rows: Vec<u32>,
+    chars: usize,
+    /// Whether some of the page were not told apart.
+    pub is_cut: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -353,150 +348,87 @@ enum Text {
     Is(u32),
 }
 
-/// Those of one page, within bounds: `PageLinkPaths`.
-#[derive(Default)]
-struct PageLinkPaths {
-    rows_of_places: OfPage,
-    rows_of_texts: OfPage,
-    rows: Vec<u32>,
-    chars: usize,
-    is_cut: bool,
-}
-
 impl LinkPaths {
     pub fn new() -> Self {
         LinkPaths {
             texts: Texts::default(),
-            outer: FxHashMap::from_iter([(0, 0)]),
-            names: vec![(-1, u32::MAX, 0)],
-            numbers: FxHashMap::default(),
-            places: FxHashMap::default(),
             text_of: Vec::new(),
-            of_page: PageLinkPaths::default(),
+            rows_of_nodes: OfPage::default(),
+            rows_of_texts: OfPage::default(),
+            rows: Vec::new(),
+            chars: 0,
+            is_cut: false,
         }
     }
 
     /// Begins a page.
     pub fn begin(&mut self) {
-        let page = &mut self.of_page;
-        page.rows_of_places.begin();
-        page.rows_of_texts.begin();
-        page.rows.clear();
-        (page.chars, page.is_cut) = (0, false);
+        self.rows_of_nodes.begin();
+        self.rows_of_texts.begin();
+        self.rows.clear();
+        (self.chars, self.is_cut) = (0, false);
     }
 
     /// Returns how much it remembers from page to page.
     pub fn entries(&self) -> usize {
-        self.texts.entries() + self.outer.len() + self.names.len() + self.places.len()
-    }
-
-    /// The texts of the link paths of the page, by row.
-    pub fn rows(&self) -> &[u32] {
-        &self.of_page.rows
-    }
-
-    /// Whether some of the page were not told apart.
-    pub fn is_cut(&self) -> bool {
-        self.of_page.is_cut
+        self.texts.entries() + self.text_of.len()
     }
 
     /// Returns the row of the link path of an anchor, which may be that of all others.
     pub fn row(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
-        let place = self.place(paths, node, bounds);
-        if let Some(row) = self.of_page.rows_of_places.get(place) {
+        if let Some(row) = self.rows_of_nodes.get(node) {
             return row;
         }
-        let page = &self.of_page;
-        let is_full = page.rows.len() >= bounds.link_paths || page.chars > bounds.link_paths_chars;
-        let text = if is_full { None } else { self.text(paths, node, place, bounds) };
+        let is_full = self.rows.len() >= bounds.link_paths || self.chars > bounds.link_paths_chars;
+        let text = if is_full { None } else { self.text(paths, node, bounds) };
         let row = self.row_of(text, bounds);
-        self.of_page.rows_of_places.set(place, row);
+        self.rows_of_nodes.set(node, row);
         row
     }
 
     /// Returns the row of a text; None is one that is too long, or there is no room for.
     fn row_of(&mut self, text: Option<u32>, bounds: &Bounds) -> u32 {
-        let page = &mut self.of_page;
-        if let Some(row) = text.and_then(|text| page.rows_of_texts.get(text)) {
+        if let Some(row) = text.and_then(|text| self.rows_of_texts.get(text)) {
             return row;
         }
-        page.is_cut |= text.is_none();
+        self.is_cut |= text.is_none();
         let text = text.unwrap_or_else(|| self.texts.number(&bounds.other_link_path));
-        page.chars += self.texts.chars[text as usize];
-        if let Some(row) = page.rows_of_texts.get(text) {
+        self.chars += self.texts.chars[text as usize];
+        if let Some(row) = self.rows_of_texts.get(text) {
             return row;
         }
-        let row = page.rows.len() as u32;
-        page.rows.push(text);
-        page.rows_of_texts.set(text, row);
+        let row = self.rows.len() as u32;
+        self.rows.push(text);
+        self.rows_of_texts.set(text, row);
         row
     }
 
-    fn place(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
-        let place = (self.outer(paths, node, bounds), paths.step(node));
-        let new = self.text_of.len() as u32;
-        let found = *self.places.entry(place).or_insert(new);
-        if found == new {
-            self.text_of.push(Text::NotMade);
+    /// Returns the text of the link path of a node; None if it is too long.
+    fn text(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> Option<u32> {
+        if self.text_of.len() <= node as usize {
+            self.text_of.resize(paths.parents.len(), Text::NotMade);
         }
-        found
-    }
-
-    fn outer(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
-        let mut at = paths.parent(node);
-        if let Some(&known) = self.outer.get(&paths.by_node[at as usize]) {
-            return known;
-        }
-        let mut above = Vec::new();
-        let mut found = loop {
-            if let Some(&known) = self.outer.get(&paths.by_node[at as usize]) {
-                break known;
-            }
-            above.push(at);
-            at = paths.parent(at);
-        };
-        for &at in above.iter().rev() {
-            let name = paths.steps.steps[paths.step(at) as usize].name;
-            let depth = self.names[found as usize].0 + 1;
-            if depth < bounds.depth as i64 - 1 {
-                let next = self.names.len() as u32;
-                let number = *self.numbers.entry((found, name)).or_insert(next);
-                if number == next {
-                    self.names.push((depth, name, found));
-                }
-                found = number;
-            }
-            self.outer.insert(paths.by_node[at as usize], found);
-        }
-        found
-    }
-
-    /// Returns the text of a place; None if it is too long.
-    fn text(&mut self, paths: &PathTree, node: Node, place: u32, bounds: &Bounds) -> Option<u32> {
-        if let Text::NotMade = self.text_of[place as usize] {
-            let text = self.made(paths, node);
+        if let Text::NotMade = self.text_of[node as usize] {
+            let text = link_path(paths, node, bounds);
             let is_short = length(&text) <= bounds.link_path_chars;
-            self.text_of[place as usize] =
+            self.text_of[node as usize] =
                 if is_short { Text::Is(self.texts.number(&text)) } else { Text::TooLong };
         }
-        match self.text_of[place as usize] {
+        match self.text_of[node as usize] {
             Text::Is(text) => Some(text),
             _ => None,
         }
     }
+}
 
-    fn made(&self, paths: &PathTree, node: Node) -> String {
-        let names = &paths.steps.names.texts;
-        let step = &paths.steps.steps[paths.step(node) as usize];
-        let mut parts = vec![names[step.name as usize].as_str()];
-        let mut at = self.outer[&paths.by_node[paths.parent(node) as usize]];
-        while at > 0 {
-            let (_, name, above) = self.names[at as usize];
-            parts.push(&names[name as usize]);
-            at = above;
-        }
-        parts.reverse();
-        let classes = &paths.steps.classes.texts[step.classes as usize];
-        format!("{}[{classes}]", parts.join("/"))
+/// Returns element names from the root, of the outermost ones if there are too many, and the classes of the last.
+fn link_path(paths: &PathTree, node: Node, bounds: &Bounds) -> String {
+    let mut parts = vec![paths.steps.name(paths.step(node))];
+    let mut at = paths.within(paths.parent(node), bounds.depth - 1);
+    while at > 0 {
+        parts.push(paths.steps.name(paths.step(at)));
+        at = paths.parent(at);
     }
+    parts.reverse();
+    format!("{}[{}]", parts.join("/"), paths.steps.shown(paths.step(node)).1)
 }

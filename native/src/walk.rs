@@ -55,7 +55,6 @@ pub struct Walk {
     pub block_hashes: Vec<u64>,
     pub block_chars: Vec<usize>,
     pub text_chars: usize,
-    pub anchor_chars: usize,
     pub is_begun: bool,
     pub is_cut: bool,
     /// What is where, if a layout is asked for.
@@ -138,7 +137,6 @@ impl Walk {
             block_hashes: Vec::new(),
             block_chars: Vec::new(),
             text_chars: 0,
-            anchor_chars: 0,
             is_begun: false,
             is_cut: false,
             outline: None,
@@ -172,7 +170,7 @@ impl Walk {
         self.anchor_text.clear();
         self.text.clear();
         self.open_anchors.clear();
-        (self.text_chars, self.anchor_chars, self.n_tags, self.skipping) = (0, 0, 0, 0);
+        (self.text_chars, self.n_tags, self.skipping) = (0, 0, 0);
         (self.is_begun, self.is_cut, self.refused) = (false, false, None);
         (self.inert, self.depth, self.is_title, self.had_body) = (0, 0, false, false);
         self.svg.clear();
@@ -297,14 +295,16 @@ impl Walk {
         match leaf {
             Leaf::No => {}
             Leaf::Image { alt } => {
-                self.paths.leaves[node as usize] += 1;
+                self.paths.display(node, false);
                 let anchor = self.anchors.last_mut().filter(|_| !self.open_anchors.is_empty());
                 if let Some(anchor) = anchor.filter(|anchor| anchor.image_alt.is_empty()) {
                     anchor.image_alt = alt;
                 }
             }
             Leaf::Link { href, rel, alt, is_leaf } => {
-                self.paths.leaves[node as usize] += u32::from(is_leaf);
+                if is_leaf {
+                    self.paths.display(node, false);
+                }
                 self.anchors.push(Anchor {
                     node,
                     href,
@@ -334,7 +334,7 @@ impl Walk {
     fn add_text(&mut self, text: &str) {
         let is_blank = is_blank_in_markup(text);
         if !is_blank {
-            self.paths.texts[self.node as usize] += 1;
+            self.paths.display(self.node, true);
             if let Some(outline) = &mut self.outline {
                 outline.add_text(text, &self.paths.steps);
             }
@@ -347,7 +347,6 @@ impl Walk {
     }
 
     fn add_anchor_text(&mut self, text: &str, is_blank: bool) {
-        self.anchor_chars += length(text.trim_matches(is_space));
         let runs_on = is_blank || self.paths.steps.is_inline(self.paths.step(self.node));
         let gap = if runs_on { "" } else { " " };
         self.anchor_text.extend([gap, text, gap]);

@@ -13,7 +13,7 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 
-_COLUMNS = 20
+_COLUMNS = 21
 """The set of columns that is known here: a distribution with another one is passed over."""
 
 Read = Callable[[bytes, bool], "dict[str, Any] | str"]

@@ -37,7 +37,7 @@ _DDL = {
     "pages": (
         "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, page UBIGINT, canonical VARCHAR, "
         "title VARCHAR, charset VARCHAR, nofollow BOOLEAN, text_blocks UINTEGER, text_chars UINTEGER, "
-        "anchor_chars UINTEGER, links UINTEGER"
+        "links UINTEGER"
     ),
     "links": (
         "shard UTINYINT, seq UBIGINT, position UINTEGER, page UBIGINT, url VARCHAR, target UBIGINT, "
@@ -135,7 +135,7 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
     if features is None:
         return
     told = (features.canonical_key, features.title, features.charset, features.nofollow)
-    sizes = (len(features.block_hashes), features.text_chars, features.anchor_chars, len(features.links))
+    sizes = (len(features.block_hashes), features.text_chars, len(features.links))
     yield "pages", (seq, event.site, event.url, page, *told, *sizes)
     links = features.links
     columns = zip(links.urls, links.keys, links.anchors, links.link_paths, links.rels, strict=True)

@@ -9,7 +9,7 @@ from linkscore_native._native import Reader, __version__
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-COLUMNS = 20
+COLUMNS = 21
 """Number of the set of columns that is read: linkscore takes the one it was made with, and no other."""
 
 __all__ = ["COLUMNS", "ENABLED", "Reader", "__version__"]

@@ -40,7 +40,7 @@ from linkscore_scoring.features.walk import (
     MAX_REL_CHARS,
     SKIPPED_TAGS,
     PageWalk,
-    Step,
+    PathTree,
     TagTable,
     cut_tags,
 )
@@ -84,12 +84,11 @@ class PageLinkPaths:
         """Whether link paths not known yet are one."""
         return len(self._rows) >= MAX_LINK_PATHS or self._chars > MAX_LINK_PATHS_CHARS
 
-    def row(self, link_path: str) -> int:
-        """Return the row of a link path, which may be that of all others."""
-        found = self._rows.get(link_path)
-        if found is not None:
+    def row(self, link_path: str | None) -> int:
+        """Return the row of a link path, which is that of all others if it is None, or new and too much."""
+        if link_path is not None and (found := self._rows.get(link_path)) is not None:
             return found
-        if self.is_full or len(link_path) > MAX_LINK_PATH_CHARS:
+        if link_path is None or self.is_full or len(link_path) > MAX_LINK_PATH_CHARS:
             self.is_cut = True
             link_path = OTHER_LINK_PATH
         self._chars += len(link_path)
@@ -122,19 +121,12 @@ Read = tuple[Head, Anchors, list[str], LayoutOf]
 EMPTY: Read = Head(), Anchors([], [], [], [], [], [], False, False), ["empty"], lambda _, __: None
 
 
-def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
+def anchors_of(walk: PageWalk, paths: PathTree, limits: Limits) -> Anchors:
     """Return the anchors a walk met."""
     tags, nodes = walk.anchors[: limits.links], walk.nodes[: limits.links]
-    table = PageLinkPaths()
-    rows: dict[tuple[int, Step], int] = {}
-    row_of: dict[int, int] = {}
-    for node in dict.fromkeys(
-        nodes
-    ):  # many anchors share a node of the tree, and several nodes one link path
-        place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
-        if place not in rows:
-            rows[place] = table.row("" if table.is_full else walk.paths.link_path(node, limits.depth))
-        row_of[node] = rows[place]
+    table, row_of = PageLinkPaths(), dict[int, int]()
+    for node in dict.fromkeys(nodes):  # many anchors share a node
+        row_of[node] = table.row(None if table.is_full else paths.link_path(node))
     return Anchors(
         [tag.href for tag in tags],
         walk.anchor_texts(limits.links),
@@ -229,7 +221,7 @@ class Extractor:
         self.limits = limits or Limits()
         self.max_remembered = max_remembered
         self._urls = UrlCache()
-        self._tags = TagTable()
+        self._tags = TagTable(self.limits)
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
@@ -297,7 +289,7 @@ class Extractor:
         if found["is_empty"]:
             return EMPTY
         features.paths = PathTrie(*found["paths"])
-        for name in ("text_chars", "anchor_chars", "block_hashes", "block_chars"):
+        for name in ("text_chars", "block_hashes", "block_chars"):
             setattr(features, name, found[name])
         head = Head(*(found[name] for name in ("base", "canonical", "nofollow", "refresh", "title")))
         cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
@@ -312,25 +304,24 @@ class Extractor:
         strip_skipped(root)
         take_svg_links(root)
         if len(self._tags) > self.max_remembered:
-            self._tags = TagTable()
+            self._tags = TagTable(self.limits)
         walk = PageWalk(self._tags, self.limits)
         # A doctype of XHTML would make libxml2 write empty elements as full ones.
         root.getroottree().docinfo.clear()
         markup_text = etree.tostring(root, encoding="unicode", with_tail=False)
         walk.read(markup_text)
         features.text_chars = sum(map(len, walk.texts))
-        features.anchor_chars = walk.anchor_chars()
         blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
         features.block_chars = list(map(len, blocks))
         features.block_hashes = list(map(hash_block, blocks))
-        features.paths, paths_cuts = walk.paths.trie(self.limits)
-        cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
         tags = self._tags
+        features.paths, paths_cuts = tags.paths.trie(walk.displayed)
+        cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
 
         def layout_of(features: PageFeatures, numbers: list[int]) -> list[float]:
             return of_tags(cut_tags(markup_text, self.limits)[0], tags, features, numbers)
 
-        return head, anchors_of(walk, self.limits), cuts, layout_of
+        return head, anchors_of(walk, tags.paths, self.limits), cuts, layout_of
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
         markup = opened(markup)
@@ -445,19 +436,19 @@ def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[
 
 def strip_skipped(root: etree._Element) -> None:
     """Take out `SKIPPED_TAGS`, but for templates that are shadow roots, and the texts of frames."""
-    shown = [
-        each for each in root.iter("template") if each.get("shadowrootmode", "").lower() in _SHADOW_MODES
-    ]
-    for template in shown:
-        template.tag = "shown"
+    shown = []
+    for element in list(root.iter("template", "iframe", "frame")):
+        if element.tag == "iframe":
+            element.text = None
+        elif element.tag == "template":
+            if element.get("shadowrootmode", "").lower() in _SHADOW_MODES:
+                element.tag = "shown"
+                shown.append(element)
+        elif next(element.iterancestors("body"), None) is not None:  # browsers ignore a frameset in a body
+            element.attrib.pop("src", None)
     etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
     for template in shown:
         template.tag = "template"
-    for frame in root.iter("iframe"):
-        frame.text = None
-    for frame in root.iter("frame"):  # browsers ignore a frameset in a body
-        if next(frame.iterancestors("body"), None) is not None:
-            frame.attrib.pop("src", None)
 
 
 _SHADOW_MODES = frozenset({"open", "closed"})
@@ -484,15 +475,15 @@ def _ends_deep(root: etree._Element) -> bool:
 
 def read_head(root: etree._Element) -> Head:
     """Read a page, as parsed; of each the first counts, wherever it stands but in `_INERT_TAGS`."""
-    inert: set[etree._Element] = set()
-    for outer in root.iter(*_INERT_TAGS):
-        if outer not in inert:
+    found, inert = list(root.iter(*_INERT_TAGS, *_HEAD_TAGS)), set[etree._Element]()
+    for outer in found:
+        if outer.tag in _INERT_TAGS and outer not in inert:
             inert.update(outer.iter(*_INERT_TAGS, *_HEAD_TAGS))
     canonical = refresh = ""
     base: str | None = None
     title: str | None = None
     nofollow = False
-    for element in root.iter(*_HEAD_TAGS):
+    for element in found:
         if element in inert:
             continue
         tag, content = element.tag, element.get("content", "")

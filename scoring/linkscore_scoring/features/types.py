@@ -140,8 +140,8 @@ class PageFeatures:
     twice. `links`: all outlinks. `canonical_key`: identity of ``<link rel=canonical>``, empty if none.
     `moved_to`: identity of where its head sends browsers at once, empty if nowhere: it is no page but a
     redirect. `nofollow`: ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all
-    the same). `charset`: encoding the body was read in. `text_chars`, `anchor_chars`: characters of displayed
-    text outside and inside anchors. `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``,
+    the same). `charset`: encoding the body was read in. `text_chars`: characters of displayed text
+    outside anchors. `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``,
     ``decode_errors``; for the per-item status. `layout`: records and link groups; None unless a policy of the
     crawl reads them, or if the crawler sent features of its own. `words`: its words; None unless a policy of
     the crawl reads them and the crawl says what is wanted in words. `title`: text of its `<title>`, for
@@ -160,7 +160,6 @@ class PageFeatures:
     nofollow: bool = False
     charset: str = ""
     text_chars: int = 0
-    anchor_chars: int = 0
     notes: list[str] = field(default_factory=list)
     layout: list[float] | None = None
     words: PageWords | None = None

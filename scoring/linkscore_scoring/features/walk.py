@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -85,10 +87,11 @@ class TagTable:
     Pages of a site repeat their tags, so most tags of a page are one dictionary look-up.
 
     `steps`: meaning of the tags that only change the place: a `Step` to go down, `END` or `VOID`.
-    `specials`: meaning of the tags that are leaves or links.
+    `specials`: meaning of the tags that are leaves or links. `paths`: all element paths met so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self.paths = PathTree(limits)
         self.steps: dict[str, Step] = {}
         self.specials: dict[str, Special] = {}
         self._interned: dict[tuple[str, str], Step] = {}
@@ -96,7 +99,8 @@ class TagTable:
 
     def __len__(self) -> int:
         """Return the number of entries, where `_ENTRY_CHARS` of long tags count as one more."""
-        return len(self.steps) + len(self.specials) + len(self._interned) + self._chars // _ENTRY_CHARS
+        tags = len(self.steps) + len(self.specials) + len(self._interned)
+        return tags + len(self.paths.parents) + self._chars // _ENTRY_CHARS
 
     def learn(self, raw: str) -> Step | Special:
         """Read a tag that is not in the table yet, and remember it."""
@@ -205,22 +209,21 @@ classes of the largest of 400 stored pages have 23,700; chosen so that pages of 
 
 
 class PathTree:
-    """All element paths of a page, as they are met; node 0 is the place outside the root element.
+    """Element paths of all pages so far, as they are met; node 0 is the place outside the root element.
 
     `parents`, `steps`: parent node and last step of each node. `children`: nodes below each node, by step.
-    `texts`, `leaves`: displayed texts right below each node; ``img`` and ``a`` leaves that end at it.
+    `tops`: the node itself, or the deepest one around it within `Limits.depth`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.parents = [0]
         self.steps = [TEXT]
         self.children: list[dict[Step, int]] = [{}]
-        self.texts = [0]
-        self.leaves = [0]
-        self._outer: dict[int, int] = {0: 0}
-        self._names: list[tuple[int, str]] = [(-1, "")]
-        self._above = [-1]
-        self._numbers: dict[tuple[int, str], int] = {}
+        self.tops = [0]
+        self._depths = [0]
+        self._has_deep = False
+        self._limits = limits
+        self._link_paths: dict[int, str | None] = {}
 
     def grow(self, node: int, step: Step) -> int:
         """Add the node one step below `node`."""
@@ -228,100 +231,64 @@ class PathTree:
         self.parents.append(node)
         self.steps.append(step)
         self.children.append({})
-        self.texts.append(0)
-        self.leaves.append(0)
+        self._depths.append(self._depths[node] + 1)
+        is_deep = self._depths[new] > self._limits.depth
+        self._has_deep |= is_deep
+        self.tops.append(self.tops[node] if is_deep else new)
         return new
 
-    def outer(self, node: int, max_depth: int) -> int:
-        """Return a number for the element names around an element, of the `max_depth` - 1 outermost ones.
+    def link_path(self, node: int) -> str | None:
+        """Return the raw link path of an anchor: element names from the root, and the classes of the last;
+        None if it is too long to be told from others.
 
-        Each element is looked at once for all anchors below it, so that many links in a deep nesting cost no
-        more than their number.
+        Of nesting deeper than `Limits.depth` the outermost elements and the anchor are named.
         """
-        at = self.parents[node]
-        known = self._outer.get(at)
-        if known is not None:  # as for most: links have siblings
-            return known
-        above: list[int] = []
-        while at not in self._outer:
-            above.append(at)
-            at = self.parents[at]
-        found = self._outer[at]
-        for at in reversed(above):
-            depth, name = self._names[found][0] + 1, self.steps[at].name
-            if depth < max_depth - 1:
-                number = self._numbers.setdefault((found, name), len(self._names))
-                if number == len(self._names):
-                    self._names.append((depth, name))
-                    self._above.append(found)
-                found = number
-            self._outer[at] = found
-        return found
+        if node not in self._link_paths:
+            names, at = list[str](), self.tops[self.parents[node]]
+            while at:
+                names.append(self.steps[at].name)
+                at = self.parents[at]
+            around = [*names[::-1][: self._limits.depth - 1], self.steps[node].name]
+            text = f"{'/'.join(around)}[{self.steps[node].classes}]"
+            self._link_paths[node] = text if len(text) <= MAX_LINK_PATH_CHARS else None
+        return self._link_paths[node]
 
-    def link_path(self, node: int, max_depth: int) -> str:
-        """Return the raw link path of an anchor: element names from the root, and the classes of the last.
+    def trie(self, displayed: Iterable[int]) -> tuple[PathTrie, list[str]]:
+        """Return the paths of the displayed leaves of a page, and if ``depth_cut``, ``paths_cut`` applied.
 
-        Of nesting deeper than `max_depth` the outermost elements and the anchor are named.
+        `displayed`: ``~node`` of each text, right below a node, and the node of each other leaf.
         """
-        names = [self.steps[node].name]
-        at = self.outer(node, max_depth)
-        while at:
-            names.append(self._names[at][1])
-            at = self._above[at]
-        return f"{'/'.join(reversed(names))}[{self.steps[node].classes}]"
+        counts, cuts = Counter(displayed), list[str]()
+        if self._has_deep:
+            within = Counter[int]()
+            for row, n in counts.items():
+                node = max(row, ~row)
+                within[row if self.tops[node] == node else ~self.tops[node]] += n
+            cuts += ["depth_cut"] if within != counts else []
+            counts = within
+        rows = self._rows(counts)
+        steps = [self.steps[row] if row > 0 else TEXT for row in rows]
+        most = bisect_right(list(accumulate(step.size for step in steps)), MAX_PATH_CHARS)
+        most = min(most, self._limits.path_nodes)
+        cuts += ["paths_cut"] if most < len(rows) else []
+        places = {row: place for place, row in enumerate(rows)}
+        parents = [places.get(self.parents[row] if row > 0 else ~row, -1) for row in rows[:most]]
+        names, classes = [step.name for step in steps[:most]], [step.classes for step in steps[:most]]
+        return PathTrie(parents, names, classes, [counts[row] for row in rows[:most]]), cuts
 
-    def trie(self, limits: Limits) -> tuple[PathTrie, list[str]]:
-        """Return the paths that end in displayed leaves, and if ``depth_cut``, ``paths_cut`` applied."""
-        deep = len(self.parents) > limits.depth and self._cut_depth(limits.depth)
-        notes = ["depth_cut"] if deep else []
-        parents: list[int] = []
-        steps: list[Step] = []
-        leaves: list[int] = []
-        place = [-1] * len(self.parents)
-        chars = 0
-        for node, shown in enumerate(self._shown()):
-            if not shown:
-                continue
-            chars += self.steps[node].size
-            if len(parents) >= limits.path_nodes or chars > MAX_PATH_CHARS:
-                notes.append("paths_cut")
-                break
-            if node:
-                place[node] = len(parents)
-                parents.append(place[self.parents[node]])
-                steps.append(self.steps[node])
-                leaves.append(self.leaves[node])
-            if self.texts[node]:
-                parents.append(place[node])
-                steps.append(TEXT)
-                leaves.append(self.texts[node])
-        trie = PathTrie(parents, [step.name for step in steps], [step.classes for step in steps], leaves)
-        return trie, notes
-
-    def _shown(self) -> list[bool]:
-        """Say of each node whether a displayed leaf ends at it or below."""
-        shown = [text + leaf > 0 for text, leaf in zip(self.texts, self.leaves, strict=True)]
-        for node in range(len(shown) - 1, 0, -1):
-            if shown[node]:
-                shown[self.parents[node]] = True
-        return shown
-
-    def _cut_depth(self, most: int) -> bool:
-        """Count the leaves of nodes deeper than `most` elements at their ancestor of that depth."""
-        depths = [0]
-        for parent in self.parents[1:]:
-            depths.append(depths[parent] + 1)
-        if max(depths) <= most:
-            return False
-        for node in range(len(depths) - 1, 0, -1):
-            if depths[node] > most:
-                self._hand_up(node)
-        return True
-
-    def _hand_up(self, node: int) -> None:
-        parent = self.parents[node]
-        self.texts[parent] += self.texts[node] + self.leaves[node]
-        self.texts[node] = self.leaves[node] = 0
+    def _rows(self, counts: Iterable[int]) -> list[int]:
+        """Return the rows of leaves in their order, each behind the nodes around it that are new."""
+        parents, rows, known = self.parents, list[int](), {0}
+        for row in counts:
+            at, above = max(row, ~row), list[int]()
+            while at not in known:
+                known.add(at)
+                above.append(at)
+                at = parents[at]
+            rows += above[::-1]
+            if row < 0:
+                rows.append(row)
+        return rows
 
 
 BLOCK_CHARS = 25
@@ -342,18 +309,18 @@ def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bo
 class PageWalk:
     """What a walk collects, in document order.
 
-    `paths`: the tree of tag paths with its leaves. `texts`: displayed texts outside anchors, stripped.
-    `anchors`, `nodes`: tag and node in the tree of every ``a`` and ``area`` with href. `elements_cut`: the
-    page went on after `Limits.elements`.
+    `displayed`: displayed leaves, as `PathTree.trie` takes them. `texts`: displayed texts outside anchors,
+    stripped. `anchors`, `nodes`: tag and node in the tree of every ``a`` and ``area`` with href.
+    `elements_cut`: the page went on after `Limits.elements`.
     """
 
     def __init__(self, tags: TagTable, limits: Limits) -> None:
-        self.paths = PathTree()
+        self.displayed: list[int] = []
         self.texts: list[str] = []
         self.anchors: list[Special] = []
         self.nodes: list[int] = []
         self.elements_cut = False
-        self._tags = tags
+        self._tags, self._paths = tags, tags.paths
         self._limits = limits
         self._anchor_texts: list[str] = []
         self._starts: list[int] = []
@@ -364,8 +331,8 @@ class PageWalk:
     def read(self, markup: str) -> None:
         """Walk over `markup`, well-formed XML."""
         known, specials = self._tags.steps, self._tags.specials
-        parents, children, counts = self.paths.parents, self.paths.children, self.paths.texts
-        texts = self.texts
+        parents, children, grow = self._paths.parents, self._paths.children, self._paths.grow
+        texts, displayed = self.texts, self.displayed
         node, anchor = 0, -1
         pieces, self.elements_cut = cut_tags(markup, self._limits)
         for raw, text in pieces:
@@ -381,11 +348,11 @@ class PageWalk:
                 node = self._add_special(specials[raw], node)
                 anchor = self._open[-1]
             elif step is not VOID:
-                node = children[node].get(step) or self.paths.grow(node, step)
+                node = children[node].get(step) or grow(node, step)
             elif anchor >= 0:
                 self._anchor_texts.append(" ")
             if text and not text.isspace():
-                counts[node] += 1
+                displayed.append(~node)
                 if anchor < 0:
                     texts.append(text)
                 else:
@@ -416,13 +383,10 @@ class PageWalk:
         blocks = list(accumulate((len(text) >= BLOCK_CHARS for text in self.texts), initial=0))
         return [blocks[texts] for texts in self._texts_before[:first]]
 
-    def anchor_chars(self) -> int:
-        """Return the number of characters of the stripped texts inside anchors."""
-        return sum(map(len, map(str.strip, self._anchor_texts)))
-
     def _add_special(self, tag: Special, node: int) -> int:
-        inside = self.paths.children[node].get(tag.step) or self.paths.grow(node, tag.step)
-        self.paths.leaves[inside] += tag.is_leaf
+        inside = self._paths.children[node].get(tag.step) or self._paths.grow(node, tag.step)
+        if tag.is_leaf:
+            self.displayed.append(inside)
         if not tag.is_link:
             if tag.alt and self._open[-1] >= 0:
                 self._alts.setdefault(len(self.anchors) - 1, tag.alt)
@@ -438,7 +402,7 @@ class PageWalk:
 
     def _add_anchor_text(self, text: str, node: int) -> None:
         text = unescaped(text)
-        self._anchor_texts.append(text if self.paths.steps[node].inline else f" {text} ")
+        self._anchor_texts.append(text if self._paths.steps[node].inline else f" {text} ")
 
     def _close_anchor(self) -> int:
         self._open.pop()
