@@ -79,13 +79,13 @@ def identity_of(href: str) -> str:
         page = _IN_PATH.sub(_in_path, page)
     if not query:
         return page
-    pairs = [pair for pair in query.split("&") if pair]
+    written = _IN_QUERY.sub(_in_query, query)
+    pairs = [pair.partition("=") for pair in written.split("&") if pair]
     if len(pairs) > MAX_PARAMETERS:
         return f"{page}?{query}"
-    names = [_IN_QUERY.sub(_in_query, pair).partition("=") for pair in pairs]
-    if len(pairs) > 1 and all(mark for _, mark, _ in names):  # without names, places may mean something
-        names.sort(key=itemgetter(0))
-    return f"{page}?{'&'.join(map(''.join, names))}" if pairs else page
+    if len(pairs) > 1 and all(mark for _, mark, _ in pairs):  # without names, places may mean something
+        pairs.sort(key=itemgetter(0))
+    return f"{page}?{'&'.join(map(''.join, pairs))}" if pairs else page
 
 
 def _in_path(escape: re.Match[str]) -> str:

@@ -48,7 +48,6 @@ PAGES = st.builds(
     st.booleans(),
     TEXT,
     st.integers(0, 9),
-    st.integers(0, 9),
     TEXTS,
 )
 EVENTS = st.one_of(
