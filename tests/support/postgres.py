@@ -157,7 +157,8 @@ def replicated() -> Iterator[tuple[Postgres, Postgres]]:
     """Give a primary that waits for its standby, and the standby."""
     if tools() is None:
         pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    stands_by = ("wal_level=replica", "hot_standby=on")
+    # By its default of 5 s a standby that has just lost its primary may be promoted that much later.
+    stands_by = ("wal_level=replica", "hot_standby=on", "wal_retrieve_retry_interval=200ms")
     with folder() as one, folder() as other:
         primary = Postgres(one, settings=("synchronous_standby_names=*", *stands_by))
         primary.start()
