@@ -65,7 +65,7 @@ _END_S = 2.0
 class CrawlActor:
     """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
 
-    `key`, `number`: of its shard, see `Shard` and `StoredShard`.
+    `listeners`: called with each event that is applied from then on and its outcome; must not fail.
     """
 
     def __init__(
@@ -190,10 +190,9 @@ class CrawlActor:
     def submit_all(
         self, events: Sequence[Event], learned: LearnedSite | None = None
     ) -> asyncio.Future[Outcomes]:
-        """Take in events as one group, in their order; returns what to wait for.
+        """Take in events as one group, all or none, in their order; returns what to wait for.
 
-        The result has one outcome an event, an exception in place of one that could not be applied. Errors as
-        of `submit`: all of the events are made durable, or none.
+        The result has one outcome an event, an exception in place of one that could not be applied.
         """
         if self._is_closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")

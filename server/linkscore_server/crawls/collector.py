@@ -24,10 +24,7 @@ _ROLES = {SERVED: "served", EXTRA: "extra"}
 
 
 class RegistryCollector(Collector):
-    """Reads the models of a registry; every figure is O(sites in memory), and none names a site.
-
-    Of evicted sites only the number counts.
-    """
+    """Reads the models of a registry; every figure is O(sites in memory), and none names a site."""
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
         self._registry, self._settings = registry, settings

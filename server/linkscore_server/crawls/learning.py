@@ -34,10 +34,7 @@ pages take .06 and .1 s of CPU (qa_q2a), starting a process .5 s, and its memory
 
 
 class LearningPool:
-    """Runs learnings: the first, small ones in a thread, the others in processes, which come with them.
-
-    A process that dies, or cannot be started, costs nothing: its learning is run in the thread.
-    """
+    """Runs learnings: the first, small ones in a thread, the others in processes."""
 
     def __init__(self, processes: int = 1, *, pages_here: int = PAGES_HERE) -> None:
         self._processes, self._pages_left = processes, pages_here

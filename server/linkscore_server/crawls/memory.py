@@ -74,10 +74,7 @@ class MemoryKeeper:
             await self.enforce_budget()
 
     async def enforce_budget(self) -> None:
-        """Evict the sites of all crawls that had no event for longest, until the bound is kept.
-
-        Ends early when none can be: the next events try again.
-        """
+        """Evict the sites that had no event for longest, until the bound is kept or none can be."""
         stuck = set[CrawlActor]()
         async with self._evicting:
             while self.budget.is_over:

@@ -34,8 +34,7 @@ def opened(
 ) -> StoredCrawl:
     """Return a crawl as of its last event: its core, then the events after that; blocks.
 
-    Sites are read when somebody asks for them. Without a core, or where rows are newer than it, all events
-    are applied.
+    Sites are read when somebody asks for them. Without a usable core all events are applied.
     """
     config = CrawlConfig(Shard.of(shard.key).crawl)
     make = partial(StoredCrawl, config, shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
@@ -97,10 +96,7 @@ def config_of(shard: StoredShard) -> CrawlConfig:
 
 
 def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterator[str]:
-    """Yield each shard that is opened in another state than its events alone lead to.
-
-    Costs a replay of all events, and the memory of one crawl.
-    """
+    """Yield each shard that is opened in another state than its events alone lead to."""
     for key in store.shards():
         shard, secret = store.open(key), store.secret()
         as_opened = opened(shard, ticket_key=secret, domain_of=domain_of)

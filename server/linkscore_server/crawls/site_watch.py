@@ -23,10 +23,7 @@ _MOST = 10_000
 
 
 class SiteWatch:
-    """Asks for the advice about a site now and then, and tells once what is new, as metric and in the log.
-
-    It lives as long as the server: after a restart a site is looked at and told of anew.
-    """
+    """Asks for the advice about a site now and then, and tells once what is new, as metric and in the log."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

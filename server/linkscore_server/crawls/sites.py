@@ -51,11 +51,8 @@ class SiteAway(Exception):
 class SiteFacts(NamedTuple):
     """What is asked of all sites of a crawl at once.
 
-    `stage`, `learning`, `failed`, `duplicates`, `pages`: as of its model. `is_due`: whether it would be
-    learned if somebody asked, see `SiteModel.waits_for_question`. `config`: number of the configuration it
-    was last seen under, of those that the table of sites remembers. `value`: what a fetch from it is worth to
-    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, the fields
-    of a `Tally`.
+    `is_due`: see `SiteModel.waits_for_question`. `config`: number of the configuration it was last seen
+    under. `value`: what a fetch is worth; None if that depends on other sites. `tally`: fields of a `Tally`.
     """
 
     stage: int

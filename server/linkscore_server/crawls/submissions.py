@@ -60,10 +60,7 @@ def new_events(group: Sequence[Submission], model: CrawlModel) -> list[NewEvent]
 
 
 class SiteHolds:
-    """The sites that a thread reads or writes, or the writer has events for; never both.
-
-    `changed` is called when threads are done with some.
-    """
+    """The sites that a thread reads or writes, or the writer has events for; never both."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed

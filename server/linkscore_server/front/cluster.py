@@ -22,11 +22,7 @@ _LEAST_S = 0.1
 
 
 class Cluster(Owners):
-    """This server among its like: looks now and then, and when calls miss an owner, who has what; opens its
-    own, hands over the rest.
-
-    A call follows its shard for longer than a stopped server is missed. See `Owners`.
-    """
+    """This server among its like: it looks who has what, opens its own and hands over the rest."""
 
     is_alone = False
     follows_s = 6.0

@@ -329,7 +329,7 @@ def merged_revisits(
 ) -> pb.RankRevisitsResponse:
     """Return the `n` best pages of all groups, each of which named as many from where it begins.
 
-    The token of the next page says where each group goes on, so that none ranks the pages of the others.
+    The token of the next page says where each group goes on.
     """
     ranked = [[(group, page) for page in got.pages] for group, got in enumerate(answers)]
     best = list(islice(merge(*ranked, key=lambda entry: (-entry[1].worth, _site_of(entry[1].site))), n))
@@ -348,10 +348,7 @@ def merged_revisits(
 
 
 def _starts(token: str, groups: int) -> list[int]:
-    """Return behind how many of its pages each group begins.
-
-    Raises InvalidInput if the token is none of a crawl with so many groups.
-    """
+    """Return behind how many of its pages each group begins."""
     if not token:
         return [0] * groups
     starts = token.split(".")

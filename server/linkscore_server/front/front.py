@@ -28,11 +28,7 @@ class Share:
 
 
 class Front:
-    """The services of this process and of all others of the server.
-
-    `share`: of this process; not of one over PostgreSQL, where servers share by themselves. If there are
-    others, callers are let in last.
-    """
+    """The services of this process and of all others of the server; `share`: of one of fixed shares."""
 
     def __init__(
         self,

@@ -200,10 +200,7 @@ class Peer(Owner):
 
 
 class Owners:
-    """All owners of a server of fixed shares, and which of them has a shard: the same in every process.
-
-    `follows_s`: longest time for which a call waits for its owner; here longer than one takes to start.
-    """
+    """All owners of a server of fixed shares. `follows_s`: how long a call waits for its owner."""
 
     follows_s = 30.0
 
@@ -226,7 +223,7 @@ class Owners:
     async def reach(
         self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
     ) -> T:
-        """Return the answer of who owns a shard to a call, which waits while that one starts or changes.
+        """Return the answer of who owns a shard, which a call waits for while that one starts or changes.
 
         `may_repeat`: whether it may be made again where nobody knows whether it was answered.
         """

@@ -59,10 +59,7 @@ class WorkerFailed(LinkscoreError):
 
 
 class Worker:
-    """One of the processes, started again whenever it ends.
-
-    `lock`: descriptor of the data folder's lock, which all hold together.
-    """
+    """One of the processes, started again whenever it ends; `lock`: of the data folder, held by all."""
 
     def __init__(self, settings: Settings, share: Share, lock: int) -> None:
         self.number = share.number
@@ -170,10 +167,7 @@ class Worker:
 
 
 class Supervisor:
-    """Runs the workers of a server until SIGTERM or SIGINT; `settings` are those of all together.
-
-    `again` reads them again: on SIGHUP nothing is replaced where a worker could not start with them.
-    """
+    """Runs the workers of a server until SIGTERM or SIGINT; `again` reads the settings again, on SIGHUP."""
 
     def __init__(self, settings: Settings, again: Callable[[], Settings] | None = None) -> None:
         self._settings, self._again = settings, again or (lambda: settings)

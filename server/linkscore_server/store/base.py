@@ -98,9 +98,8 @@ class Session:
 class Engine:
     """A database, read by connections that are kept. Its calls block, from any thread.
 
-    `place`: where it is, for people; without a password. `blob`: its type of bytes. `setup`: statements that
-    follow those of the tables. `is_shared`: whether other servers have shards in it, and this one only those
-    that it is told.
+    `blob`: its type of bytes. `setup`: statements that follow those of the tables. `is_shared`: whether other
+    servers have shards in it.
     """
 
     blob = "BLOB"
@@ -117,10 +116,7 @@ class Engine:
         raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, as of the last commit.
-
-        Raises CorruptState if the database is damaged; OSError, StoreAway if it cannot be read now.
-        """
+        """Return the rows of a query; CorruptState if damaged, OSError, StoreAway if it cannot be read."""
         with self._lock:
             con = self._idle.pop() if self._idle else None
         if con is not None:

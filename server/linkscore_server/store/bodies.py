@@ -25,7 +25,6 @@ _CONTEXTS = 16
 class Codec:
     """Compresses the bodies of one shard. `pack` is for the one thread that writes, `unpack` for any.
 
-    The first events are kept until there are enough to train a dictionary on; a thread beside does that once.
     zstd's checksum tells damage of a body, the four bytes before it that the row is another one's.
     """
 
@@ -84,11 +83,7 @@ def pack(key: bytes, body: bytes, dictionary: zstandard.ZstdCompressionDict | No
 
 
 def unpack(key: bytes, packed: bytes, dictionary: zstandard.ZstdCompressionDict | None = None) -> bytes:
-    """Return bytes that were kept.
-
-    Raises CorruptState if they are damaged or those of another key; the message is to be completed with the
-    place.
-    """
+    """Return bytes that were kept; CorruptState if they are damaged or those of another key."""
     try:
         whole = _decompressor(threading.get_ident(), dictionary).decompress(packed)
     except zstandard.ZstdError as exc:

@@ -53,10 +53,7 @@ def keys_of(store: Store, crawl: str) -> list[str]:
 
 
 def problems_of(store: Store, read_event: Callable[[bytes], object]) -> Iterator[str]:
-    """Yield what is wrong with a store, one line a place: everything is read, nothing is changed.
-
-    `read_event`: reads the body of an event; raises `CorruptState` where it is none.
-    """
+    """Yield what is wrong with a store, a line a place; `read_event` raises CorruptState of what is none."""
     yield from store.engine.problems()
     try:
         store.secret()
@@ -99,11 +96,7 @@ def _require_sound(store: Store) -> None:
 
 
 def backup(store: Store, file: Path) -> int:
-    """Write all crawls and secrets, as of one moment, into a new file; returns its bytes. A server may run.
-
-    Raises InvalidInput if the store is not a file; AlreadyExists if there is a file of that name: it is not
-    touched.
-    """
+    """Write all crawls and secrets, as of one moment, into a new file; returns its bytes."""
     if not isinstance(store.engine, SqliteEngine):
         raise InvalidInput(f"{store.engine.place}: is copied by PostgreSQL's own pg_dump", field="data_dir")
     try:
@@ -114,11 +107,7 @@ def backup(store: Store, file: Path) -> int:
 
 
 def restore(file: Path, folder: Path) -> None:
-    """Make a data folder of a backup.
-
-    Raises AlreadyExists if the folder has a store: it is not touched; CorruptState if the file is damaged, or
-    no backup.
-    """
+    """Make a data folder of a backup; AlreadyExists if it has a store, CorruptState if that is no backup."""
     target = folder / FILE
     if target.exists():
         raise AlreadyExists(f"{target}: exists; name another folder, or move it away")
@@ -135,11 +124,7 @@ def restore(file: Path, folder: Path) -> None:
 
 
 def export_crawl(store: Store, crawl: str, file: Path) -> int:
-    """Write a crawl into a new file; returns its events.
-
-    Raises NotFound if there is no such crawl; AlreadyExists if the file exists; CorruptState if the crawl is
-    damaged, naming the place.
-    """
+    """Write a crawl into a new file; returns its events. CorruptState names what is damaged of it."""
     keys = keys_of(store, crawl)
     between = TemporaryDirectory(prefix=f"{file.name}-", dir=file.parent)
     with between as name, closing(open_store(name)) as alone:
@@ -152,9 +137,7 @@ def export_crawl(store: Store, crawl: str, file: Path) -> int:
 def import_crawls(store: Store, file: Path, groups: int = 0) -> dict[str, int]:
     """Add the crawls of a file, as a whole or not at all; returns their events by name.
 
-    `groups`: into how many the sites of each are divided from now on; 0: as many as before. Raises
-    AlreadyExists if there is a crawl of that name; CorruptState if the file is damaged or none of
-    `export_crawl` and `backup`, naming it; InvalidInput if a crawl cannot be divided so.
+    `groups`: into how many the sites of each are divided from now on; 0: as many as before.
     """
     if not 0 <= groups <= MAX_GROUPS:
         raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {groups}", field="groups")

@@ -82,11 +82,7 @@ class Ownership:
         store.writer.on_session = self._joined
 
     def tick(self) -> Standing:
-        """Beat, take what is this server's, and return who has what.
-
-        Raises StoreAway, OSError if the database cannot be reached: nobody knows then, and what is open goes
-        on by its key.
-        """
+        """Beat, take what is this server's, and return who has what; StoreAway, OSError: nobody knows."""
         self._beat()
         found = self.standing()
         servers, owners = found.servers, dict(found.owners)
@@ -113,10 +109,7 @@ class Ownership:
         return max(stay, key=lambda number: hash64(f"{servers[number]} {key}"), default=0)
 
     def confirm(self, key: str) -> None:
-        """Return if this server has a shard, as the database says now; all that is in it is durable.
-
-        Raises StoreAway if another one has it, or nobody can say.
-        """
+        """Return if this server has a shard, as the database says now; StoreAway if another one has it."""
         found = self._store.engine.rows(_OWNER, (key,))
         if found and found[0][0] != self.number:
             raise StoreAway(f"crawl {key!r}: another server has these sites, try again")

@@ -31,10 +31,7 @@ _SETTINGS = (
 
 
 class PostgresEngine(Engine):
-    """A database of PostgreSQL, see `Engine`.
-
-    `dsn`: where it is: ``postgresql://user@host/database``, as libpq takes it.
-    """
+    """A database of PostgreSQL, at an address as libpq takes it, see `Engine`."""
 
     blob = "BYTEA"
     is_shared = True
@@ -104,11 +101,7 @@ class PostgresSession(Session):
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Turn errors of psycopg into those of the store.
-
-    Raises Fenced if a key was there, or the shard is erased; OSError if the disk of the database is full, or
-    it refuses a statement; StoreAway if the connection is lost, or too slow.
-    """
+    """Turn errors of psycopg into those of the store: Fenced, OSError, or StoreAway."""
     try:
         yield
     except (errors.UniqueViolation, errors.NotNullViolation) as exc:

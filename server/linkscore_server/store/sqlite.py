@@ -37,11 +37,7 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class SqliteEngine(Engine):
-    """A file of SQLite in WAL mode, see `Engine`.
-
-    `path`: the file, made with its folder if it is not there; None: nothing is written to a disk. `place`:
-    its name for people, if that is another one. Raises OSError if the file cannot be opened.
-    """
+    """A file of SQLite in WAL mode; without a path in memory. `place`: its name for people."""
 
     def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
@@ -90,10 +86,7 @@ class SqliteEngine(Engine):
         return [] if found == ["ok"] else [f"{self.place}: {line}" for line in found]
 
     def copy_to(self, target: Path) -> None:
-        """Write all of the last commit into a new file, while others read and write.
-
-        Raises FileExistsError if there is a file: it is not touched.
-        """
+        """Write all of the last commit into a new file; FileExistsError if there is one."""
         os.close(os.open(target, os.O_CREAT | os.O_EXCL, PRIVATE))  # ours from here on, and empty
         try:
             self.rows("VACUUM INTO ?", (str(target),))
@@ -163,11 +156,7 @@ class _SqliteSession(Session):
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Turn errors of SQLite into those of the store.
-
-    Raises Fenced if a key was there, or the shard is erased; CorruptState if the file is damaged; OSError
-    with the system's number, of everything else.
-    """
+    """Turn errors of SQLite into those of the store: Fenced, CorruptState, or OSError with its number."""
     try:
         yield
     except sqlite3.IntegrityError as exc:

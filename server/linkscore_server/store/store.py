@@ -54,11 +54,9 @@ class Batch(NamedTuple):
 
 
 def open_store(where: str) -> Store:
-    """Return the store of a folder, a database or neither.
+    """Return the store of a folder, ``memory`` or ``postgresql://...`` (needs the extra `postgres`).
 
-    `where`: ``memory``, ``postgresql://...`` (needs the extra `postgres`), or a folder, made if it is not
-    there. Raises CorruptState if it is damaged; OtherFormat if it was written by another version; OSError,
-    StoreAway if it cannot be opened now.
+    Raises CorruptState, OtherFormat by another version; OSError, StoreAway if it cannot be opened now.
     """
     if is_database(where):
         from linkscore_server.store.postgres import PostgresEngine
@@ -68,10 +66,7 @@ def open_store(where: str) -> Store:
 
 
 class Store:
-    """All shards of an engine, with the secrets of the server.
-
-    `engine`: the database. `writer`: its one thread that writes.
-    """
+    """All shards of an engine, with the secrets of the server. `writer`: its one thread that writes."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -101,7 +96,7 @@ class Store:
     ) -> None:
         """Make shards with their first events, all or none; Fenced if there is one of such a name.
 
-        `owner_of` gives the number of the server that has a shard from then on; 0: who takes it.
+        `owner_of` gives the number of the server that has it from then on; 0: who takes it.
         """
         numbers = {key: secrets.randbits(_NUMBER_BITS) for key in firsts}
         made = [(number, key, owner_of(key)) for key, number in numbers.items()]
@@ -122,28 +117,18 @@ class Store:
         return StoredShard(self, number, key)
 
     def delete(self, *keys: str) -> None:
-        """Erase shards, all or none; on return nobody can open them or write to them.
-
-        Their events are erased beside the commits of others. None of a name is fine.
-        """
+        """Erase shards, all or none: nobody can write to them. Their events are erased beside commits."""
         numbers = [row for key in keys for row in self.engine.rows(schema.SHARD_OF, (key,))]
         self.write([(sql, numbers) for sql in schema.DELETE_SHARD])
         for (number,) in numbers:
             self._erase_events(number)
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Give shards other names, all or none; nobody may have them open.
-
-        Raises Fenced if there is one of such a name.
-        """
+        """Give shards that nobody has open other names, all or none; Fenced if there is such a one."""
         self.write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
 
     def secret(self, name: str = "tickets") -> bytes:
-        """Return 32 bytes that are the same at every call and for all processes.
-
-        Raises CorruptState if what is kept is not a secret: a new one would say that nothing made with the
-        old one is ours.
-        """
+        """Return 32 bytes that are the same at every call and for all processes."""
         found = self.engine.rows(schema.KEY_OF, (name,))
         if not found:
             made = (name, pack(name.encode(), secrets.token_bytes(SECRET_BYTES)))
@@ -211,9 +196,8 @@ class Store:
 class StoredShard:
     """The events of one shard, and the newest states of its sites.
 
-    `store`: where it is. `key`, `number`: its name, and what no other one has, also of that name. `last_seq`:
-    number of the last event that is durable. `is_away`: whether nothing can be appended any more: it is not
-    known what is in the store, or another process has the shard; it is to be opened again.
+    `number`: what no other one has, also of its name. `is_away`: it is not known what is in the store, or
+    another process has the shard: it is to be opened again.
     """
 
     def __init__(self, store: Store, number: int, key: str) -> None:
@@ -232,9 +216,7 @@ class StoredShard:
     def commit(self, events: Sequence[NewEvent]) -> Future[int]:
         """Append events, all or none; the result, once they survive a crash, is the number of the first.
 
-        The result raises OSError if they could not be made durable (disk full, I/O error): none is in, and
-        more may be tried; StoreAway if it is not known whether they are in, or the shard is `is_away`; Fenced
-        if another process has appended.
+        It raises OSError if none is in and more may be tried, StoreAway if that is not known, Fenced.
         """
         if self.is_away:
             raise StoreAway(f"crawl {self.key!r}: the store was away, the crawl is opened again")
@@ -319,10 +301,7 @@ class StoredShard:
                 last = site
 
     def site(self, name: str) -> SiteRow | None:
-        """Return a site's row, None if there is none.
-
-        Raises CorruptState if it is damaged, naming it; OSError, StoreAway if it cannot be read now.
-        """
+        """Return a site's row, None if there is none; CorruptState names it if it is damaged."""
         number = self._numbers.get(name)
         for kept, seq, facts, state in self._engine.rows(schema.SITE, (self.number, number or -1)):
             if not seq:
@@ -339,10 +318,7 @@ class StoredShard:
     def events(
         self, after: int = 0, site: str | None = None, until: int | None = None
     ) -> Iterator[StoredEvent]:
-        """Yield events after number `after`, up to and with `until`, in order.
-
-        Raises CorruptState if one is damaged or missing, naming it.
-        """
+        """Yield events after `after`, up to and with `until`, in order; CorruptState names a damaged one."""
         last, end = after, _END if until is None else until
         number = None if site is None else self._numbers.get(site, -1)
         while page := self._engine.rows(*self._page(number, last, end)):

@@ -46,11 +46,7 @@ _WAKE = _Call(lambda session: None, Future())
 
 
 class Writer:
-    """Makes events durable, see the module.
-
-    `on_session`: called in the thread with each new connection, before it writes: takes the locks of this
-    process.
-    """
+    """Makes events durable. `on_session`: called with each new connection: takes the locks of the process."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
