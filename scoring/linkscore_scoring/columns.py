@@ -154,17 +154,21 @@ class Records:
         return len(self.rows)
 
     def add(self, key: int, *values: float) -> int:
-        """Add a row for a new key; beyond the bound the oldest sixteenth goes. Return its number."""
-        if len(self.keys) >= self.most:
-            gone = self.most // 16 + 1
-            for column in (self.keys, *self.columns):
-                del column[:gone]
-            self._number()
+        """Add a row for a new key; return its number."""
         self.rows[key] = row = len(self.keys)
         self.keys.append(key)
         for column, value in zip(self.columns, values, strict=True):
             column.append(value)
         return row
+
+    def trim(self) -> None:
+        """Let the oldest rows go, a sixteenth at least, if there are more than the bound: others move up."""
+        gone = len(self.keys) - self.most
+        if gone > 0:
+            gone += self.most // 16
+            for column in (self.keys, *self.columns):
+                del column[:gone]
+            self._number()
 
     def rename(self, key: int, new: int) -> None:
         """Let another key stand for a row, and not for the one it had."""

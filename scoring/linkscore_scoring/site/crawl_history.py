@@ -248,7 +248,9 @@ class CrawlHistory(Stateful):
             self.shapes = _largest(self.shapes_now(patterns), self.max_groups)
             self.groups = _largest(self.groups_now(patterns), self.max_groups)
             self.tag_paths = _largest(self.tag_paths, self.max_groups)
-        return rewards[row] if early is not None else None
+        reported = rewards[row] if early is not None else None
+        known.trim()
+        return reported
 
     def _led_to(
         self, found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns
@@ -292,6 +294,7 @@ class CrawlHistory(Stateful):
         values = astuple(Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change))
         for history in self._histories(paths[row], patterns.lineage(of_pattern[row])):
             history.add(ats[row], values)
+        self._known.trim()
 
     def recent(self, n: int) -> tuple[float, int]:
         """Return the mean reward of the last `n` fetches, or of those reported on, and how many those are."""

@@ -97,23 +97,23 @@ class TextOwners(Stateful):
                 continue
             if owners[row] != NOBODY and size > _LONGER * lengths[row]:
                 change.new_chars += size - lengths[row]  # the longer version's extra text
-            known.append((block, size))
+            known.append((row, size))
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         has_own = change.new_chars >= self.full_share * shown
-        for row, size in [(blocks.rows[block], size) for block, size in known if block in blocks.rows]:
+        for row, size in known:
             seen[row] += 1
             is_excerpt = _LONGER * size < lengths[row]
             owner = self._owner(row, page, identity, shown, has_own=has_own, is_excerpt=is_excerpt)
             least_shown[row] = min(shown, least_shown[row])
             if owner != owners[row]:
                 self._hand_over(row, size, owner, identity, change)
+        blocks.trim()
         return change
 
     def owned_chars(self, page: int, hashes: Sequence[int], chars: Sequence[int]) -> int:
         """Return how many characters of its long blocks, distinct by hash, belong to a page; O(n_blocks)."""
         rows, owners = self._blocks.rows, self._blocks.columns[1]
-        sizes = dict(zip(hashes, chars, strict=True)).items()
         sizes = dict(zip(hashes, chars, strict=True)).items()
         return sum(size for block, size in sizes if block in rows and owners[rows[block]] == page)
 
@@ -128,16 +128,16 @@ class TextOwners(Stateful):
         is_excerpt: bool,
     ) -> int:
         """Return whose a known block is once a page with `shown` characters in long blocks shows it too."""
-        owner: int
-        seen, owner, owners_identity, _, least_shown = (column[row] for column in self._blocks.columns)
-        if owner not in (NOBODY, page) and owners_identity == identity:
-            return page if page == identity else owner
+        seen, owners, identities, _, least_shown = self._blocks.columns
+        owner: int = owners[row]
         if owner == page:
             return page
-        if _CLOSER * shown <= least_shown and not is_excerpt:
+        if owner != NOBODY and identities[row] == identity:
+            return page if page == identity else owner
+        if _CLOSER * shown <= least_shown[row] and not is_excerpt:
             return page
-        is_first_other = seen < self.common
-        if shown >= _CLOSER * least_shown and not (is_first_other and has_own):
+        is_first_other = seen[row] < self.common
+        if shown >= _CLOSER * least_shown[row] and not (is_first_other and has_own):
             return owner
         if not is_first_other:
             return NOBODY
