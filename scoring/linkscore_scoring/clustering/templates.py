@@ -17,6 +17,8 @@ from linkscore_scoring.state import State, from_state, plain
 
 # Paths named for people.
 _TOP_PATHS = 5
+# Share of the pages known to both that a new cluster and an old one have in common, to be one; chosen.
+_MIN_OVERLAP = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,12 @@ class ClusterIdentities:
     """Carries persistent ids over from one clustering to the next by the pages both know.
 
     A new cluster inherits the id of the old cluster it overlaps most (Jaccard over pages known to both, at
-    least `min_overlap`), one to one; greedy from the largest number of shared pages, ties to the smaller old
+    least `_MIN_OVERLAP`), one to one; greedy from the largest number of shared pages, ties to the smaller old
     id, then the smaller new label. When a cluster splits, the larger part keeps the id; when clusters merge,
     the id of the larger is kept. All others get new ids. An id that was given out is never given out again;
     outliers are always -1.
     """
 
-    min_overlap: float = 0.25
     next_id: int = 0
 
     def carry_over(
@@ -158,7 +159,7 @@ class ClusterIdentities:
         used: set[int] = set()
         for (was, now), both in sorted(shared.items(), key=lambda item: (-item[1], item[0])):
             overlap = both / (before[was] + after[now] - both)
-            if was not in used and now not in ids and overlap >= self.min_overlap:
+            if was not in used and now not in ids and overlap >= _MIN_OVERLAP:
                 ids[now] = was
                 used.add(was)
         return ids

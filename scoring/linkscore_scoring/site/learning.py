@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat, zip_longest
 from sys import intern
 from typing import Literal
@@ -18,7 +18,7 @@ from linkscore_scoring.columns import numbered
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
+from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.state import State, Stateful, Stored, from_state, packed, plain, unpacked
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch
 
@@ -167,7 +167,7 @@ class LearnedSite:
         Raises `CorruptState`: if a field is missing or malformed.
         """
         with reading_state("learned site"):
-            table = NavigationTable(navigation_params(config))
+            table = NavigationTable(paper=config.paper)
             table.load_state(state["navigation"])
             return cls(
                 int(state["built_from_seq"]),
@@ -220,27 +220,22 @@ def run(job: LearningJob) -> LearnedSite:
     kind = clusterer_named(job.config.clusterer)
     clusterer = kind(**kind.paper_params) if job.config.paper else kind()
     learned = learn(keys, [page.paths for page in job.pages], clusterer)
-    identities = ClusterIdentities(**asdict(job.identities))
+    identities = replace(job.identities)
     labels = [learned.sample[key] for key in keys]
     templates = learned.renamed(identities.carry_over(job.previous, keys, labels))
     return LearnedSite(job.built_from_seq, templates, _navigation(job, templates), identities)
 
 
-def navigation_params(config: LearningConfig) -> NavigationParams:
-    """Return how the navigation table learns under a configuration."""
-    return NavigationParams(mode="paper") if config.paper else NavigationParams()
-
-
 def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
     """Count the links of the sample and where those lead whose target is in the sample (eqs. 4 and 5)."""
-    table = NavigationTable(navigation_params(job.config))
+    table = NavigationTable(paper=job.config.paper)
     clusters = {page.hash: templates.sample[page.key] for page in job.pages}
     for alias, target in job.aliases.items():
         if target in clusters:
             clusters.setdefault(alias, clusters[target])
     for page in job.pages:
         source = clusters[page.hash]
-        observe_page_links(table, source, page.links)
+        table.observe_links(source, Counter(link_path for link_path, _ in page.links))
         led = Counter(
             (link_path, clusters[target])
             for link_path, target in page.links
@@ -249,14 +244,7 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
         for (link_path, destination), times in led.items():
             classless = job.classless.get(link_path, UNKNOWN_LINK_PATH)
             table.observe_destination(source, link_path, classless, destination, weight=times)
-    if job.config.paper:
-        table.freeze()
     return table
-
-
-def observe_page_links(table: NavigationTable, source: int, links: Sequence[SampledLink]) -> None:
-    """Count the links of one page by link path (eq. 4)."""
-    table.observe_links(source, Counter(link_path for link_path, _ in links))
 
 
 MAX_SAMPLE = 2_000

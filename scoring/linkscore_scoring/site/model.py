@@ -23,8 +23,6 @@ from linkscore_scoring.site.learning import (
     SampledPage,
     SamplingPlan,
     SiteBounds,
-    navigation_params,
-    observe_page_links,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
@@ -152,7 +150,7 @@ class SiteModel(Stateful):
         self.history = CrawlHistory(max_fetches=most[0], max_groups=most[1])
         self.page_link_places = Counter()
         self.sessions = SessionIds()
-        self.navigation = NavigationTable(navigation_params(learning))
+        self.navigation = NavigationTable(paper=learning.paper)
         self.templates = None
         self.identities = ClusterIdentities()
         self.crawled = Counter()
@@ -233,8 +231,7 @@ class SiteModel(Stateful):
 
     def pattern_of(self, hash_: int, key: str) -> int:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
-        known = self.memory.pattern(hash_)
-        return self.patterns.levels(key)[-1] if known is None else known
+        return self.patterns_of([hash_], [key])[0]
 
     def patterns_of(self, hashes: Sequence[int], keys: Sequence[str]) -> list[int]:
         """Return the URL patterns of URLs by identity hash and identity, same length; see `pattern_of`."""
@@ -393,9 +390,9 @@ class SiteModel(Stateful):
 
     def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""
-        if self.navigation.frozen:
+        if self.learning.paper:  # learned from the sample, for good
             return
-        observe_page_links(self.navigation, cluster, links)
+        self.navigation.observe_links(cluster, Counter(link_path for link_path, _ in links))
         for source, link_path in contexts:
             origin = self.cluster_of(source)
             if origin != UNKNOWN_CLUSTER:

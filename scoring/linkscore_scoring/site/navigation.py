@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,6 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.state import Stateful, Stored
-
-Mode = Literal["online", "paper"]
 
 _ANY = -2
 """Source cluster of rows that hold for pages of any cluster."""
@@ -30,23 +27,10 @@ _Key = tuple[int, int, int]
 """Level, source cluster and link path."""
 
 
-@dataclass(frozen=True, slots=True)
-class NavigationParams:
-    """How the table learns.
-
-    `mode`: ``online`` learns from every destination and smooths each row with the more general one;
-    ``paper`` is eq. 5 exact, and frozen once `NavigationTable.freeze` was called. `smoothing`:
-    pseudo-destinations a row takes from the next level (online mode). `unseen_mass`: total mass of a row
-    nothing is known about: links of unseen link paths come late, but are not dropped. `max_rows`: rows kept
-    over all levels; the least used go first. `max_clusters`: distinct destination clusters; further ones
-    count as outliers.
-    """
-
-    mode: Mode = "online"
-    smoothing: float = 0.5
-    unseen_mass: float = 0.1
-    max_rows: int = 20_000
-    max_clusters: int = 256
+_SMOOTHING = 0.5
+"""Pseudo-destinations a row takes from the next level; chosen, not measured."""
+_UNSEEN_MASS = 0.1
+"""Total mass of a row nothing is known about: links of unseen link paths come late, but are not dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +61,31 @@ class NavigationTable(Stateful):
 
     Source: Xu 2018, section 4.3, equations 4 to 6. Differences from the paper: the table also learns during
     harvest, unseen pairs fall back to more general rows (the paper promises there are none), a pair whose
-    destinations were never crawled has no entry, and rows are bounded. ``NavigationParams(mode="paper")``
-    switches learning on line and smoothing off.
+    destinations were never crawled has no entry, and rows are bounded.
+
+    `paper`: eq. 5 exact, without smoothing. `max_rows`: rows kept over all levels; the least used go first.
+    `max_clusters`: distinct destination clusters; further ones count as outliers.
     """
 
-    frozen: Stored[bool]
     _rows: Stored[dict[_Key, _Row]]
     _site: Stored[_Row]
 
-    def __init__(self, params: NavigationParams | None = None) -> None:
-        self.params = params or NavigationParams()
-        self.frozen = False
+    def __init__(self, *, paper: bool = False, max_rows: int = 20_000, max_clusters: int = 256) -> None:
+        self._smoothing = 0.0 if paper else _SMOOTHING
+        self._max_rows, self._max_clusters = max_rows, max_clusters
         self._rows = {}
         self._site = _Row(led={OUTLIER: 0.0})
 
-    def freeze(self) -> None:
-        """End learning for good (paper mode: after the sample)."""
-        self.frozen = True
-
     def observe_links(self, source: int, counts: Mapping[int, int]) -> None:
         """Add the URLs that a page of a cluster shows under each link path, |U| of eq. 4, fetched or not."""
-        if not self.frozen:
-            for link_path, count in counts.items():
-                self._row((0, source, link_path)).links += count
+        for link_path, count in counts.items():
+            self._row((0, source, link_path)).links += count
 
     def observe_destination(
         self, source: int, link_path: int, classless: int, destination: int, *, weight: float = 1.0
     ) -> None:
         """Add one crawled destination of a link that a page of cluster `source` shows under `link_path`."""
-        if self.frozen:
-            return
-        if destination not in self._site.led and len(self._site.led) >= self.params.max_clusters:
+        if destination not in self._site.led and len(self._site.led) >= self._max_clusters:
             destination = OUTLIER
         for row in (self._site, *map(self._row, _keys(source, link_path, classless))):
             row.led[destination] = row.led.get(destination, 0.0) + weight
@@ -135,11 +113,11 @@ class NavigationTable(Stateful):
     def _shares(self, keys: Sequence[_Key], clusters: Sequence[int]) -> NDArray[np.float64]:
         """Fold the levels from the site prior to the most specific row: p = (n + s * p_general) / (N + s)."""
         p = _counts(self._site, clusters) / max(1.0, self._site.followed)
-        s = 0.0 if self.params.mode == "paper" else self.params.smoothing
+        s = self._smoothing
         known = [row for row in map(self._rows.get, reversed(keys)) if row is not None and row.followed]
         for row in known:
             p = (_counts(row, clusters) + s * p) / (row.followed + s)  # eq. 5 when s = 0
-        return p if known else p * self.params.unseen_mass
+        return p if known else p * _UNSEEN_MASS
 
     def adjacency(self, clusters: Sequence[int]) -> NDArray[np.float64]:
         """Return expected links between clusters, (n, n) float64: sum of P(Cj|Ci,x) |U[Ci,x]| (eq. 6)."""
@@ -176,7 +154,7 @@ class NavigationTable(Stateful):
         """Return a row, made if there is none; when there is no room the least used tenth goes."""
         row = self._rows.get(key)
         if row is None:
-            if len(self._rows) >= self.params.max_rows:
+            if len(self._rows) >= self._max_rows:
                 by_use = sorted(self._rows.items(), key=lambda pair: (pair[1].followed, pair[1].links))
                 for old, _ in by_use[: max(1, int(len(by_use) * _EVICTED_SHARE))]:
                     del self._rows[old]

@@ -23,6 +23,9 @@ source: a list of what that one is. Chosen on the synthetic corpus of 2, 2.5 and
 _FIELDS = "IQQII"
 """Of a block: pages that showed it, hash of its owner and of the owner's identity, its length, and the
 characters in long blocks of the page with fewest that showed it."""
+_FULL_SHARE, _COMMON = 0.3, 3
+"""Share of new text that makes a page the original rather than another list, and pages about as long that
+show a block before it is boilerplate; chosen, not measured."""
 _LONGER = 1.1
 """Times its length by which a known block counts as a longer version of itself; chosen, not measured."""
 
@@ -51,21 +54,17 @@ class TextOwners(Stateful):
     closer to its source, whichever came first and however many there are: a page with at most half as much
     text as any before takes the block over (the article after lists of excerpts or of whole articles; an
     excerpt by itself is no source), one with twice as much takes nothing (a list after the article). Beside
-    that the second page takes a block if it brings at least `full_share` new text of its own (the article
+    that the second page takes a block if it brings at least `_FULL_SHARE` new text of its own (the article
     after its excerpt), and the canonical form of the owner takes all; a third page about as long shows that
     the block is boilerplate, which belongs to nobody.
 
     `max_blocks`: blocks kept; beyond it the oldest are forgotten and count as new when they come again.
-    `full_share`: share of new text, in [0, 1], that makes a page the original rather than another list.
-    `common`: pages about as long that show a block before it is boilerplate.
     """
 
     distinct_chars: Stored[int]
     _blocks: Stored[Records]
 
-    def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
-        self.full_share = full_share
-        self.common = common
+    def __init__(self, *, max_blocks: int = 500_000) -> None:
         self.distinct_chars = 0
         self._blocks = Records(_FIELDS, most=max_blocks)
 
@@ -100,7 +99,7 @@ class TextOwners(Stateful):
             known.append((row, size))
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
-        has_own = change.new_chars >= self.full_share * shown
+        has_own = change.new_chars >= _FULL_SHARE * shown
         for row, size in known:
             seen[row] += 1
             is_excerpt = _LONGER * size < lengths[row]
@@ -136,7 +135,7 @@ class TextOwners(Stateful):
             return page if page == identity else owner
         if _CLOSER * shown <= least_shown[row] and not is_excerpt:
             return page
-        is_first_other = seen[row] < self.common
+        is_first_other = seen[row] < _COMMON
         if shown >= _CLOSER * least_shown[row] and not (is_first_other and has_own):
             return owner
         if not is_first_other:
