@@ -51,9 +51,11 @@ class LinkMemory(Stateful):
     link. `max_contexts`: in-links kept per URL; the latest stay.
     """
 
+    evicted: Stored[int]
     _links: Stored[dict[int, list[int]]]
 
     def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
+        self.evicted = 0
         self._max_links, self._max_contexts = max_links, max_contexts
         self._links = {}
 
@@ -90,7 +92,7 @@ class LinkMemory(Stateful):
         first_here = [record[_CLUSTER] == NOT_FETCHED for record in records]
         for row in compress(range(len(records)), first_here):
             first_here[row] = self._renew(records[row], source, link_paths[row], displaced)
-        drop_oldest(self._links, self._max_links)
+        self.evicted += len(drop_oldest(self._links, self._max_links))
         return Sighting([record[_PATTERN] for record in records], fresh, first_here, displaced)
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
@@ -115,7 +117,7 @@ class LinkMemory(Stateful):
         known = self._links.get(key)
         if known is None:
             self._links[key] = [depth, cluster, pattern]
-            drop_oldest(self._links, self._max_links)
+            self.evicted += len(drop_oldest(self._links, self._max_links))
             return False
         before = known[_CLUSTER] != NOT_FETCHED
         known[_CLUSTER] = cluster

@@ -50,6 +50,7 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
     site = crawl.sites["h"].model
     assert (len(site.memory), len(site.link_paths)) == (60, 5)
     assert 54 < len(site.texts) <= 60
+    assert site.memory.evicted > 0
     assert crawl.sites["h"].served.tables.nodes.rows <= 3 * 20 + 2
 
 
