@@ -127,7 +127,7 @@ impl Desk {
         self.tags.len() + self.walk.entries() + self.link_paths.entries()
     }
 
-    /// Returns what the page holds, by name; see `features.compiled`.
+    /// Returns what the page holds, by name; see `features.html.Extractor`.
     fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let walk = &self.walk;
         let found = PyDict::new(py);

@@ -14,7 +14,7 @@ pub type Node = u32;
 /// The step to a text.
 pub const TEXT: StepId = 0;
 
-/// Characters of texts that count as one entry of what is remembered, as in `features.markup`.
+/// Characters of texts that count as one entry of what is remembered, as in `features.walk`.
 const ENTRY_CHARS: usize = 400;
 
 /// The number of the class attribute that is not there.

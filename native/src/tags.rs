@@ -100,7 +100,7 @@ const ENDED_BY: &[(&str, &str)] = &[
 
 const EMPTY: &str = "area base basefont br col frame hr img input isindex link meta param";
 
-/// Elements whose text runs on in the line, as `features.markup` has them.
+/// Elements whose text runs on in the line, as `features.walk` has them.
 const INLINE: &str = "a abbr b bdi bdo cite code em font i kbd mark q s samp small span strong sub sup time \
                       tt u var";
 

@@ -95,7 +95,7 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the value of an attribute as `markup.attributes_of` reads it: with blanks for control characters.
+/// Returns the value of an attribute as `walk.attributes_of` reads it: with blanks for control characters.
 pub fn blanked(value: &str) -> Cow<'_, str> {
     if value.contains(is_control) {
         Cow::Owned(value.replace(is_control, " "))
