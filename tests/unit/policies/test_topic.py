@@ -60,6 +60,20 @@ def test_links_that_say_words_of_the_query_come_first() -> None:
     assert int(np.argmax(scores(fetch(model, "/", shown)))) == 1, "no link comes before that of `keyword`"
 
 
+def test_until_a_page_is_found_links_that_nothing_tells_apart_are_equal() -> None:
+    """So the menu is opened in the order found, and not one profile, one tag and one login before it."""
+    model = crawl()
+    menu = [("/user/ann", "ann"), ("/user/bob", "bob"), ("/tags", "tags")]
+    fetch(model, "/", links(*menu))
+    fetch(model, "/user/ann", "<title>Ann</title>")
+    urls = [f"{HOST}/user/bob", f"{HOST}/tags"]
+    bob, tags = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
+    assert bob == tags
+    assert terms(model, urls[1]) == {"silent"}
+    fetch(model, "/user/eve", "<title>Kayak repair</title>")
+    assert "silent" not in terms(model, urls[1])
+
+
 def test_links_beside_one_that_led_to_a_relevant_page_rise() -> None:
     model = crawl()
     fetch(model, "/", links(("/tag/kayak-repair", "kayak repair"), ("/tag/cars", "cars")))
@@ -116,7 +130,7 @@ def test_feedback_takes_the_place_of_relevance() -> None:
 def test_pages_in_another_language_and_short_pages_are_worth_less() -> None:
     text = "<title>Kayak repair</title><p>" + "How to repair a kayak at home with simple tools and glue. " * 5
     worth = []
-    for wanted in (KAYAKS, replace(KAYAKS, languages=("cs",)), replace(KAYAKS, least_words=10_000)):
+    for wanted in (KAYAKS, replace(KAYAKS, languages=("cs",)), replace(KAYAKS, least_words=100)):
         model = crawl(wanted)
         worth.append(scores(fetch(model, "/", text + links(("/x", "next"))))[0])
     assert worth[0] > worth[2] > worth[1]

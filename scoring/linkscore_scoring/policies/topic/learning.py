@@ -329,6 +329,11 @@ class TopicCrawl(Stateful):
         return self.asks and not self.is_found
 
     @property
+    def is_blind(self) -> bool:
+        """Whether a topic is looked for and no page is known to be surely relevant."""
+        return self.topic is not None and not (self.asks or self.is_found or self.known_pages)
+
+    @property
     def mean(self) -> float:
         """What a page is worth on average, shrunk to the prior."""
         return shrunk(self.reward, self.pulls, self._tunables.prior_mean, 1.0)

@@ -38,6 +38,7 @@ from linkscore_scoring.wanted.relevance import relevance_of
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
 _TOLD, _ARM = slice(1, 3), 4  # places of what anchor and URL say, and of the arm's mean, among the features
+_SILENT = -1.0  # value of a link that says nothing while nothing is found: below that of any other
 _ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Link path, pattern and the arm itself
 _BUCKET = re.compile(
     r"(?:w(?=[0-9]+\.[0-9a-f]+\.[0-4]{3})|(q))"  # of a topic or of a question
@@ -91,8 +92,9 @@ class Topical(Policy):
     the arm were worth more for the links behind them, so that lists and hubs of little relevance are passed
     through; unknown = c o / (o + k) k / (k + n), n pages of its site and o of others, so that a crawl of many
     sites does not stay where it found the first pages; 0 in a crawl of one. Where words say nothing the arm
-    decides, and the other way round. What has all words of a query in its URL comes first. A sample page
-    whose URL is known is worth 1, or 0 if not wanted, and links to it say so of the list they stand in.
+    decides, and the other way round. What has all words of a query in its URL comes first. Until a page of a
+    topic is surely relevant, links on its first site that nothing tells apart come last, in the order found.
+    A sample page whose URL is known is worth 1, or 0 if not wanted, and links to it say so of their list.
     Score = (1 + v / (1 + |v|)) / 2; bucket =
     ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
@@ -196,6 +198,7 @@ class Topical(Policy):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the relevance of a page."""
+        self.crawl.is_found |= event.reward >= self.tunables.found_relevance
         page = self._pages.get(event.key)
         if page is None:
             folded = dict.fromkeys(site.link_paths.get(link_path).folded for _, link_path in event.contexts)
@@ -360,6 +363,15 @@ class Topical(Policy):
         said = key.signals.total(self.tunables.sign_power)
         return self.gains.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
 
+    def _is_silent(self, key: Key) -> bool:
+        """Say whether nothing tells a link from others: no signal, no gain, and nothing found to learn from.
+
+        Such links come last, in the order found. Else one of each kind would be opened before any menu: what
+        was tried brought nothing, so what was not tried looks better.
+        """
+        told = self._elsewhere or key.signals.total() or self.gains.gain(key.arm) > 0.0
+        return self.crawl.is_blind and not told
+
     def _named(self, key: Key) -> float:
         return self.tunables.named * key.signals.is_named
 
@@ -394,9 +406,13 @@ class Topical(Policy):
         values += np.fromiter((self._named(key) for key in keys), np.float64, len(keys))
         if most := self._unseen_worth():
             values += most * np.fromiter((self.unseen.share(key.arm) for key in keys), np.float64, len(keys))
+        values[np.fromiter(map(self._is_silent, keys), np.bool_, len(keys))] = _SILENT
         return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
 
     def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
+        if self._is_silent(key):
+            after = Term("silent", _SILENT, "it comes after links that say a word, in the order found")
+            return Explanation("no word of the topic in anchor and URL, and nothing found yet", [after])
         topic, vector = self.crawl.topic, self._vector(key)
         terms = topic.terms if topic is not None else frozenset()
         said = [
