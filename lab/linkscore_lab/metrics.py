@@ -60,9 +60,6 @@ DEFINITIONS: dict[str, Definition] = {
     "valid_ratio_distinct": Definition(
         "harvest rate, distinct", "Contents among the target pages fetched, each once / pages fetched."
     ),
-    "harvest_rate": Definition(
-        "harvest rate", "Target pages fetched / pages fetched, in a crawl for one page type."
-    ),
     "recall": Definition("recall", "Target pages fetched / target pages that can be reached."),
     "f": Definition("F", "Harmonic mean of harvest rate and recall."),
     "entropy": Definition(
@@ -96,7 +93,6 @@ def run_metrics(
         "fetched": len(order),
         "valid_ratio": valid,
         "valid_ratio_distinct": ratio(len(_contents(hits, pages)), len(order)),
-        "harvest_rate": valid,
         "recall": recall,
         "f": ratio(2 * valid * recall, valid + recall),
         "entropy": entropy(order, types) if types else None,

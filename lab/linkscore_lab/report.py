@@ -161,8 +161,7 @@ def _section(question: Question, groups: Sequence[RunGroup]) -> str:
         {policy: mean for policy, (mean, _) in curves.items()},
         {policy: band for policy, (_, band) in curves.items() if band},
     )
-    twin = "valid_ratio" if question[1].startswith("target:") else "harvest_rate"  # one figure, two names
-    known = [n for n in DEFINITIONS if n != twin and any(group.metric(n) for group in groups)]
+    known = [name for name in DEFINITIONS if any(group.metric(name) for group in groups)]
     table = _table(
         ("policy", *(DEFINITIONS[name].label for name in known), "links out", "CPU s", "runs"),
         [(group.name, *_figures(group, known), *_extras(group)) for group in groups],

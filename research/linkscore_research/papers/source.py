@@ -127,7 +127,7 @@ def table_3(options: PaperOptions) -> Tables:
 
 def table_4(options: PaperOptions) -> Tables:
     """Crawling for a target with as many fetches as there are target pages: harvest rate, recall and F."""
-    ours = ("harvest_rate", "recall", "f")
+    ours = ("valid_ratio", "recall", "f")
     policies = {
         "SOUrCe": ("source_target", {}),
         "SOUrCe" + _AS_PAPER: ("source_target:multi_hop=false", PAPER),

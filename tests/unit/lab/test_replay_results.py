@@ -81,7 +81,6 @@ def test_all_metrics_of_a_crawl_by_hand() -> None:
             "fetched": 4,
             "valid_ratio": 0.75,
             "valid_ratio_distinct": 0.5,
-            "harvest_rate": 0.75,
             "recall": 0.75,
             "f": 0.75,
             "entropy": 1.5,
