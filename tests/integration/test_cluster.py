@@ -21,9 +21,10 @@ from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from linkscore_server.store.ownership import Ownership
 from support import postgres
-from support.fleet import Fleet, Load, fleet
+from support.fleet import SITES, Fleet, Load, fleet
+from support.grouped_crawls import page_on
 from support.postgres import Postgres
-from support.server_process import PATIENCE_S, stubs
+from support.server_process import PATIENCE_S, refusal, stubs
 from support.small_site import page
 
 pytestmark = pytest.mark.long
@@ -127,13 +128,23 @@ def replicated() -> Iterator[tuple[Postgres, Postgres]]:
 
 
 @pytest.mark.slow
-def test_a_primary_that_is_lost(replicated: tuple[Postgres, Postgres], tmp_path: Path) -> None:
+def test_a_standby_that_is_away_and_a_primary_that_is_lost(
+    replicated: tuple[Postgres, Postgres], tmp_path: Path
+) -> None:
     primary, standby = replicated
     hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
     where = f"postgresql://tests@{hosts}/postgres?target_session_attrs=read-write"
     with fleet(tmp_path, where, 2) as servers:
         crawl = servers.create("books", 16)
         load = Load(servers, crawl)
+        other = servers.create("others", 4)
+        load.wait_for(100)
+        standby.stop()
+        with stubs(servers.targets[0]) as server:
+            request = pb.IngestPagesRequest(crawl=other, pages=[page_on(site, 0) for site in SITES])
+            told = refusal(lambda: server.links.IngestPages(request, timeout=PATIENCE_S))
+        assert told.code == grpc.StatusCode.UNAVAILABLE
+        standby.start()
         load.wait_for(100)
         primary.kill()
         standby.promote()

@@ -147,6 +147,7 @@ class Ownership:
         try:
             beating.result(timeout=_STUCK_S)
         except TookTooLong:
+            beating.cancel()  # else those that nobody waits for any more make the next ones wait
             self._store.writer.interrupt()
             raise StoreAway(f"{self._store.engine.place}: does not answer within {_STUCK_S:g} s") from None
 

@@ -185,13 +185,12 @@ class Writer:
 
     def _connected(self) -> Session:
         if self._session is None:
-            session = self._engine.session()
+            self._session = self._engine.session()  # which `interrupt` ends from here on
             try:
-                self.on_session(session)
+                self.on_session(self._session)
             except BaseException:
-                session.close()
+                self._disconnect()
                 raise
-            self._session = session
         return self._session
 
     def _disconnect(self) -> None:
