@@ -34,11 +34,11 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // CodeOf returns the status of an error of this package, codes.OK for nil and codes.Unknown for any other.
 func CodeOf(err error) codes.Code {
-	if err == nil {
-		return codes.OK
-	}
 	var ours *Error
-	if errors.As(err, &ours) {
+	switch {
+	case err == nil:
+		return codes.OK
+	case errors.As(err, &ours):
 		return ours.Code
 	}
 	return codes.Unknown

@@ -344,8 +344,6 @@ func (s *Session) ensure(ctx context.Context) error {
 // The rule of outages: after a call that met one none is made. Beside the crawl the server is asked whether it is back, and
 // what waits is sent, oldest first.
 
-func (s *Session) isAway() bool { return s.keep(owed{}) }
-
 // keep lets a call wait if the server is away; says whether it is.
 func (s *Session) keep(call owed) bool {
 	s.mu.Lock()
@@ -402,7 +400,7 @@ func (s *Session) watch(err error) {
 func (s *Session) tryAgain() error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if !s.isAway() {
+	if !s.keep(owed{}) {
 		return nil
 	}
 	cheap, cancel := context.WithTimeout(s.ctx, probeTimeout)
@@ -419,7 +417,7 @@ func (s *Session) tryAgain() error {
 		s.set.Logger.Info("linkscore answers again: what waits is sent now",
 			"after", time.Since(s.began).Round(time.Second), "calls", len(s.owed))
 	})
-	for more := true; more && !s.isAway() && s.ctx.Err() == nil; {
+	for more := true; more && !s.keep(owed{}) && s.ctx.Err() == nil; {
 		var err error
 		if more, err = s.tellOldest(); err != nil {
 			s.met(err, owed{})

@@ -66,7 +66,7 @@ type Options struct {
 // NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. One that is away is
 // no error unless it is required: the crawl then begins in Colly's own order. A configuration it refuses is one.
 func NewQueue(threads int, c *colly.Collector, target string, options ...func(*Options)) (*Queue, error) {
-	set := Options{Crawl: "colly", Session: linkscore.SessionOptions{Key: normalText}}
+	set := Options{Crawl: "colly", Session: linkscore.SessionOptions{Key: normal}}
 	for _, option := range options {
 		option(&set)
 	}
@@ -109,7 +109,7 @@ func (q *Queue) AddURL(address string) error {
 
 // AddRequest lets a request wait, as queue.Queue does. It keeps its Ctx, headers and method.
 func (q *Queue) AddRequest(r *colly.Request) error {
-	q.add(r.Ctx, r.URL, r)
+	q.add(r.Ctx, r.URL.String(), r)
 	return nil
 }
 
@@ -117,9 +117,7 @@ func (q *Queue) AddRequest(r *colly.Request) error {
 // those that are no URL, are dropped.
 func (q *Queue) Add(page *colly.Request, href string) {
 	if absolute := page.AbsoluteURL(href); absolute != "" {
-		if parsed, err := url.Parse(absolute); err == nil {
-			q.add(page.Ctx, parsed, nil)
-		}
+		q.add(page.Ctx, absolute, nil)
 	}
 }
 
@@ -227,7 +225,7 @@ func (q *Queue) fetch(item *linkscore.Item) {
 	}
 }
 
-func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request) {
+func (q *Queue) add(page *colly.Context, target string, request *colly.Request) {
 	key := normal(target)
 	if seen, err := q.collector.HasVisited(key); err == nil && seen {
 		return
@@ -246,7 +244,7 @@ func (q *Queue) onResponse(r *colly.Response) {
 		ContentType: q.contentType(r), Body: r.Body, Ticket: ticketOf(r.Ctx),
 	}
 	found, answered := q.session.Page(context.Background(), page)
-	r.Ctx.Put(answerKey, answer{linkscore.ByURL(found, normalText), answered})
+	r.Ctx.Put(answerKey, answer{linkscore.ByURL(found, normal), answered})
 }
 
 func (q *Queue) onError(r *colly.Response, err error) {
@@ -285,26 +283,19 @@ func requested(r *colly.Request) string {
 	return r.URL.String()
 }
 
-// normalText is normal of a URL as text, which stays as it is if it is none.
-func normalText(address string) string {
-	parsed, err := url.Parse(address)
+// normal writes a URL so that Colly's and the server's forms of it are equal: no fragment, no default port, host in
+// lower case, dot segments gone, a path. What is no URL stays as it is.
+func normal(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return address
 	}
-	return normal(parsed)
-}
-
-// normal writes a URL so that Colly's and the server's forms of it are equal: no fragment, no default port, host in
-// lower case, dot segments gone, a path.
-func normal(u *url.URL) string {
-	plain := *u
-	plain.Fragment, plain.RawFragment = "", ""
-	plain.Scheme, plain.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	plain := url.URL{Scheme: strings.ToLower(u.Scheme), User: u.User, Host: strings.ToLower(u.Host), Path: u.Path}
 	if port := u.Port(); (plain.Scheme == "http" && port == "80") || (plain.Scheme == "https" && port == "443") {
 		plain.Host = strings.TrimSuffix(plain.Host, ":"+port)
 	}
 	if plain.Path == "" {
 		plain.Path = "/"
 	}
-	return plain.ResolveReference(&url.URL{Path: plain.Path, RawPath: plain.RawPath, RawQuery: plain.RawQuery}).String()
+	return plain.ResolveReference(&url.URL{Path: plain.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String()
 }

@@ -272,11 +272,9 @@ export class Crawl {
   }
 }
 
-/** Names that a resolver of gRPC reads, such as dns:///host:port, pass. */
-const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
-
+/** Refuses what is no host:port; names that a resolver of gRPC reads, such as dns:///host:port, pass. */
 function checkTarget(target: string): void {
-  if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):([1-5]?\d{1,4}|6[0-5]\d{3})$/.test(target)) return;
+  if (/^(dns|unix|ipv4|ipv6):/.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):([1-5]?\d{1,4}|6[0-5]\d{3})$/.test(target)) return;
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
 }
 

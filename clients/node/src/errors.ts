@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import { type Metadata, status as Code } from "@grpc/grpc-js";
+import { type Metadata, type ServiceError, status as Code } from "@grpc/grpc-js";
 
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "./gen/google/rpc/status_pb.js";
@@ -38,7 +38,7 @@ export class LinkscoreError extends Error {
   /** Turns whatever a call threw into an error of this class. */
   static from(thrown: unknown): LinkscoreError {
     if (thrown instanceof LinkscoreError) return thrown;
-    const { code = Code.UNKNOWN, details, message, metadata } = thrown as Partial<Refusal>;
+    const { code = Code.UNKNOWN, details, message, metadata } = thrown as Partial<ServiceError>;
     const said = statusOf(metadata);
     const info = detail(said, ErrorInfoSchema);
     const delay = detail(said, RetryInfoSchema)?.retryDelay;
@@ -53,13 +53,6 @@ export class LinkscoreError extends Error {
       thrown,
     );
   }
-}
-
-interface Refusal {
-  code: Code;
-  details: string;
-  message: string;
-  metadata: Metadata;
 }
 
 function statusOf(metadata: Metadata | undefined): Status | undefined {

@@ -126,11 +126,6 @@ export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   }
 }
 
-export function policyName(spec: PolicySpec | undefined): string {
-  const { case: name, value } = spec?.policy ?? {};
-  return name === "external" ? value.name : (name ?? "");
-}
-
 export function pageMessage(page: Page): PageMessage {
   const body = typeof page.body === "string" ? new TextEncoder().encode(page.body) : page.body;
   return create(PageSchema, {

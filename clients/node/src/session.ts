@@ -5,7 +5,7 @@ import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { Decision } from "./gen/linkscore/v1/common_pb.js";
 import type { PageResult } from "./gen/linkscore/v1/link_scoring_service_pb.js";
-import { checkNames, isDropped, type Link, type Page, policyName } from "./messages.js";
+import { checkNames, isDropped, type Link, type Page } from "./messages.js";
 
 const FINISH_WITHIN_MS = 30_000; // chosen
 const MOST_REFUSALS = 20; // that are logged, each once
@@ -244,7 +244,7 @@ export class Session<T> {
       server: this.client.target,
       version: there?.serverVersion,
       crawl: this.crawl.name,
-      policy: policyName(there?.crawl?.policy),
+      policy: there?.crawl?.policy?.policy.case,
       pagesOfEarlierRuns: Number(there?.crawl?.pageCount ?? 0),
     });
   }

@@ -142,7 +142,7 @@ public final class Crawl {
   }
 
   static Feedback worth(String url, ByteString ticket, double worth) {
-    return Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth).build();
+    return Feedback.newBuilder().setEventId(UUID.randomUUID().toString()).setUrl(url).setTicket(ticket).setReward(worth).build();
   }
 
   /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
@@ -163,15 +163,11 @@ public final class Crawl {
   static Page completed(Page page) {
     Page.Builder made = page.toBuilder();
     if (page.getEventId().isEmpty()) {
-      made.setEventId(eventId());
+      made.setEventId(UUID.randomUUID().toString());
     }
     if (page.getStatusCode() == 0 && page.getFetchError().isEmpty() && page.hasBody()) {
       made.setStatusCode(200);
     }
     return made.build();
-  }
-
-  private static String eventId() {
-    return UUID.randomUUID().toString();
   }
 }

@@ -5,6 +5,8 @@ import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -12,8 +14,15 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import linkscore.v1.Decision;
 import linkscore.v1.Feedback;
@@ -33,6 +42,12 @@ public final class Session implements AutoCloseable {
   private static final Duration LOG_EVERY = Duration.ofMinutes(1);
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
   private static final int MOST_REFUSALS = 20; // that are logged, each once
+
+  // Some thousand pages with their bodies: what a crawl fetches in an hour or so. Chosen, as the tries and the last seconds.
+  private static final long MAX_BYTES = 64 << 20;
+  private static final int MOST_TRIES = 3;
+  private static final long LAST_WORDS_S = 30;
+  private static final long LONGEST_PAUSE_MS = 5_000;
   private static final Set<String> KEYS =
       Set.of(
           "target", "crawl", "policy", "wanted", "budget", "examples", "timeout.ms", "token.file", "tls.ca", "required");
@@ -58,10 +73,17 @@ public final class Session implements AutoCloseable {
   private final Client client;
   private final String id;
   private final linkscore.v1.Crawl config;
-  private final Outage outage;
+  private final Duration firstPause; // until the first probe of an outage
+  private final Deque<Owed> owed = new ArrayDeque<>();
+  private final ScheduledThreadPoolExecutor beside =
+      new ScheduledThreadPoolExecutor(1, Session::thread, new ThreadPoolExecutor.DiscardPolicy());
+  private long bytes; // of what is owed
+  private int dropped; // calls that fell out, or were given up
+  private volatile boolean away;
+  private long since;
   private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
-  private volatile boolean made;
+  private final AtomicBoolean made = new AtomicBoolean();
   private volatile boolean revisits;
   private volatile String stopped = "";
   private volatile String why = "";
@@ -72,14 +94,32 @@ public final class Session implements AutoCloseable {
    * @param config policy, wanted, budget, examples; null leaves all to the server, or as it is
    */
   public Session(Client client, String id, linkscore.v1.Crawl config) {
-    this(client, id, config, Outage.FIRST_PAUSE);
+    this(client, id, config, Duration.ofSeconds(1));
   }
 
   Session(Client client, String id, linkscore.v1.Crawl config, Duration firstPause) {
     this.client = client;
     this.id = id;
     this.config = config;
-    this.outage = new Outage(this::probe, e -> note(e, null), firstPause, Outage.MAX_BYTES);
+    this.firstPause = firstPause;
+  }
+
+  private static Thread thread(Runnable work) {
+    Thread thread = new Thread(work, "linkscore-outage");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** A call that tells the server something, and throws {@link LinkscoreException} as long as it does not. */
+  private static final class Owed {
+    private final int bytes;
+    private final Runnable call;
+    private int tries;
+
+    private Owed(int bytes, Runnable call) {
+      this.bytes = bytes;
+      this.call = call;
+    }
   }
 
   /**
@@ -169,7 +209,7 @@ public final class Session implements AutoCloseable {
 
   /** Reports that a page is as it was (304), in a crawl with {@code revisit}: others would take it for one that failed. */
   public Optional<PageResult> unchanged(Page.Builder page) {
-    if (!made) {
+    if (!made.get()) {
       ask(crawl -> crawl);
     }
     return revisits ? ingest(page.setNotModified(true).build()) : Optional.empty();
@@ -225,7 +265,7 @@ public final class Session implements AutoCloseable {
 
   /** Whether the server is away, or has no room for pages. */
   public boolean isBroken() {
-    return outage.isAway();
+    return away;
   }
 
   /** The counts on one line, for a crawler's log. */
@@ -236,18 +276,28 @@ public final class Session implements AutoCloseable {
         pages, failed, rewards, scored, missed, fallback);
   }
 
+  /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than half a minute. */
   @Override
   public void close() {
-    outage.close();
+    try {
+      if (!beside.isShutdown()) {
+        beside.submit(this::tryAgain).get(LAST_WORDS_S, TimeUnit.SECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.log(Level.DEBUG, "linkscore: the last call did not end well", e);
+    }
+    beside.shutdownNow();
     client.close();
     long all = scored.sum() + missed.sum() + fallback.sum();
-    LOG.log(Level.INFO, "linkscore: {0} of {1} links scored; {2}", scored.sum(), all, this);
+    LOG.log(Level.INFO, "linkscore: {0} of {1} links scored; {2} not_sent={3}", scored.sum(), all, this, waits() + dropped);
   }
 
   /** Makes a call unless the server is away; one of some bytes tells it something, and is made again if it did not answer. */
   private <T> Optional<T> call(Function<Crawl, T> call, int bytes) {
-    Outage.Owed again = bytes == 0 ? null : new Outage.Owed(bytes, () -> onceMoreIfLost(call));
-    if (outage.keep(again)) {
+    Owed again = bytes == 0 ? null : new Owed(bytes, () -> onceMoreIfLost(call));
+    if (keep(again)) {
       return Optional.empty();
     }
     sayHowItGoes();
@@ -259,9 +309,9 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private void note(LinkscoreException e, Outage.Owed again) {
+  private void note(LinkscoreException e, Owed again) {
     if (e.isOutage()) {
-      outage.met(e, again);
+      met(e, again);
     } else if (e.code != Status.Code.CANCELLED && refusals.size() < MOST_REFUSALS && refusals.add(e.getMessage())) {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
@@ -279,16 +329,18 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private synchronized void make() {
-    if (made) {
-      return;
+  private void make() {
+    synchronized (made) { // not the lock of what waits: those who let a page wait do not wait for a server
+      if (made.get()) {
+        return;
+      }
+      var there = client.ensureCrawl(id, config).get();
+      var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
+      made.set(true);
+      revisits = there.getCrawl().hasRevisit();
+      String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}, pages of earlier runs: {4}";
+      LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served, there.getCrawl().getPageCount());
     }
-    var there = client.ensureCrawl(id, config).get();
-    var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
-    made = true;
-    revisits = there.getCrawl().hasRevisit();
-    String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}, pages of earlier runs: {4}";
-    LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served, there.getCrawl().getPageCount());
   }
 
   /** Asks for as little as it can; a crawl that the server lost is made by the next call. */
@@ -303,5 +355,101 @@ public final class Session implements AutoCloseable {
     if (now - last > LOG_EVERY.toNanos() && said.compareAndSet(last, now)) {
       LOG.log(Level.INFO, "linkscore: {0}", this);
     }
+  }
+
+  // The rule of outages (docs/reference/clients.md): after a call that met one none is made. Beside the crawl the server is
+  // asked whether it is back, and what waits is sent, oldest first.
+
+  /** Keeps a call for later if the server is away; says whether it is. */
+  private synchronized boolean keep(Owed call) {
+    if (away && call != null) {
+      owed.add(call);
+      bytes += call.bytes;
+      while (bytes > MAX_BYTES) {
+        bytes -= owed.remove().bytes;
+        dropped++;
+      }
+    }
+    return away;
+  }
+
+  /** Notes that a call met an outage; null for one that told the server nothing. */
+  private synchronized void met(LinkscoreException why, Owed call) {
+    boolean isNew = !away;
+    away = true;
+    keep(call);
+    if (isNew) {
+      since = System.nanoTime();
+      String what = "pages wait for it, and links go on by what links like them were last worth";
+      LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
+      askIn(firstPause.toMillis(), why);
+    }
+  }
+
+  private void askIn(long pause, LinkscoreException why) {
+    long wait = Math.min(Math.max(pause, why.retryAfter.toMillis()), LONGEST_PAUSE_MS);
+    Runnable ask = () -> tryAgain().ifPresent(still -> askIn(2 * wait, still));
+    beside.schedule(ask, wait, TimeUnit.MILLISECONDS);
+  }
+
+  /** Asks whether the server is back, and tells it everything then; the outage, if it goes on. */
+  private Optional<LinkscoreException> tryAgain() {
+    if (away) {
+      Optional<LinkscoreException> outage = failure(this::probe, refusal -> {}).or(this::tellOldest);
+      if (outage.isPresent()) {
+        return outage;
+      }
+      back();
+    }
+    while (!away && waits() > 0) {
+      tellOldest().ifPresent(outage -> met(outage, null));
+    }
+    return Optional.empty();
+  }
+
+  private synchronized int waits() {
+    return owed.size();
+  }
+
+  private synchronized void back() {
+    away = false;
+    long seconds = Duration.ofNanos(System.nanoTime() - since).toSeconds();
+    LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
+  }
+
+  /** Makes the oldest call; returns the outage that it met, if it did. */
+  private Optional<LinkscoreException> tellOldest() {
+    Owed oldest;
+    synchronized (this) {
+      oldest = owed.poll();
+      bytes -= oldest == null ? 0 : oldest.bytes;
+    }
+    Optional<LinkscoreException> outage = oldest == null ? Optional.empty() : failure(oldest.call, refusal -> note(refusal, null));
+    outage.ifPresent(why -> putBack(oldest, why));
+    return outage;
+  }
+
+  private synchronized void putBack(Owed call, LinkscoreException why) {
+    call.tries += why.code == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
+    if (call.tries >= MOST_TRIES) {
+      dropped++;
+    } else {
+      owed.addFirst(call);
+      bytes += call.bytes;
+    }
+  }
+
+  /** The outage that a call meets; none if it is refused, which is an answer. */
+  private static Optional<LinkscoreException> failure(Runnable call, Consumer<LinkscoreException> refused) {
+    try {
+      call.run();
+    } catch (RuntimeException e) {
+      LinkscoreException why = LinkscoreException.from(e);
+      if (why.isOutage()) {
+        return Optional.of(why);
+      }
+      refused.accept(why);
+    }
+    return Optional.empty();
   }
 }

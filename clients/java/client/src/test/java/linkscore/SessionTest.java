@@ -8,6 +8,7 @@ import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import com.google.rpc.ErrorInfo;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
@@ -119,6 +120,19 @@ class SessionTest {
       assertEquals(List.of(), server.planned);
       server.refusal = null;
       until(() -> !session.isBroken());
+      assertEquals(List.of("/1"), paths(server.pages));
+    }
+  }
+
+  @Test
+  void aPageThatAlwaysTakesTooLongIsGivenUp() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server, null)) {
+      server.refusal = Status.DEADLINE_EXCEEDED.asRuntimeException();
+      assertTrue(session.ingest(page("/0")).isEmpty());
+      until(() -> !session.isBroken());
+      server.refusal = null;
+      assertTrue(session.ingest(page("/1")).isPresent());
       assertEquals(List.of("/1"), paths(server.pages));
     }
   }

@@ -131,8 +131,8 @@ public final class LinkscoreProcessor extends Processor {
             .setStatusCode(uri.getFetchStatus())
             .setContentType(uri.getContentType())
             .setTicket(ticket);
-    try {
-      page.setBody(body(uri));
+    try (InputStream in = uri.getRecorder().getContentReplayInputStream()) {
+      page.setBody(ByteString.copyFrom(in.readNBytes(MAX_BODY_BYTES)));
     } catch (IOException e) {
       LOG.log(Level.WARNING, "linkscore: no body of " + uri, e);
       return;
@@ -154,12 +154,6 @@ public final class LinkscoreProcessor extends Processor {
   /** Whether a reader could follow it: not embedded, not guessed, and not one of the head's feeds and interfaces. */
   private static boolean isNavigation(CrawlURI link) {
     return "L".equals(link.getLastHop()) && !String.valueOf(link.getViaContext()).startsWith("link");
-  }
-
-  private static ByteString body(CrawlURI uri) throws IOException {
-    try (InputStream in = uri.getRecorder().getContentReplayInputStream()) {
-      return ByteString.copyFrom(in.readNBytes(MAX_BODY_BYTES));
-    }
   }
 
   /** Gives links their places, in their order, and takes those off the page that a setting of the crawl forbids for good. */

@@ -78,7 +78,7 @@ public final class Generate extends Configured implements Tool {
       }
       round.write(conf);
       given.addAll(List.of("-topN", "" + round.urls().size())); // of an option that stands twice Nutch takes the last
-      if (waiting.isKnownNamed()) {
+      if (waiting.known != null) { // the server names them
         given.addAll(List.of("-adddays", ALL_DAYS));
       }
     }
@@ -127,7 +127,7 @@ public final class Generate extends Configured implements Tool {
     private long answered;
     private long fetches; // retries and all
     private int seeds;
-    private Map<String, String> known; // pages that the server names, by the form of their URL; null if dates count
+    Map<String, String> known; // pages that the server names, by the form of their URL; null if dates count
     private long spent = Long.MIN_VALUE; // until when, as known pages say
     private List<String> again = List.of();
     private final int left; // places of the round: topN, less if the budget leaves less
@@ -221,11 +221,6 @@ public final class Generate extends Configured implements Tool {
       spent = (long) (taken == known.size() ? now : now - since + taken * DAY_MS / perDay);
     }
 
-    /** Whether the server names the known pages to fetch again. */
-    boolean isKnownNamed() {
-      return known != null;
-    }
-
     /** Whether the budget lets no round begin; start pages may be of a site that has not stopped. */
     boolean isOver() {
       return left == 0 || (seeds == 0 && !session.askStopped().isEmpty());
@@ -244,7 +239,10 @@ public final class Generate extends Configured implements Tool {
         Optional<linkscore.Crawl.Plan> plan = session.ask(crawl -> crawl.planBuckets(counts, Map.of(), places, true));
         isAdvised = plan.isPresent();
         plan.ifPresentOrElse(
-            advice -> advice.urls.forEach((name, n) -> buckets.get(name).give(n, advice.values.get(name))),
+            advice -> {
+              advice.values.forEach((name, value) -> buckets.get(name).value = value);
+              advice.urls.forEach((name, n) -> buckets.get(name).given = n);
+            },
             () -> share(waiting, places));
       }
       Round round = new Round(isAdvised, spent);
@@ -288,7 +286,7 @@ public final class Generate extends Configured implements Tool {
         }
       });
       start.stream().limit(size).forEach(url -> round.take(url, ""));
-      again.forEach(round::takeAgain);
+      again.forEach(url -> round.take(url, Round.AGAIN));
       buckets.values().stream()
           .sorted(Comparator.comparingDouble(bucket -> -bucket.value))
           .forEach(bucket -> bucket.taken().forEach(url -> round.take(url, bucket.name)));
@@ -341,11 +339,6 @@ public final class Generate extends Configured implements Tool {
         }
       }
 
-      private void give(int places, double worth) {
-        given = places;
-        value = worth;
-      }
-
       /** Keeps a link if it is of those that were found first. */
       private void found(String url, long at) {
         first.add(Map.entry(at, url));
@@ -387,10 +380,6 @@ public final class Generate extends Configured implements Tool {
       if (places.putIfAbsent(url, buckets.size()) == null) {
         buckets.add(bucket);
       }
-    }
-
-    void takeAgain(String url) {
-      take(url, AGAIN);
     }
 
     Set<String> urls() {
