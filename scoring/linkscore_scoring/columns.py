@@ -87,6 +87,40 @@ class Repeated(Sequence[_V], Generic[_V]):
     __hash__ = None  # type: ignore[assignment]  # as of a list: its columns may be changed
 
 
+class Remembered(dict[_K, _V]):
+    """What a function gives, by what it was given; all is forgotten once there are `most`.
+
+    A look-up touches half the memory that one of `functools.lru_cache` does, which keeps an order of use:
+    where the links of each page are looked up that is most of its cost.
+
+    Examples
+    --------
+    >>> length = Remembered(len, most=1_000)
+    >>> length("ab"), length.of_all(["ab", "c"])
+    (2, [2, 1])
+    """
+
+    __slots__ = ("_function", "_most")
+
+    def __init__(self, function: Callable[[_K], _V], most: int) -> None:
+        super().__init__()
+        self._function, self._most = function, most
+
+    def __missing__(self, key: _K) -> _V:
+        if len(self) >= self._most:
+            self.clear()
+        found = self[key] = self._function(key)
+        return found
+
+    def __call__(self, key: _K) -> _V:
+        """Return what the function gives."""
+        return self[key]
+
+    def of_all(self, keys: Iterable[_K]) -> list[_V]:
+        """Return what the function gives for each of some keys."""
+        return list(map(self.__getitem__, keys))
+
+
 def numbered(values: Iterable[_V]) -> tuple[list[_V], list[int]]:
     """Return distinct hashable values in the order of their first rows, and which of them each row has."""
     numbers: defaultdict[_V, int] = defaultdict()

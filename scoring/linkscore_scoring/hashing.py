@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linkscore_scoring.columns import Remembered
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 / golden ratio, odd: the step of splitmix64."""
@@ -27,7 +28,7 @@ def hash64(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-hash_of = lru_cache(maxsize=1 << 18)(hash64)
+hash_of = Remembered(hash64, 1 << 18)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
 

@@ -22,7 +22,7 @@ READS = {
 """Packages of ours that each may read besides itself; nothing of the product reads research."""
 
 ORDER = (
-    *("errors", "bounded", "hashing", "sums", "state", "kernels", "columns", "urls", "features", "types"),
+    *("errors", "bounded", "columns", "hashing", "sums", "state", "kernels", "urls", "features", "types"),
     *("wanted", "graph", "browse_logs", "pagination", "clustering", "site", "learners", "policies"),
     *("encodings", "engine", "revisits", "limits", "respect", "copies", "exporters", "testing"),
 )

@@ -187,7 +187,7 @@ class CrawlModel:
             fetch.features, fetch.key = page, hash_of(page.key)
             fetch.canonical = hash_of(page.canonical_key or page.key)
             links = page.links
-            fetch.link_keys = list(map(hash_of, links.keys))
+            fetch.link_keys = hash_of.of_all(links.keys)
             if site_of is None or ticket is None or not self._leaves(event):
                 fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
             places = [links.link_path_table[row] for row in links.link_paths]

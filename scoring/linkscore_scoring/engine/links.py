@@ -97,7 +97,7 @@ def batch_of(
     URLs and identities come without session ids. Without tickets and anchors nothing is known of these.
     """
     own = model.sessions.strip_all(list(keys))
-    hashes = list(map(hash_of, own))
+    hashes = hash_of.of_all(own)
     if tickets is None:
         known = [_remembered(model, key) for key in hashes]
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+
+from linkscore_scoring.columns import Remembered
 
 NO_PAGE_LINK, PAGE, NEXT, PREV, FIRST, LAST = range(6)
 """What a page link leads to: a numbered page, or one named by its place in the order; 0 is no page link."""
@@ -163,8 +164,7 @@ class Mark:
 NOTHING = Mark()
 
 
-@lru_cache(maxsize=16_384)
-def read_anchor(anchor: str) -> Mark:
+def _read_anchor(anchor: str) -> Mark:
     """Return what an anchor says; a title, a date or a post number (``#12``) says nothing. O(length)."""
     if not anchor or len(anchor) > MAX_CHARS:
         return NOTHING
@@ -180,6 +180,10 @@ def read_anchor(anchor: str) -> Mark:
     if items is not None:
         return _read_range(int(items[1]), int(items[2]))
     return _read_words(anchor.replace("'", ""))
+
+
+read_anchor = Remembered(_read_anchor, 16_384)
+"""What an anchor says; many pages show the same ones."""
 
 
 def _read_range(first: int, last: int) -> Mark:

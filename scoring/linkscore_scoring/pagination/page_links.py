@@ -61,7 +61,7 @@ def find_page_links(
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
     """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
-    marks = {row: mark for row, mark in enumerate(map(read_anchor, anchors)) if mark is not NOTHING}
+    marks = {row: mark for row, mark in enumerate(read_anchor.of_all(anchors)) if mark is not NOTHING}
     for row in [row for row, anchor in enumerate(anchors) if not anchor]:
         if kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
             marks[row] = Mark(kind)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain, islice, pairwise
 
-from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.columns import Remembered, drop_oldest
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import Stateful, Stored
 
@@ -150,7 +149,7 @@ class SessionIds(Stateful):
         own = {(name, value) for name, value, _ in _candidates(page_url)}
         found: dict[str, list[tuple[int, int]]] = {}
         distinct = dict.fromkeys(urls)
-        for name, value, rest in chain.from_iterable(map(_candidates, distinct)):
+        for name, value, rest in chain.from_iterable(_candidates.of_all(distinct)):
             found.setdefault(name, []).append((rest, value))
         for name, links in found.items():
             if {(name, value) for _, value in links} <= own:
@@ -190,7 +189,7 @@ class SessionIds(Stateful):
 
     def strip_all(self, urls: list[str]) -> list[str]:
         """Return `strip` of each URL, the same list if there is nothing to look at, as in most."""
-        if self._learned or not all(map(_is_plain, urls)):
+        if self._learned or not all(_is_plain.of_all(urls)):
             return list(map(self.strip, urls))
         return urls
 
@@ -222,11 +221,13 @@ _FIRST_SEGMENT = 3
 """Where paths begin in a URL split at slashes."""
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _is_plain(url: str) -> bool:
+def _plain(url: str) -> bool:
     """Say whether nothing in a URL may be a session id as long as no name was learned."""
     address, _, query = url.partition("?")
     return ";" not in address and "/(" not in address and not _MAY_BE_SURE(query.lower())
+
+
+_is_plain = Remembered(_plain, _REMEMBERED)
 
 
 def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -> None:
@@ -256,10 +257,12 @@ def _without_id(found: re.Match[str]) -> str:
     return "" if is_sure or looks_drawn(found[2]) else found[0]
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _candidates(url: str) -> tuple[tuple[str, int, int], ...]:
+def _first_candidates(url: str) -> tuple[tuple[str, int, int], ...]:
     """Return name, value and rest, both as hashes, of the first random values in a URL."""
     return tuple(islice(_random_values(url), _MAX_RANDOM)) if _MAY_BE_RANDOM(url) else ()
+
+
+_candidates = Remembered(_first_candidates, _REMEMBERED)
 
 
 def _random_values(url: str) -> Iterator[tuple[str, int, int]]:
