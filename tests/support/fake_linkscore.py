@@ -104,6 +104,7 @@ class FakeLinkscore(
             encoded_priorities=[round(v * 31) for v in values] if wanted else [],
             buckets=[names.index(b) for b in buckets],
             bucket_names=names,
+            bucket_values=map(self.value, names),
             tickets=range(len(urls)),
             ticket_values=[f"t:{u}".encode()[-64:] for u in urls],
         )

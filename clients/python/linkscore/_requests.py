@@ -94,6 +94,8 @@ def _links_problem(links: common_pb2.LinkScores) -> str:
     for name in _COLUMNS:
         if len(getattr(links, name)) not in (0, n):
             return f"column {name} has another length than scores"
+    if len(links.bucket_values) != len(links.bucket_names):
+        return "column bucket_values has another length than bucket_names"
     for name, values in (("buckets", links.bucket_names), ("tickets", links.ticket_values)):
         if any(not 0 <= at < len(values) for at in getattr(links, name)):
             return f"column {name} points beyond what is there"

@@ -219,7 +219,7 @@ class AsyncClient:
         return (await self._get_crawl(crawl, timeout_s)).crawl
 
     async def get_server_version(self, *, crawl: str, timeout_s: float | None = None) -> str:
-        """Say which version the server of a crawl has; empty if it is older than this call."""
+        """Say which version the server of a crawl has."""
         return (await self._get_crawl(crawl, timeout_s)).server_version
 
     def list_crawls(

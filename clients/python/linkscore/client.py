@@ -213,7 +213,7 @@ class Client:
         return (self._get_crawl(crawl, timeout_s)).crawl
 
     def get_server_version(self, *, crawl: str, timeout_s: float | None = None) -> str:
-        """Say which version the server of a crawl has; empty if it is older than this call."""
+        """Say which version the server of a crawl has."""
         return (self._get_crawl(crawl, timeout_s)).server_version
 
     def list_crawls(self, *, page_size: int = 0, timeout_s: float | None = None) -> Iterator[crawl_pb2.Crawl]:

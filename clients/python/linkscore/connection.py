@@ -316,7 +316,7 @@ class Connection:
         except Exception:  # the call that follows says what is wrong
             version = ""
         policy = crawl.policy.WhichOneof("policy") or "harvest"
-        where = f"linkscore {version or 'of a version that does not say it'} at {self._target}"
+        where = f"linkscore {version} at {self._target}"
         logger.info("%s: crawl %s, policy %s", where, self._crawl, policy)
         if crawl.page_count:
             logger.info(

@@ -100,7 +100,7 @@ class Row:
     bucket
         Name of the group whose value moves together.
     bucket_value
-        What `rank_buckets` would answer for `bucket` now; of a server that does not say, its best score here.
+        What `rank_buckets` would answer for `bucket` now.
     ticket
         Opaque bytes to keep with the URL and send back.
     verdict
@@ -144,14 +144,14 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     --------
     >>> from linkscore.v1 import common_pb2
     >>> urls = ["http://a.org/1", "http://a.org/2"]
-    >>> links = common_pb2.LinkScores(urls=urls, scores=[0.5, 0.9], bucket_names=["all"], buckets=[0, 0])
+    >>> buckets = {"bucket_names": ["all"], "bucket_values": [0.7], "buckets": [0, 0]}
+    >>> links = common_pb2.LinkScores(urls=urls, scores=[0.5, 0.9], **buckets)
     >>> [(row.url, row.score, row.bucket) for row in rows(links)]
     [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
     """
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
     reasons, copies = links.skip_reasons, links.duplicate_probabilities
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
-    worth = bucket_values(links)
     for i, score in enumerate(links.scores):
         yield Row(
             index=i,
@@ -159,7 +159,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             score=score,
             encoded_priority=priorities[i] if priorities else None,
             bucket=names[links.buckets[i]] if links.buckets else "",
-            bucket_value=worth[links.buckets[i]] if links.buckets else score,
+            bucket_value=links.bucket_values[links.buckets[i]] if links.buckets else score,
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
             skip_reason=reasons[i] if reasons else 0,
@@ -168,16 +168,6 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
         )
-
-
-def bucket_values(links: common_pb2.LinkScores) -> list[float]:
-    """Give the value of each of `bucket_names`; of a server that sends none, its best score here."""
-    if len(links.bucket_values) == len(links.bucket_names):
-        return list(links.bucket_values)
-    best = [0.0] * len(links.bucket_names)
-    for at, score in zip(links.buckets, links.scores, strict=False):
-        best[at] = max(best[at], score)
-    return best
 
 
 def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:

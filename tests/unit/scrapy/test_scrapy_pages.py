@@ -66,6 +66,7 @@ def scores(*entries: tuple[str, str, float], encoded: bool = True) -> common_pb2
         scores=[score for _, _, score in entries],
         encoded_priorities=[round(score * 31) for _, _, score in entries] if encoded else [],
         bucket_names=names,
+        bucket_values=[score for _, _, score in entries],
         buckets=range(len(names)),
         ticket_values=[name.encode() for name in names],
         tickets=range(len(names)),
