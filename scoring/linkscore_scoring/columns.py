@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import islice
 from math import log, log1p, sqrt
@@ -169,7 +169,7 @@ class Records:
     Examples
     --------
     >>> blocks = Records("Id", most=100)
-    >>> row = blocks.add(7, 3, 0.5)
+    >>> first = blocks.add([7], [3], [0.5])
     >>> again = Records("Id", most=100)
     >>> again.load_state(blocks.to_state())
     >>> again.rows, [list(column) for column in again.columns]
@@ -187,13 +187,14 @@ class Records:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, key: int, *values: float) -> int:
-        """Add a row for a new key; return its number."""
-        self.rows[key] = row = len(self.keys)
-        self.keys.append(key)
-        for column, value in zip(self.columns, values, strict=True):
-            column.append(value)
-        return row
+    def add(self, keys: Collection[int], *values: Iterable[float]) -> int:
+        """Add a row for each new key, given column by column; return the number of the first."""
+        first = len(self.keys)
+        self.rows.update(zip(keys, range(first, first + len(keys)), strict=True))
+        self.keys.extend(keys)
+        for column, more in zip(self.columns, values, strict=True):
+            column.extend(more)
+        return first
 
     def trim(self) -> None:
         """Let the oldest rows go, a sixteenth at least, if there are more than the bound: others move up."""

@@ -229,7 +229,7 @@ class CrawlHistory(Stateful):
         self.fetches += early is None
         text, path = text_reward(page.novel_chars), fold([link_path])[0]
         if early is None:
-            row = known.add(key, self.fetches, page.pattern, path, True, text, _NOT_REPORTED)
+            row = known.add([key], [self.fetches], [page.pattern], [path], [True], [text], [_NOT_REPORTED])
         else:
             row = early
             known.rename(known.keys[row], key)
@@ -283,8 +283,8 @@ class CrawlHistory(Stateful):
         if row is None:
             link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
             self.fetches += 1
-            told = self.fetches, event.pattern, fold([link_path])[0], False, 0.0, _NOT_REPORTED
-            row = self._known.add(event.key, *told)
+            told = [self.fetches], [event.pattern], fold([link_path]), [False], [0.0], [_NOT_REPORTED]
+            row = self._known.add([event.key], *told)
         ats, of_pattern, paths, _, _, rewards = self._known.columns
         first = rewards[row] == _NOT_REPORTED
         change = event.reward - (0.0 if first else rewards[row])

@@ -85,23 +85,29 @@ class TextOwners(Stateful):
         longest: dict[int, int] = {}
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
-        change, shown, blocks, known = TextChange(), sum(longest.values()), self._blocks, []
-        seen, owners, _, lengths, least_shown = blocks.columns
+        change, shown, blocks = TextChange(), sum(longest.values()), self._blocks
+        new, known = dict[int, int](), list[tuple[int, int]]()
+        find, (seen, owners, _, lengths, least_shown) = blocks.rows.get, blocks.columns
         for block, size in longest.items():
-            row = blocks.rows.get(block)
+            row = find(block)
             if row is None:
-                blocks.add(block, 1, page, identity, size, shown)
-                change.new_chars += size
-                change.unseen_chars += size
+                new[block] = size
                 continue
             if owners[row] != NOBODY and size > _LONGER * lengths[row]:
                 change.new_chars += size - lengths[row]  # the longer version's extra text
             known.append((row, size))
+        change.unseen_chars = sum(new.values())
+        change.new_chars += change.unseen_chars
+        if new:
+            n = len(new)
+            blocks.add(new, [1] * n, [page] * n, [identity] * n, new.values(), [shown] * n)
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         has_own = change.new_chars >= _FULL_SHARE * shown
         for row, size in known:
             seen[row] += 1
+            if owners[row] == NOBODY and seen[row] >= _COMMON and shown >= least_shown[row]:
+                continue  # boilerplate stays so, as most known blocks do
             is_excerpt = _LONGER * size < lengths[row]
             owner = self._owner(row, page, identity, shown, has_own=has_own, is_excerpt=is_excerpt)
             least_shown[row] = min(shown, least_shown[row])
