@@ -319,7 +319,7 @@ class Settings:
         if not there.is_dir() or not disk.f_blocks or not os.access(there, os.W_OK):
             rule = f"must be a folder on a disk that this user may write, or memory, got {self.data_dir!r}"
             yield FieldProblem("data_dir", f"{rule}: {there} is none")
-        elif self.min_free_mb > (most := disk.f_blocks * disk.f_frsize >> 20):
+        elif Settings.min_free_mb != self.min_free_mb > (most := disk.f_blocks * disk.f_frsize >> 20):
             rule = f"must be below the {most} MiB of the disk of data_dir, got {self.min_free_mb}"
             yield FieldProblem("min_free_mb", rule)
 
