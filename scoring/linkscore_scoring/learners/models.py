@@ -74,6 +74,10 @@ class Classifier(Stateful, ABC):
         """Return what each entry adds to the log odds, (nnz,) float64; zeros if the learner cannot say."""
         return np.zeros(len(X.indices))
 
+    @abstractmethod
+    def soften(self, keep: float) -> None:
+        """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
+
     def after_load(self) -> None:
         """Refuse the table of another number of features."""
         if self._table.shape != (2, self.dim):
@@ -126,6 +130,11 @@ class Arow(Classifier):
         """Return weight x value."""
         return np.asarray(self._table[_MU, X.indices] * X.values)
 
+    def soften(self, keep: float) -> None:
+        """Shrink the weights, and be less sure of all of them."""
+        self._table[_MU] *= keep
+        self._table[_SPENT] = np.maximum(0.0, 1.0 - (1.0 - self._table[_SPENT]) / keep)
+
 
 _Z, _N = 0, 1  # rows of the table, as in the paper
 _ALPHA, _L2 = (
@@ -170,6 +179,13 @@ class Ftrl(Classifier):
     def contributions(self, X: Features) -> Floats:
         """Return weight x value."""
         return self._weights[X.indices] * X.values
+
+    def soften(self, keep: float) -> None:
+        """Shrink weights and squared gradients, so that rates rise again."""
+        kept = keep * self._weights
+        self._table[_N] *= keep
+        self._table[_Z] = -kept * ((1.0 + np.sqrt(self._table[_N])) / _ALPHA + _L2)
+        self._weights = self._solved(self._table)
 
     def after_load(self) -> None:
         """Work out the weights."""
@@ -216,6 +232,11 @@ class MultinomialNb(Classifier):
         against, for_ = self._table[:, X.indices] + _SMOOTHING
         ratio = np.log(for_ / (self._totals[1] + floor)) - np.log(against / (self._totals[0] + floor))
         return np.asarray(X.values * ratio, dtype=np.float64)
+
+    def soften(self, keep: float) -> None:
+        """Shrink all counts."""
+        for counts in (self._table, self._totals, self._classes):
+            counts *= keep
 
 
 CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}

@@ -297,6 +297,10 @@ class Policy(Stateful, ABC):
         return ""
 
     @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what a policy with these parameters would import while it learns; it may take seconds."""
+
+    @classmethod
     def parts_of(cls, params: Any) -> list[Part]:
         """Return class and parameters of each policy that one with these parameters is made of."""
         return []

@@ -5,12 +5,23 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.features.words import languages
+from linkscore_scoring.policies.base import with_parts
+from linkscore_scoring.policies.registry import policy_class
 
 
-def load_libraries(scope: str, words: Words) -> None:
-    """Import what reading pages of such a crawl would import, which takes seconds; blocks."""
+def load_libraries(config: CrawlConfig) -> None:
+    """Import what the crawl would import while it serves, which takes seconds; blocks."""
+    for choice in (config.policy, *config.extra_policies):
+        for kind, params in with_parts(policy_class(choice.name), choice.checked()):
+            kind.load_libraries(params)
+    load_for_reading(config.scope, config.words)
+
+
+def load_for_reading(scope: str, words: Words) -> None:
+    """Import what reading pages of such a crawl would import; blocks."""
     if Words.LANGUAGE in words:
         languages()
     if scope == "domain":

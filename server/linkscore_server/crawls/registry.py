@@ -268,7 +268,7 @@ class CrawlRegistry:
             raise CrawlClosed(f"crawl {name!r}: the server stops")
 
     def _load_libraries(self, config: CrawlConfig) -> None:
-        load_libraries(config.scope, config.words)
+        load_libraries(config)
         if Words.EXCERPT in config.words and config.wanted is not None:
             self.embeddings.load(config.wanted.embedding)
 
@@ -300,7 +300,7 @@ class CrawlRegistry:
         """Create a crawl, which `check_count` may refuse; fine if it is there with the same configuration."""
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        await self._in_thread(self._check, config)  # which may have to load what knows languages
+        await self._in_thread(self._check, config)
         self.space.check()
         config = replace(config, bounds=SiteBounds(links=self._settings.site_links))
         async with self._creating:
@@ -333,7 +333,7 @@ class CrawlRegistry:
                 return actor
             if config.groups > 1:
                 config = replace(config, revision=config.revision + 1)
-            await self._in_thread(self._check, config)  # which may have to load what knows languages
+            await self._in_thread(self._check, config)
             await self._reconfigure(actor, config)
             return actor
 
@@ -425,6 +425,7 @@ class CrawlRegistry:
     def _check(self, config: CrawlConfig) -> None:
         try:
             config.check()
+            load_libraries(config)
             self.embeddings.check(config.wanted)
         except InvalidInput as exc:
             raise exc.under("crawl") from exc

@@ -11,6 +11,7 @@ import numpy as np
 
 from linkscore_scoring.columns import Repeated, left_sum
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, feature_names
 from linkscore_scoring.learners.models import CLASSIFIERS
 from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
@@ -109,6 +110,11 @@ class Anthelion(Policy):
             hub_weight=params.hub_weight,
         )
         self._examples = LatestLinks()
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.errors import InvalidParams
+from linkscore_server.crawls.libraries import load_libraries
+
 _POLICIES = """
 import sys
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -22,7 +26,7 @@ from linkscore_server.services.pages import PageParser, ParseOptions
 from support.small_site import HOST, page
 
 def late(config):
-    load_libraries(config.scope, config.words)
+    load_libraries(config)
     model = CrawlModel(config, ticket_key=b"k" * 32, domain_of=registrable_domain)
     before, seq = set(sys.modules), 0
     for n in range(12):
@@ -30,7 +34,7 @@ def late(config):
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
-    return sorted(new & {"scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
+    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
 
 def needs_params(name):
     try:
@@ -53,3 +57,11 @@ def test_no_policy_imports_a_library_while_it_takes_in_pages_and_feedback() -> N
         [sys.executable, "-c", _POLICIES], capture_output=True, text=True, cwd=tests, check=False
     )
     assert (found.stdout.strip(), found.returncode) == ("{}", 0), found.stderr[-2000:]
+
+
+def test_a_policy_whose_library_is_missing_is_refused_by_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "river.drift", None)
+    with pytest.raises(InvalidParams, match=r"^policy: anthelion needs river.*linkscore\[learners\]"):
+        load_libraries(CrawlConfig("c", PolicyChoice("harvest"), (PolicyChoice("anthelion"),)))

@@ -21,7 +21,7 @@ async def test_a_call_waits_within_its_deadline(monkeypatch: pytest.MonkeyPatch)
     app = Application(Settings(data_dir="memory", listen="127.0.0.1:0", metrics_listen=""))
     await app.start()
     await app.registry.create(CrawlConfig("slow"))
-    monkeypatch.setattr(registry, "load_libraries", lambda *read: may_open.wait() and real(*read))
+    monkeypatch.setattr(registry, "load_libraries", lambda config: may_open.wait() and real(config))
     async with grpc.aio.insecure_channel(app.address) as channel:
         crawls, asked = CrawlServiceStub(channel), pb.GetCrawlRequest(name="crawls/slow")
         patient = asyncio.ensure_future(crawls.GetCrawl(asked))
