@@ -41,3 +41,14 @@ def test_another_policy_named_by_the_request_rescores_nothing(
     ingest(server, crawl, page(0))
     (second,) = ingest(server, crawl, page(1), policy=BREADTH)
     assert not second.HasField("rescored")
+
+
+def test_a_url_whose_identity_is_spelled_otherwise_is_rescored_as_what_it_is(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    crawl = new_crawl(policy=EVERY_PAGE)
+    links = b'<a href="/t?b=1&amp;a=2#p7">a topic</a> <a href="/u">another page</a>'
+    ingest(server, crawl, common.Page(url=url_of(0), status_code=200, content_type="text/html", body=links))
+    (second,) = ingest(server, crawl, page(1))
+    row = [url.partition("?")[2] for url in second.rescored.urls].index("b=1&a=2")
+    assert second.rescored.scores[row] > 0

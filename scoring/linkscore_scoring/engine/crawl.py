@@ -385,7 +385,7 @@ class CrawlModel:
         if not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
             return
         urls = outcome.rescored_urls = [url for _, url in found]
-        batch = batch_of(shard.model, urls, urls)
+        batch = batch_of(shard.model, urls, urls, hashes=[key for key, _ in found])
         outcome.rescored = shard.score(shard.served, batch, is_spent=self.is_spent)
         shard.scale.update(outcome.rescored.scores)
 
