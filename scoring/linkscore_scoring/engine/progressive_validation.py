@@ -78,18 +78,18 @@ class PolicyValidation(Stateful):
     _links: Stored[dict[int, ValidatedLink]]
 
     def __init__(self) -> None:
-        self.recorded = self._judged_at = 0
+        self.recorded = 0
         self._links = {}
         self._keys: list[str] = []
         self._expected: list[float] = []
-        self._qualities: list[float] = []
+        self._judged: tuple[list[str], int, list[float]] = ([], 0, [])
 
     def configure(self, keys: Sequence[str]) -> None:
         """Take over the policies of the crawl, by key; one that is kept keeps its record."""
         columns = [self._keys.index(key) if key in self._keys else -1 for key in keys]
         for link in self._links.values():
             link.scores = [link.scores[at] if at >= 0 else _NO_ANSWER for at in columns]
-        self._keys, self._judged_at, self._qualities = list(keys), 0, [0.5] * len(keys)
+        self._keys = list(keys)
 
     def expect(self, fetch: Fetch, policies: Iterable[Policy], site: SiteModel) -> None:
         """Ask every policy for the score of the link that is fetched, if it is one of the sample."""
@@ -126,25 +126,30 @@ class PolicyValidation(Stateful):
 
     def columns(self) -> tuple[Floats, Floats]:
         """Return the scores of policies, (policies, n), and the reward of each link that counts, (n,)."""
-        links = list(self._links.values())  # at once: metrics are read in a thread
+        n, links = len(self._keys), list(self._links.values())  # at once: metrics are read in a thread
         labelled = [link for link in links if link.is_labelled]
         links = labelled if len(labelled) >= _LABELS else links
-        scores = np.array([link.scores for link in links]).reshape(len(links), len(self._keys))
-        return scores.T, np.array([link.reward for link in links])
+        said = [(link.scores, link.reward) for link in links]
+        said = [row for row in said if len(row[0]) == n]  # others while the policies change
+        scores = np.array([scores for scores, _ in said]).reshape(len(said), n)
+        return scores.T, np.array([reward for _, reward in said])
 
     def figures(self, policies: Sequence[Policy]) -> list[PolicyQuality]:
         """Return what is known of each policy, in their order; the first one serves."""
-        columns, rewards = self.columns()
-        if self.recorded >= self._judged_at + _REFRESH:
-            self._judged_at = self.recorded
-            answered = [column >= 0.0 for column in columns]
-            pairs = zip(columns, answered, strict=True)
-            self._qualities = [pairwise_auc(column[on], rewards[on]) for column, on in pairs]
+        keys, (columns, rewards) = self._keys, self.columns()
+        of, at, qualities = self._judged
+        if of is not keys:
+            at, qualities = 0, [0.5] * len(keys)
+        answered = [column >= 0.0 for column in columns]
+        if self.recorded >= at + _REFRESH:
+            at, pairs = self.recorded, zip(columns, answered, strict=True)
+            qualities = [pairwise_auc(column[on], rewards[on]) for column, on in pairs]
+        self._judged = keys, at, qualities
         reward = float(rewards.mean()) if len(rewards) else 0.0
-        judged = [int((column >= 0.0).sum()) for column in columns]
+        rows = zip(policies, answered, qualities, strict=False)  # fewer while the policies change
         return [
-            PolicyQuality(policy.name, EXTRA if row else SERVED, judged[row], self._qualities[row], reward)
-            for row, policy in enumerate(policies)
+            PolicyQuality(policy.name, EXTRA if row else SERVED, int(on.sum()), quality, reward)
+            for row, (policy, on, quality) in enumerate(rows)
         ]
 
     def lookback(self) -> list[tuple[int, list[float]]]:

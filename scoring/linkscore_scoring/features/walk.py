@@ -98,9 +98,9 @@ class TagTable:
         self._chars = 0
 
     def __len__(self) -> int:
-        """Return the number of entries, where `_ENTRY_CHARS` of long tags count as one more."""
+        """Return the number of entries, where `_ENTRY_CHARS` of tags and link paths count as one more."""
         tags = len(self.steps) + len(self.specials) + len(self._interned)
-        return tags + len(self.paths.parents) + self._chars // _ENTRY_CHARS
+        return tags + len(self.paths.parents) + (self._chars + self.paths.chars) // _ENTRY_CHARS
 
     def learn(self, raw: str) -> Step | Special:
         """Read a tag that is not in the table yet, and remember it."""
@@ -212,7 +212,7 @@ class PathTree:
     """Element paths of all pages so far, as they are met; node 0 is the place outside the root element.
 
     `parents`, `steps`: parent node and last step of each node. `children`: nodes below each node, by step.
-    `tops`: the node itself, or the deepest one around it within `Limits.depth`.
+    `tops`: the node itself, or the deepest one around it within `Limits.depth`. `chars`: of its link paths.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -222,6 +222,7 @@ class PathTree:
         self.tops = [0]
         self._depths = [0]
         self._has_deep = False
+        self.chars = 0
         self._limits = limits
         self._link_paths: dict[int, str | None] = {}
 
@@ -251,6 +252,7 @@ class PathTree:
             around = [*names[::-1][: self._limits.depth - 1], self.steps[node].name]
             text = f"{'/'.join(around)}[{self.steps[node].classes}]"
             self._link_paths[node] = text if len(text) <= MAX_LINK_PATH_CHARS else None
+            self.chars += len(self._link_paths[node] or "")
         return self._link_paths[node]
 
     def trie(self, displayed: Iterable[int]) -> tuple[PathTrie, list[str]]:

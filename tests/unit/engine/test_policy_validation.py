@@ -11,11 +11,6 @@ from support.recorded_crawls import config, model, page, recorded
 HOME = "http://h/"
 
 
-def crawled() -> CrawlModel:
-    crawl, _ = recorded(60)
-    return crawl
-
-
 def site(crawl: CrawlModel):  # type: ignore[no-untyped-def]
     return next(iter(crawl.sites.values()))
 
@@ -51,7 +46,7 @@ def test_quality_is_told_from_16_links_on() -> None:
 
 
 def test_a_policy_that_stays_keeps_its_record() -> None:
-    crawl = crawled()
+    crawl, _ = recorded(60)
     before = {row.policy: row for row in site(crawl).policy_qualities()}
     changed = config(policy=PolicyChoice("source_ucc"), extra_policies=(PolicyChoice("opic"), PolicyChoice()))
     crawl.apply(crawl.seq + 1, ConfigChanged(changed.to_state()))
@@ -63,3 +58,9 @@ def test_a_policy_that_stays_keeps_its_record() -> None:
         EXTRA,
     )
     assert (opic.judged, opic.quality) == (0, 0.5)
+
+
+def test_figures_are_read_while_the_policies_change() -> None:
+    """As by a scrape of the metrics in its thread, which may see more policies than are judged yet."""
+    crawl, _ = recorded(60)
+    assert len(site(crawl).validation.figures([site(crawl).served] * 5)) == 3
