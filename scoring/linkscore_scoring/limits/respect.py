@@ -236,17 +236,31 @@ def reserved_at(rules: Sequence[Row], path: str) -> set[str]:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end."""
-    return _compiled(pattern).match(unquote(path) if "%" in path else path) is not None
+    """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end.
+
+    Cost O(path) for each ``*``: the parts between are found from left to right. An expression would take the
+    product of both, 2 ms of a URL and a part of 1,000 characters.
+    """
+    first, middle, last, is_whole = _parts(pattern)
+    path = unquote(path) if "%" in path else path
+    if not path.startswith(first):
+        return False
+    if last is None:
+        return len(path) == len(first) or not is_whole
+    at = len(first)
+    for part in middle:
+        at = path.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return path.endswith(last) and len(path) - len(last) >= at if is_whole else path.find(last, at) >= 0
 
 
 @lru_cache(maxsize=1_000)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return an expression of cost O(path): each part but the last is where it is first found, for good."""
-    first, *more = [re.escape(unquote(part)) for part in pattern.removesuffix("$").split("*")]
-    middle, last = (f"(?>.*?{part})" for part in more[:-1]), (f".*?{part}" for part in more[-1:])
-    end = r"\Z" if pattern.endswith("$") else ""
-    return re.compile("".join((first, *middle, *last, end)), re.DOTALL)
+def _parts(pattern: str) -> tuple[str, list[str], str | None, bool]:
+    """Return what is before the first ``*``, between others, behind the last, and whether the end is one."""
+    first, *more = [unquote(part) for part in pattern.removesuffix("$").split("*")]
+    return first, more[:-1], more[-1] if more else None, pattern.endswith("$")
 
 
 MAX_FILES = 5_000
