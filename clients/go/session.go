@@ -35,7 +35,6 @@ const (
 	// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too
 	// long so often is given up. Both chosen.
 	maxOwed  = 64 << 20
-	overhead = 512 // bytes of a page without its body, and of a reward
 	maxTries = 3
 )
 
@@ -73,7 +72,7 @@ type Session struct {
 
 	turn    sync.Mutex // of those who ask what comes next: each knows what those before it took
 	sending sync.Mutex // held by the one who asks whether the server is back, and sends
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // of what follows; not held while Key or Logger run, which may ask the session
 	order   *frontier
 	allowed allowance
 	refused map[string]bool // what calls were refused with, as far as the log says so
@@ -144,8 +143,9 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	if page.failed() {
 		count = &s.Stats.Failed
 	}
+	key := s.set.Key(page.URL)
 	s.locked(func() {
-		s.order.fetched(s.set.Key(page.URL), page.failed())
+		s.order.fetched(key, page.failed())
 		s.allowed.unknown++
 	})
 	var sent []Link
@@ -163,8 +163,9 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	}
 	late := func(ctx context.Context) error {
 		err := s.attempt(ctx, send)
+		links := ByURL(sent, s.set.Key)
 		s.locked(func() {
-			for url, found := range ByURL(sent, s.set.Key) {
+			for url, found := range links {
 				if s.order.rescore(url, found) {
 					s.Stats.Late.Add(1)
 				}
@@ -172,7 +173,7 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 		})
 		return err
 	}
-	if !s.call(ctx, send, owed{bytes: overhead + len(page.URL) + len(page.Body), call: late}) {
+	if !s.call(ctx, send, owed{bytes: proto.Size(page.message()), call: late}) {
 		return nil, false
 	}
 	return sent, true
@@ -269,7 +270,7 @@ func (s *Session) Reward(ctx context.Context, url string, ticket []byte, worth f
 		}
 		return err
 	}
-	s.call(ctx, send, owed{bytes: overhead, call: func(ctx context.Context) error { return s.attempt(ctx, send) }})
+	s.call(ctx, send, owed{bytes: proto.Size(event), call: func(ctx context.Context) error { return s.attempt(ctx, send) }})
 }
 
 // Close sends what still waits if the server is there, for half a minute at most, and says how the crawl went.
@@ -277,10 +278,9 @@ func (s *Session) Close() {
 	defer time.AfterFunc(closeWithin, s.cancel).Stop()
 	_ = s.tryAgain()
 	s.cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.set.Logger.Info("linkscore: the crawl ends",
-		"crawl", s.crawl.Name, "counts", s.Stats.String(), "not_sent", len(s.owed)+s.dropped)
+	var left int
+	s.locked(func() { left = len(s.owed) + s.dropped })
+	s.set.Logger.Info("linkscore: the crawl ends", "crawl", s.crawl.Name, "counts", s.Stats.String(), "not_sent", left)
 }
 
 // call makes a call unless the server is away; what it was to tell is told later, if it met an outage.
@@ -315,10 +315,13 @@ func (s *Session) note(err error, later owed) {
 	if err == nil || CodeOf(err) == codes.Canceled {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.refused[err.Error()] && len(s.refused) < mostRefusals {
-		s.refused[err.Error()] = true
+	var first bool
+	s.locked(func() {
+		if first = !s.refused[err.Error()] && len(s.refused) < mostRefusals; first {
+			s.refused[err.Error()] = true
+		}
+	})
+	if first {
 		s.set.Logger.Error("linkscore: a call failed, the crawl goes on", "error", err)
 	}
 }
@@ -368,14 +371,15 @@ func (s *Session) hold(call owed) {
 
 // met notes that a call met an outage.
 func (s *Session) met(err error, call owed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lost := !s.away
-	s.away = true
-	s.hold(call)
+	var lost bool
+	s.locked(func() {
+		if lost = !s.away; lost {
+			s.away, s.began = true, time.Now()
+			s.order.setAway(true)
+		}
+		s.hold(call)
+	})
 	if lost {
-		s.began = time.Now()
-		s.order.setAway(true)
 		s.set.Logger.Warn("linkscore does not answer: links go on by what links like them were last worth", "error", err)
 		go s.watch(err)
 	}
@@ -411,12 +415,14 @@ func (s *Session) tryAgain() error {
 	if _, err := s.tellOldest(); err != nil {
 		return err
 	}
+	var after time.Duration
+	var calls int
 	s.locked(func() {
 		s.away = false
 		s.order.setAway(false)
-		s.set.Logger.Info("linkscore answers again: what waits is sent now",
-			"after", time.Since(s.began).Round(time.Second), "calls", len(s.owed))
+		after, calls = time.Since(s.began).Round(time.Second), len(s.owed)
 	})
+	s.set.Logger.Info("linkscore answers again: what waits is sent now", "after", after, "calls", calls)
 	for more := true; more && !s.keep(owed{}) && s.ctx.Err() == nil; {
 		var err error
 		if more, err = s.tellOldest(); err != nil {

@@ -2,6 +2,7 @@ package linkscore_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -390,5 +391,57 @@ func TestTheLogSaysOfEachReasonOnceWhyCallsAreRefused(t *testing.T) {
 	}
 	if said.count("reason 0.") != 1 || said.count("a call failed") != 20 {
 		t.Fatal(said.text.String())
+	}
+}
+
+// curious asks the session whenever it logs something.
+type curious struct {
+	slog.Handler
+	session *linkscore.Session
+}
+
+func (c *curious) Handle(context.Context, slog.Record) error {
+	if c.session != nil {
+		c.session.Len()
+	}
+	return nil
+}
+
+func TestALoggerAndAKeyMayAskTheSession(t *testing.T) {
+	f, logger, timer := &fake{}, &curious{Handler: slog.DiscardHandler}, newClock()
+	key := func(url string) string { logger.session.Len(); return url }
+	s, err := linkscore.NewSession(serve(t, f), "x", linkscore.SessionOptions{Logger: slog.New(logger), Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger.session = s
+	s.ProbeWhen(timer.after)
+	f.refuses(status.Error(codes.InvalidArgument, "wrong"), "IngestPages")
+	s.Page(t.Context(), page(0))
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(1))
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	s.Close()
+	if s.Stats.Pages.Load() != 1 {
+		t.Fatal(&s.Stats)
+	}
+}
+
+func TestWhatWaitsIsBoundedInBytesWithItsLinks(t *testing.T) {
+	f := &fake{}
+	s, timer, _ := session(t, f)
+	f.refuses(away, everything...)
+	for n := range 20 { // of 4 MiB each
+		linked := page(n)
+		linked.Outlinks = []linkscore.Outlink{{URL: "http://a.test/", Anchor: strings.Repeat("x", 4<<20)}}
+		s.Page(t.Context(), linked)
+	}
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	if s.Stats.Pages.Load() != 15 || f.ingested[0].GetPages()[0].GetUrl() != page(5).URL {
+		t.Fatal(&s.Stats)
 	}
 }
