@@ -10,7 +10,7 @@ import { checkNames, isDropped, type Link, type Page } from "./messages.js";
 const FINISH_WITHIN_MS = 30_000; // chosen
 const MOST_REFUSALS = 20; // that are logged, each once
 const SESSION_TIMEOUT_MS = 5_000; // a fetch waits for a call
-const OVERHEAD_BYTES = 512; // of a page without its body, and of a reward
+const OVERHEAD_BYTES = 512; // of a page without its body and links, and of a reward
 
 // Waits between two probes of a server that is away: one that was restarted is noticed within seconds. One that takes longer
 // than a second to answer a probe is of no use to a crawl.
@@ -149,7 +149,7 @@ export class Session<T> {
       this.allowance.take(result?.message);
       return result?.links ?? [];
     };
-    const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0);
+    const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0) + JSON.stringify(page.outlinks ?? []).length;
     const late = async () => {
       const links = byUrl(await this.repaired(send), this.key);
       for (const [url, found] of links) if (this.frontier.rescore(url, found)) this.stats.late++;

@@ -285,3 +285,13 @@ test("a link that a setting of the crawl forbids does not wait", async () => {
   assert.equal(session.frontier.size, 3);
   assert.deepEqual([session.stats.scored, session.stats.skipped], [3, 3]);
 });
+
+test("what waits is bounded in bytes with its links", async () => {
+  const { session } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  const outlinks = [{ url: `${ROOT}/good/1`, anchor: "x".repeat(4 * 1024 * 1024) }]; // 20 pages of 4 MiB each
+  for (let n = 0; n < 20; n++) await session.page({ url: page(n).url, outlinks });
+  fake.refuses.clear();
+  await session.finish();
+  assert.equal(session.stats.pages, 15);
+});

@@ -85,7 +85,7 @@ public final class Outlook {
 
   /** The fine shape of a URL, without numbers and values of its query, and the coarse one, without the name of the page too. */
   static String[] shapes(String url) {
-    String[] parts = url.substring(url.indexOf("//") + 2).split("#", 2)[0].split("\\?", 2);
+    String[] parts = url.substring(Math.min(url.length(), url.indexOf("//") + 2)).split("#", 2)[0].split("\\?", 2);
     int at = parts[0].indexOf('/');
     String host = at < 0 ? parts[0] : parts[0].substring(0, at);
     String path = plain(at < 0 ? "/" : parts[0].substring(at));

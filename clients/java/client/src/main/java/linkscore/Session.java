@@ -85,6 +85,7 @@ public final class Session implements AutoCloseable {
   private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
   private final AtomicBoolean made = new AtomicBoolean();
   private volatile boolean revisits;
+  private volatile long heeded; // event of the answer that said last whether the crawl has stopped
   private volatile String stopped = "";
   private volatile String why = "";
 
@@ -195,7 +196,7 @@ public final class Session implements AutoCloseable {
           outlook.learn(Link.of(result));
           (came ? pages : failed).increment();
           if (result.hasStanding()) {
-            heed(result.getStanding().getDecision(), result.getStanding().getReason());
+            heed(result.getEventSeq(), result.getStanding().getDecision(), result.getStanding().getReason());
           }
           return result;
         };
@@ -232,8 +233,12 @@ public final class Session implements AutoCloseable {
     return call(question, 0);
   }
 
-  /** Takes over what the server says of the crawl as a whole. */
-  private void heed(Decision decision, String sentence) {
+  /** Takes over what the server says of the crawl as a whole after an event, unless a later one was heeded. */
+  private synchronized void heed(long event, Decision decision, String sentence) {
+    if (event < heeded) {
+      return;
+    }
+    heeded = event;
     String before = stopped;
     stopped = STOPS.getOrDefault(decision, "");
     why = sentence;
@@ -254,7 +259,7 @@ public final class Session implements AutoCloseable {
 
   /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
   public String askStopped() {
-    ask(Crawl::get).ifPresent(there -> heed(there.getCrawl().getDecision(), there.getCrawl().getDecisionReason()));
+    ask(Crawl::get).ifPresent(there -> heed(heeded, there.getCrawl().getDecision(), there.getCrawl().getDecisionReason()));
     return stopped;
   }
 
@@ -378,7 +383,7 @@ public final class Session implements AutoCloseable {
     boolean isNew = !away;
     away = true;
     keep(call);
-    if (isNew) {
+    if (isNew && !beside.isShutdown()) {
       since = System.nanoTime();
       String what = "pages wait for it, and links go on by what links like them were last worth";
       LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
@@ -421,31 +426,34 @@ public final class Session implements AutoCloseable {
   private Optional<LinkscoreException> tellOldest() {
     Owed oldest;
     synchronized (this) {
-      oldest = owed.poll();
-      bytes -= oldest == null ? 0 : oldest.bytes;
+      oldest = owed.peek();
     }
-    Optional<LinkscoreException> outage = oldest == null ? Optional.empty() : failure(oldest.call, refusal -> note(refusal, null));
-    outage.ifPresent(why -> putBack(oldest, why));
+    if (oldest == null) {
+      return Optional.empty();
+    }
+    Optional<LinkscoreException> outage = failure(oldest.call, refusal -> note(refusal, null));
+    boolean isLate = outage.filter(why -> why.code == Status.Code.DEADLINE_EXCEEDED).isPresent();
+    oldest.tries += isLate ? 1 : 0;
+    if (outage.isEmpty() || oldest.tries >= MOST_TRIES) {
+      drop(oldest, outage.isEmpty());
+    }
     return outage;
   }
 
-  private synchronized void putBack(Owed call, LinkscoreException why) {
-    call.tries += why.code == Status.Code.DEADLINE_EXCEEDED ? 1 : 0;
-    if (call.tries >= MOST_TRIES) {
-      dropped++;
-    } else {
-      owed.addFirst(call);
-      bytes += call.bytes;
+  private synchronized void drop(Owed call, boolean isTold) {
+    if (owed.remove(call)) {
+      bytes -= call.bytes;
+      dropped += isTold ? 0 : 1;
     }
   }
 
-  /** The outage that a call meets; none if it is refused, which is an answer. */
-  private static Optional<LinkscoreException> failure(Runnable call, Consumer<LinkscoreException> refused) {
+  /** The outage that a call meets, or the end of the session; none if it is refused, which is an answer. */
+  private Optional<LinkscoreException> failure(Runnable call, Consumer<LinkscoreException> refused) {
     try {
       call.run();
     } catch (RuntimeException e) {
       LinkscoreException why = LinkscoreException.from(e);
-      if (why.isOutage()) {
+      if (why.isOutage() || beside.isShutdown()) {
         return Optional.of(why);
       }
       refused.accept(why);

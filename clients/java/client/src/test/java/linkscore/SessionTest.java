@@ -15,6 +15,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
+import java.util.logging.StreamHandler;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -143,6 +150,8 @@ class SessionTest {
         Session session = session(server, null)) {
       server.spoil = links -> links.setScores(0, Double.NaN); // others: the scenario odd_answers
       assertTrue(session.ingest(page("/1", "/good", "/bad")).isEmpty());
+      server.spoil = LinkScores.Builder::clearUrls;
+      session.ingest(page("/2", "/good", "/bad"));
       assertFalse(session.isBroken());
     }
   }
@@ -183,5 +192,53 @@ class SessionTest {
       server.crawl = server.crawl.toBuilder().setDecision(Decision.DECISION_STOP_YIELD).setDecisionReason("little").build();
       assertEquals("linkscore_yield: little", session.askStopped() + ": " + session.whyStopped());
     }
+  }
+
+  @Test
+  void anAnswerThatANewerOneOvertookDoesNotTakeBackThatTheCrawlHasStopped() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server, SEVEN)) {
+      server.most = 2;
+      session.ingest(page("/1"));
+      session.ingest(page("/2"));
+      server.pages.clear(); // the next is the first event again
+      session.ingest(page("/3"));
+      assertEquals("linkscore_budget: all spent", session.stopped() + ": " + session.whyStopped());
+    }
+  }
+
+  @Test
+  void whatAnEndThatIsCutShortDidNotSendIsCounted() throws Exception {
+    FakeServer gone = new FakeServer();
+    gone.close();
+    Client client = Client.to(gone.target()).timeout(Duration.ofMinutes(1)).connect();
+    Session session = new Session(client, "x", null, Duration.ofHours(1));
+    for (String path : List.of("/1", "/2", "/3")) {
+      session.ingest(page(path, "/good"));
+    }
+    CountDownLatch asked = new CountDownLatch(1);
+    List<String> said = new CopyOnWriteArrayList<>();
+    Handler heard = new StreamHandler() {
+      @Override
+      public void publish(LogRecord line) {
+        said.add(new SimpleFormatter().formatMessage(line));
+      }
+    };
+    Logger.getLogger("linkscore").addHandler(heard);
+    try (FakeServer slow = new FakeServer(gone.port())) {
+      slow.spoil =
+          links -> {
+            asked.countDown();
+            LockSupport.park();
+          };
+      Thread closing = new Thread(session::close);
+      closing.start();
+      asked.await();
+      closing.interrupt();
+      closing.join();
+    } finally {
+      Logger.getLogger("linkscore").removeHandler(heard);
+    }
+    assertTrue(said.get(said.size() - 1).endsWith("not_sent=3"), said.toString());
   }
 }
