@@ -169,11 +169,12 @@ class Records:
     Examples
     --------
     >>> blocks = Records("Id", most=100)
-    >>> first = blocks.add([7], [3], [0.5])
+    >>> first = blocks.add([7, 8], [3, 4], [0.5, 0.25])
+    >>> blocks.rename(7, 9)
     >>> again = Records("Id", most=100)
     >>> again.load_state(blocks.to_state())
-    >>> again.rows, [list(column) for column in again.columns]
-    ({7: 0}, [[3], [0.5]])
+    >>> again.items() == blocks.items(), again.items(), [list(column) for column in again.columns]
+    (True, [(9, 0), (8, 1)], [[3, 4], [0.5, 0.25]])
     """
 
     __slots__ = ("columns", "keys", "most", "rows")
@@ -195,6 +196,10 @@ class Records:
         for column, more in zip(self.columns, values, strict=True):
             column.extend(more)
         return first
+
+    def items(self) -> list[tuple[int, int]]:
+        """Return each key with its row, oldest first."""
+        return [(key, row) for row, key in enumerate(self.keys) if key]
 
     def trim(self) -> None:
         """Let the oldest rows go, a sixteenth at least, if there are more than the bound: others move up."""
@@ -226,7 +231,7 @@ class Records:
             raise ValueError("columns of records have other lengths than their keys")
 
     def _number(self) -> None:
-        self.rows = {key: row for row, key in enumerate(self.keys) if key}
+        self.rows = dict(self.items())
 
 
 def left_sum(values: Iterable[float]) -> float:

@@ -305,7 +305,7 @@ class CrawlHistory(Stateful):
     def judged(self) -> Iterator[tuple[int, int, float]]:
         """Yield identity hash, number and reward of the fetches remembered whose reward is known."""
         ats, _, _, is_page, texts, rewards = self._known.columns
-        for key, row in self._known.rows.items():
+        for key, row in self._known.items():
             if self.by_reward and rewards[row] != _NOT_REPORTED:
                 yield key, ats[row], rewards[row]
             elif is_page[row] and not self.by_reward:
@@ -314,7 +314,7 @@ class CrawlHistory(Stateful):
     def reported_only(self) -> list[int]:
         """Return the identity hashes of pages that were reported and not ingested."""
         is_page = self._known.columns[3]
-        return [key for key, row in self._known.rows.items() if not is_page[row]]
+        return [key for key, row in self._known.items() if not is_page[row]]
 
     def shapes_now(self, patterns: UrlPatterns) -> dict[int, History]:
         """Return the histories by the shapes there are now; those that were folded together are one."""
