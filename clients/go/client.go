@@ -82,6 +82,13 @@ func checkTimeout(timeout time.Duration) error {
 	return nil
 }
 
+func checkToken(token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return errors.New("linkscore: token must be one line of ASCII characters")
+	}
+	return nil
+}
+
 // transport is how a connection is encrypted.
 func (o Options) transport() (credentials.TransportCredentials, error) {
 	if o.CAFile == "" && o.TLS == nil {
@@ -128,7 +135,7 @@ func (b *bearer) RequireTransportSecurity() bool { return false }
 func New(target string, set Options) (*Client, error) {
 	set.Timeout = cmp.Or(set.Timeout, DefaultTimeout)
 	transport, err := set.transport()
-	if err := errors.Join(err, checkTimeout(set.Timeout), checkTarget(target)); err != nil {
+	if err := errors.Join(err, checkTimeout(set.Timeout), checkToken(set.Token), checkTarget(target)); err != nil {
 		return nil, err
 	}
 	dial := []grpc.DialOption{

@@ -339,7 +339,12 @@ func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
 	}
 }
 
-func TestAWrongTargetOrTimeoutIsAnErrorThatSaysWhatToGive(t *testing.T) {
+func TestAWrongTargetTimeoutOrTokenIsAnErrorThatSaysWhatToGive(t *testing.T) {
+	for _, token := range []string{"secret\n", "sécret"} {
+		if _, err := linkscore.New("localhost:1", linkscore.Options{Token: token}); err == nil || !strings.Contains(err.Error(), "token must be") {
+			t.Fatal(token, err)
+		}
+	}
 	if _, err := linkscore.New("localhost:1", linkscore.Options{Timeout: -3}); err == nil || !strings.Contains(err.Error(), "above 0") {
 		t.Fatal(err)
 	}

@@ -149,8 +149,11 @@ public final class Client implements AutoCloseable {
       return this;
     }
 
-    /** Sends a bearer token with every call. Send it over TLS only, or on the loopback interface. */
+    /** Sends a bearer token with every call; only over TLS, or on the loopback interface. IllegalArgumentException if it is none. */
     public Builder token(String secret) {
+      if (!secret.matches("[ -~]*")) {
+        throw new IllegalArgumentException("token must be one line of ASCII characters");
+      }
       token = secret;
       return this;
     }

@@ -158,4 +158,12 @@ class ClientTest {
     assertEquals(ByteString.EMPTY, Settings.ticket("not base64!"));
     assertEquals(ByteString.EMPTY, Settings.ticket(null));
   }
+
+  @Test
+  void aTokenThatNoCallCanCarryIsRefusedByName() {
+    for (String secret : List.of("secret\n", "s\u00e9cret")) {
+      var refused = assertThrows(IllegalArgumentException.class, () -> Client.to("localhost:1").token(secret));
+      assertTrue(refused.getMessage().contains("token must be"), refused.getMessage());
+    }
+  }
 }
