@@ -257,7 +257,7 @@ def _record(record: WarcRecord) -> ArchiveRecord | None:
         return None
     if record.record_type == WarcRecordType.response:
         record.is_http = True  # whatever its content type, which some leave out
-        record.parse_http()
+        record.parse_http(quirks_mode=True, max_header_len=MAX_BYTES)  # some servers end lines by LF alone
     length, body = record.content_length, record.reader.read()
     if len(body) < length:
         raise BadRecord(f"record is cut off: {length} bytes are told of, {len(body)} are there")

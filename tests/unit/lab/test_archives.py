@@ -131,6 +131,15 @@ def test_content_coding_is_undone(tmp_path: Path, coding: str, body: bytes) -> N
 
 
 @pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 200 OK\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 60_000 + b"\r\n"], ids=["LF", "long"]
+)
+def test_heads_are_read_as_servers_send_them(tmp_path: Path, head: bytes) -> None:
+    end = b"\r\n" if head.endswith(b"\r\n") else b"\n"
+    found = one(tmp_path, head + b"Content-Type: text/html" + end * 2 + b"<p>text")
+    assert (found.status, found.headers["Content-Type"], found.body) == (200, "text/html", b"<p>text")
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"3\r\n<p>\r\n4;x=1\r\ntext\r\n0\r\n\r\n",
