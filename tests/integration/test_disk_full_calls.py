@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_server.app import Application
+from linkscore_server.crawls.learning import LearningPool
 from linkscore_server.settings import Settings
-from linkscore_server.store import Store
+from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.sqlite import SqliteEngine
 from support.server_process import Refusal, Stubs
 from support.small_site import HOST, page, url_of
@@ -114,3 +118,24 @@ async def test_what_brings_something_is_refused_by_name_and_nothing_is_written(
 async def test_questions_are_answered_on_a_full_disk(name: str, store: Filling, server: Stubs) -> None:
     store.room = NOTHING
     assert await ASKED[name](server) is not None
+
+
+async def test_a_disk_that_fills_while_a_site_is_learned_is_named(
+    server: Stubs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = LearningPool.learn
+
+    def refused(shard: StoredShard, events: object) -> Future[int]:
+        done = Future[int]()
+        done.set_exception(OSError(errno.ENOSPC, "No space left on device"))
+        return done
+
+    async def filling(pool: LearningPool, job: LearningJob) -> LearnedSite:
+        monkeypatch.setattr(StoredShard, "commit", refused)
+        return await learn(pool, job)
+
+    monkeypatch.setattr(LearningPool, "learn", filling)
+    with pytest.raises(grpc.aio.AioRpcError) as told:
+        await server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}"), timeout=30.0)
+    assert Refusal(told.value).reason == "DISK_FULL"
+    monkeypatch.undo()

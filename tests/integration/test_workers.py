@@ -156,6 +156,28 @@ def test_workers_are_replaced_and_no_page_is_lost(tmp_path: Path) -> None:
             assert pages_of(server, crawl) == sum(sent.values())
 
 
+SLOW_TO_WRITE = """
+import asyncio, sys
+if "linkscore_server.front.worker" in sys.orig_argv:
+    from linkscore_server.crawls.registry import CrawlRegistry
+    close = CrawlRegistry.close
+    async def slowly(registry):
+        await asyncio.sleep(5.0)
+        await close(registry)
+    CrawlRegistry.close = slowly
+"""
+"""Run by Python as it starts: states that take longer to write than a worker may be silent."""
+
+
+def test_a_worker_that_ends_has_the_time_to_write_its_states(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_TO_WRITE)
+    with serving(tmp_path, "--workers", "2", PYTHONPATH=str(tmp_path)) as process:
+        process.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: any("all workers are replaced" in line["message"] for line in process.records()))
+        ends = [line["message"] for line in process.records() if " ended with " in line["message"]]
+    assert ends == ["worker 0 ended with 0", "worker 1 ended with 0"]
+
+
 def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> None:
     expected = 0
     for workers in (3, 1):

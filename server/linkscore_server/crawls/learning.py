@@ -93,6 +93,7 @@ class Learnings:
         self._crawl, self._pool, self._executor = crawl, pool, executor
         self._metrics, self._submit = metrics, submit
         self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+        self._failures: set[asyncio.Task[None]] = set()
 
     @property
     def is_under_way(self) -> bool:
@@ -109,7 +110,7 @@ class Learnings:
 
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
-        for task in self._running.values():
+        for task in (*self._running.values(), *self._failures):
             task.cancel()
 
     async def wait(self, site: str, started_at: int) -> Exception | None:
@@ -138,15 +139,15 @@ class Learnings:
             return exc
         return None
 
-    async def _tell_failure(self, job: LearningJob) -> None:
+    async def _tell_failure(self, job: LearningJob, after_s: float = 0.0) -> None:
         """Let the site learn again, as soon as that can be made durable."""
-        while True:
-            try:
-                return await self._take_in(LearningFailed(job.site, job.built_from_seq))
-            except OSError:
-                await asyncio.sleep(_AGAIN_S)
-            except (CrawlClosed, StoreAway) as exc:
-                return _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
+        await asyncio.sleep(after_s)
+        try:
+            await self._take_in(LearningFailed(job.site, job.built_from_seq))
+        except OSError:  # the disk is full: who waits for the learning hears of it meanwhile
+            tasks.beside(self._tell_failure(job, _AGAIN_S), f"failed learning of {job.site}", self._failures)
+        except (CrawlClosed, StoreAway) as exc:
+            _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
         """Take an event in; raises what applying it failed with."""

@@ -141,6 +141,8 @@ class Worker:
         missed = stopped = 0
         while missed < _MISSED and stopped < 2:
             await asyncio.sleep(_LOOK_S)
+            if self._said[DRAINED].is_set():  # it writes its states and answers nobody: see `end`
+                return
             if self._is_stopped():
                 stopped += 1
                 continue
