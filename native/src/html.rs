@@ -539,6 +539,9 @@ impl<'a> Builder<'a> {
         } else {
             rest.iter().position(|&byte| byte == b'>' || is_blank(byte))
         };
+        if is_quoted && end.is_none() && self.bytes.len() > self.walk.bounds.crowded_bytes {
+            self.refused = Some("attributes"); // the Python reader takes what follows for attributes
+        }
         let end = end.map_or(self.bytes.len(), |found| start + found);
         self.at = (end + usize::from(is_quoted)).min(self.bytes.len());
         &self.markup[start.min(end)..end]
