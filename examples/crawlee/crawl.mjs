@@ -1,7 +1,8 @@
 // A Crawlee crawl in linkscore's order: node crawl.mjs --start http://127.0.0.1:8800/
 import { parseArgs } from "node:util";
 
-import { CheerioCrawler, Configuration, ProxyConfiguration } from "@crawlee/cheerio";
+import { ProxyConfiguration } from "@crawlee/cheerio"; // apart: the page on adapters shows the next line
+import { CheerioCrawler, Configuration } from "@crawlee/cheerio";
 import { linkscore } from "linkscore/crawlee";
 
 const { values } = parseArgs({
