@@ -231,7 +231,7 @@ class Records:
             raise ValueError("columns of records have other lengths than their keys")
 
     def _number(self) -> None:
-        self.rows = dict(self.items())
+        self.rows = {key: row for row, key in enumerate(self.keys) if key}
 
 
 def left_sum(values: Iterable[float]) -> float:
