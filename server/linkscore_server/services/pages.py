@@ -124,12 +124,8 @@ class PageParser:
         do not wait for those."""
         found: list[ReadAhead] = []
         for page in pages:
-            body = page.body  # a copy, as each time
-            if len(body) <= LARGE_TAGS and not page.content_encoding and body[:2] != GZIP_MAGIC:
-                found.append(None)
-                continue
             try:
-                features = await self._read_elsewhere(page, body, options)
+                features = await self._read_elsewhere(page, options)
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(without_frames(exc))
                 continue
@@ -138,13 +134,12 @@ class PageParser:
                 require_caller(context)
         return found
 
-    async def _read_elsewhere(
-        self, page: common_pb2.Page, body: bytes, options: ParseOptions
-    ) -> PageFeatures | None:
+    async def _read_elsewhere(self, page: common_pb2.Page, options: ParseOptions) -> PageFeatures | None:
         """Return the features of the body of a page that takes long; None of any other page."""
-        if not has_page(page):
-            return None
+        body = page.body  # a copy, as each time
         is_packed = bool(page.content_encoding) or body[:2] == GZIP_MAGIC
+        if (len(body) <= LARGE_TAGS and not is_packed) or not has_page(page):
+            return None
         if _kind_of(page):  # a sitemap or feed is read in a thread, a short one at once
             if len(body) <= _SHORT_BYTES and not is_packed:
                 return None
@@ -156,7 +151,7 @@ class PageParser:
         if not is_large(body, page.content_type, page.content_encoding):
             return None
         self._checked(page)
-        # The body is copied again when it is its turn: others are read before.
+        del body  # while others are read: copied again when it is its turn
         return await self._large.read(partial(options.body_of, page))
 
     def _listed(self, body: PageBody) -> PageFeatures:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import brotli
 import pytest
 
+from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
 from linkscore_server.services.pages import (
@@ -18,6 +21,8 @@ from linkscore_server.services.pages import (
     LARGE_TAGS,
     LargePages,
     PageBody,
+    PageParser,
+    ParseOptions,
     is_large,
 )
 
@@ -71,3 +76,19 @@ def test_a_page_over_its_cpu_time_is_refused_and_the_next_is_read() -> None:
             assert (await after).text_chars == 1
 
     asyncio.run(read())
+
+
+async def test_pages_that_wait_for_the_reader_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def waiting(pages: LargePages, body: object) -> None:
+        await asyncio.sleep(60.0)
+
+    monkeypatch.setattr(LargePages, "read", waiting)
+    sent = [common_pb2.Page(url=URL, status_code=200, body=b"<p>x" * 1_000_000) for _ in range(4)]
+    parser, options = PageParser(Limits(), lambda: 0.0), ParseOptions.of(CrawlConfig("c"))
+    tracemalloc.start()
+    calls = [asyncio.create_task(parser.read_ahead([page], options, None)) for page in sent]
+    await asyncio.sleep(0)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(call.cancel() for call in calls)  # none had ended
+    assert held < len(sent[0].body)
