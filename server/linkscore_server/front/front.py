@@ -49,8 +49,9 @@ class Front:
         if self._in_cluster:
             self.owners: Owners = self._cluster(local, registry)
         else:
-            peers = (Peer(socket, settings.max_message_bytes) for socket in share.sockets)
-            self.owners = Owners([local if n == share.number else peer for n, peer in enumerate(peers)])
+            most = settings.max_message_bytes
+            sockets = enumerate(share.sockets)
+            self.owners = Owners([local if n == share.number else Peer(path, most) for n, path in sockets])
         self.is_alone = self.owners.is_alone
         self.router = Router(self.owners, local, registry, settings, clock)
         if self._peers is not None:
