@@ -133,10 +133,8 @@ def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
             _name_rows(entry.status, at)
     names = _placed(n, parts, lambda got: [got.links.bucket_names[i] for i in got.links.buckets])
     places: dict[str, int] = {}
-    for name in filter(None, names):
+    for name in names:  # links that cannot be used are of a bucket without name
         places.setdefault(name, len(places))
-    if links.statuses:  # links that cannot be used are of no bucket, the last
-        places[""] = len(places)
     links.buckets.extend([places[name] for name in names])
     links.bucket_names.extend(places)
     links.bucket_values.extend([values[name] for name in places])
