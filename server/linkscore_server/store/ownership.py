@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
 from typing import NamedTuple
@@ -29,7 +29,7 @@ DEAD_S = 4.5
 """Without a beat for so long, a server is dead, though its connection is there: it is stopped, or its machine
 is cut off. Chosen: the longest pause that was seen of one that lives took 1.6 s."""
 _STUCK_S = 3.0
-"""Longest wait for the own beat before its connection is given up. Chosen: below `DEAD_S`."""
+"""Longest wait for a beat or another write before the connection is given up. Chosen: below `DEAD_S`."""
 _FORGET_S = 3_600.0
 """After how long the row of a dead server is deleted. Chosen."""
 _LOCK_TRIES, _LOCK_WAIT_S = 10, 0.1
@@ -143,11 +143,15 @@ class Ownership:
         session.commit([(_JOIN, [(self.number, self._address)])])
 
     def _beat(self) -> None:
-        beating = self._store.writer.call(lambda session: session.commit([(_BEAT, [(self.number,)])]))
+        self._within(lambda session: session.commit([(_BEAT, [(self.number,)])]))
+
+    def _within(self, call: Callable[[Session], None]) -> None:
+        """Have the writing connection do something; StoreAway, and its end, if it takes too long."""
+        calling = self._store.writer.call(call)
         try:
-            beating.result(timeout=_STUCK_S)
+            calling.result(timeout=_STUCK_S)
         except TookTooLong:
-            beating.cancel()  # else those that nobody waits for any more make the next ones wait
+            calling.cancel()  # else those that nobody waits for any more make the next ones wait
             self._store.writer.interrupt()
             raise StoreAway(f"{self._store.engine.place}: does not answer within {_STUCK_S:g} s") from None
 
@@ -182,4 +186,4 @@ class Ownership:
         return False
 
     def _write(self, sql: str, values: tuple[object, ...]) -> None:
-        self._store.writer.call(lambda session: session.commit([(sql, [values])])).result()
+        self._within(lambda session: session.commit([(sql, [values])]))
