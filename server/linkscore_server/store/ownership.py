@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import TimeoutError as TookTooLong
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -29,7 +28,8 @@ DEAD_S = 4.5
 """Without a beat for so long, a server is dead, though its connection is there: it is stopped, or its machine
 is cut off. Chosen: the longest pause that was seen of one that lives took 1.6 s."""
 _STUCK_S = 3.0
-"""Longest wait for a beat or another write before the connection is given up. Chosen: below `DEAD_S`."""
+"""Longest call of the connection that writes before it is given up, for no beat goes by then. Chosen: below
+`DEAD_S`."""
 _FORGET_S = 3_600.0
 """After how long the row of a dead server is deleted. Chosen."""
 _LOCK_TRIES, _LOCK_WAIT_S = 10, 0.1
@@ -80,6 +80,7 @@ class Ownership:
         self._had: dict[str, tuple[int, int]] = {}  # epochs and numbers of those that were this server's
         self._is_leaving = False
         store.writer.on_session = self._joined
+        store.writer.bound(_STUCK_S)
 
     def tick(self) -> Standing:
         """Beat, take what is this server's, and return who has what; StoreAway, OSError: nobody knows."""
@@ -143,17 +144,7 @@ class Ownership:
         session.commit([(_JOIN, [(self.number, self._address)])])
 
     def _beat(self) -> None:
-        self._within(lambda session: session.commit([(_BEAT, [(self.number,)])]))
-
-    def _within(self, call: Callable[[Session], None]) -> None:
-        """Have the writing connection do something; StoreAway, and its end, if it takes too long."""
-        calling = self._store.writer.call(call)
-        try:
-            calling.result(timeout=_STUCK_S)
-        except TookTooLong:
-            calling.cancel()  # else those that nobody waits for any more make the next ones wait
-            self._store.writer.interrupt()
-            raise StoreAway(f"{self._store.engine.place}: does not answer within {_STUCK_S:g} s") from None
+        self._store.writer.call(lambda session: session.commit([(_BEAT, [(self.number,)])])).result()
 
     def _live(self) -> dict[int, str]:
         """Return the live servers; one that holds its lock and does not beat has its connection ended."""
@@ -186,4 +177,4 @@ class Ownership:
         return False
 
     def _write(self, sql: str, values: tuple[object, ...]) -> None:
-        self._within(lambda session: session.commit([(sql, [values])]))
+        self._store.writer.call(lambda session: session.commit([(sql, [values])])).result()

@@ -9,10 +9,13 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from linkscore_server import tasks
 from linkscore_server.store import schema
 from linkscore_server.store.base import Engine, Fenced, NewEvent, Session, StoreAway
 
@@ -26,6 +29,7 @@ MAX_GROUP = 256
 """Events of one commit: a bound on what callers wait for. Chosen, not measured."""
 MAX_GROUP_BYTES = 64 << 20
 """Likewise, in bytes: what the largest call of the defaults brings."""
+_LOOKS = 10  # at a call until it has taken too long; chosen
 _AGAIN_S = 1.0
 """After how long states that could not be written are tried again, if no event comes. Chosen."""
 
@@ -54,6 +58,7 @@ class Writer:
         self._session: Session | None = None
         self._owing: set[StoredShard] = set()
         self._is_closed = self._has_failed = False
+        self._since_s = 0.0  # when the connection was last given something to do; 0: it has nothing
         self.on_session: Callable[[Session], None] = lambda session: None
         self._thread = threading.Thread(target=self._run, name="linkscore-store", daemon=True)
         self._thread.start()
@@ -74,6 +79,19 @@ class Writer:
     def flush(self, shard: StoredShard) -> Future[None]:
         """Have the states of a shard written now."""
         return self.call(lambda _: self._commit([], [shard]))
+
+    def bound(self, most_s: float) -> None:
+        """End each call of the connection that takes longer, whoever waits for it: it is away then.
+
+        PostgreSQL bounds statements, and not the wait of a commit for a standby.
+        """
+        tasks.thread(partial(self._end_long_calls, most_s), "linkscore-store-watch").start()
+
+    def _end_long_calls(self, most_s: float) -> None:
+        while self._thread.is_alive():
+            time.sleep(most_s / _LOOKS)
+            if self._since_s and time.monotonic() - self._since_s > most_s:
+                self.interrupt()
 
     def interrupt(self) -> None:
         """End a call of the connection that takes too long, from any thread; it is away then."""
@@ -101,6 +119,7 @@ class Writer:
                 self._write(appends, list(self._owing))
             if call is not None and call is not _WAKE:
                 self._do(call)
+            self._since_s = 0.0
         if self._session is not None:
             self._session.close()
 
@@ -186,14 +205,17 @@ class Writer:
     def _connected(self) -> Session:
         if self._session is None:
             self._session = self._engine.session()  # which `interrupt` ends from here on
+            self._since_s = time.monotonic()
             try:
                 self.on_session(self._session)
             except BaseException:
                 self._disconnect()
                 raise
+        self._since_s = time.monotonic()
         return self._session
 
     def _disconnect(self) -> None:
+        self._since_s = 0.0
         session, self._session = self._session, None
         if session is not None:
             session.close()

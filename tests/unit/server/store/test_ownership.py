@@ -143,7 +143,7 @@ def test_a_connection_that_is_stuck_is_given_up(
     pid = first.pid()
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(StoreAway, match="does not answer within"):
+        with pytest.raises(StoreAway):
             first.tick()
         for _ in range(2_000):  # the thread that writes has to find its connection cut
             try:
