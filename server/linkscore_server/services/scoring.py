@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, drop_oldest
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import Outcome, PageOutcome
-from linkscore_scoring.errors import InvalidInput, InvalidLink
+from linkscore_scoring.errors import InvalidInput, InvalidLink, LinkscoreError
 from linkscore_scoring.urls.identity import validate_url
+from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
 from linkscore_server.services.errors import logged, without_frames
@@ -66,6 +67,11 @@ _OWN_ORDER = PolicyChoice("breadth_first")
 """Answers a crawl that is to keep its own order, `Crawl.observe_only`."""
 _OWN_QUESTION = pb.SuggestExamplesRequest  # what a policy would be taught is its own to say
 _GROUP = 256  # feedback checked and submitted before other calls are served; chosen, not measured
+_LOOKS = frozenset(round(40 * 1.5**n) for n in range(50))
+"""Fetches of a site at which it is looked at: a look costs what there is of links, so a fetch costs the same
+however large it becomes. Chosen, not measured."""
+_MOST = 10_000
+"""A bound: sites whose fetches are counted, and notices that were told, of all crawls; then it is anew."""
 
 
 class LinkScoringService:
@@ -441,3 +447,44 @@ def _reward(item: pb.Feedback) -> float:
     raise InvalidInput(
         "one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED"
     )
+
+
+class SiteWatch:
+    """Asks for the advice about a site now and then, and tells once what is new, as metric and in the log."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._fetches: dict[tuple[str, str], int] = {}
+        self._told: dict[tuple[str, str, str], None] = {}
+        self._looks: set[asyncio.Task[None]] = set()
+
+    def fetched(self, actor: CrawlActor, site: str) -> None:
+        """Count a page that was fetched; looks at the site beside other calls when it has grown enough."""
+        count = self._fetches[actor.key, site] = self._fetches.get((actor.key, site), 0) + 1
+        drop_oldest(self._fetches, _MOST)
+        if count in _LOOKS:
+            tasks.beside(self._look(actor, site), f"look at {site}", self._looks)
+
+    async def _look(self, actor: CrawlActor, site: str) -> None:
+        actor.use()
+        try:
+            advice = await actor.ask(lambda: advise(actor.model.shard(site), DEFAULT_HORIZON))
+        except (LinkscoreError, RuntimeError) as exc:  # deleted meanwhile, or the server stops
+            _log.debug("%s: not looked at: %s", site, exc)
+            return
+        for kind, name, what in _notices(advice):
+            if (notice := (actor.key, site, name)) not in self._told:
+                self._told[notice] = None
+                drop_oldest(self._told, _MOST)
+                self._metrics.site_notices.labels(kind).inc()
+                _log.warning("crawl %s, %s: %s", actor.model.config.name, site, what)
+
+
+def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str, str]]:
+    """Yield what there is to tell of a site: kind, what stays the same while it stays so, and a sentence."""
+    for trap in advice.traps:
+        kind = trap.kind.name.lower()
+        what = f"{trap.url_pattern or trap.tag_path} looks like a trap ({kind}); see linkscore advise"
+        yield f"trap_{kind}", what, what
+    for warning in advice.warnings:
+        yield warning.kind, warning.kind, warning.text
