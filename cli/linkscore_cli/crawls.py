@@ -58,8 +58,6 @@ _SETTINGS: tuple[_Option, ...] = (
     _many("--wanted", "queries", "QUERY",
           "What the crawl is for, a query in words, for which topic scores unless --policy says otherwise"),
     _many("--language", "languages", "CODE", "Language of target pages: en"),
-    click.option("--embedding", default="", metavar="NAME",
-                 help="Plug-in that compares pages with the queries by meaning."),
     _many("--budget", "budget", "NAME=NUMBER",
           "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"),
     _many("--respect", "respect", "USE", "Use that sites may reserve: ai-train, ai-input, search, tdm"),
@@ -81,7 +79,6 @@ def _given(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
     languages: tuple[str, ...],
-    embedding: str,
     budget: tuple[str, ...],
     revisit: float | None,
     **others: Any,
@@ -91,7 +88,7 @@ def _given(
         pages = [example_page(text) for text in examples]
     except ValueError as exc:
         raise click.BadParameter(str(exc), param_hint="--example") from exc
-    wanted = {"queries": queries, "languages": languages, "embedding": embedding}
+    wanted = {"queries": queries, "languages": languages}
     found = {
         "examples": pages,
         "wanted": wanted if any(wanted.values()) else None,

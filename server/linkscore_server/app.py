@@ -31,7 +31,6 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.crawls.collector import RegistryCollector
-from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -130,7 +129,6 @@ class Application:
             folder=self._folder,
             domain_of=registrable_domain,
             owns=self._owns,
-            embeddings=Embeddings(installed_embeddings()),
         )
         self.browse_logs = self._browse_logs(clock)
         if self.browse_logs is not None:

@@ -546,14 +546,9 @@ type Wanted struct {
 	// ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
 	Languages []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
 	// Words of main text from which on a page counts in full, at most 100000; one of half as many counts half. 0: any.
-	LeastWords uint32 `protobuf:"varint,4,opt,name=least_words,json=leastWords,proto3" json:"least_words,omitempty"`
-	// Name of an embedding that a plug-in of the server brings (entry points `linkscore.embeddings`), at most 100
-	// characters: pages are then also compared with the queries by meaning. Needs a query; empty: by words alone.
-	Embedding string `protobuf:"bytes,5,opt,name=embedding,proto3" json:"embedding,omitempty"`
-	// Share of that comparison in the relevance of a page, in (0, 1]; default 0.5. Only with `embedding`.
-	EmbeddingWeight *float64 `protobuf:"fixed64,6,opt,name=embedding_weight,json=embeddingWeight,proto3,oneof" json:"embedding_weight,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	LeastWords    uint32 `protobuf:"varint,4,opt,name=least_words,json=leastWords,proto3" json:"least_words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Wanted) Reset() {
@@ -610,20 +605,6 @@ func (x *Wanted) GetLanguages() []string {
 func (x *Wanted) GetLeastWords() uint32 {
 	if x != nil {
 		return x.LeastWords
-	}
-	return 0
-}
-
-func (x *Wanted) GetEmbedding() string {
-	if x != nil {
-		return x.Embedding
-	}
-	return ""
-}
-
-func (x *Wanted) GetEmbeddingWeight() float64 {
-	if x != nil && x.EmbeddingWeight != nil {
-		return *x.EmbeddingWeight
 	}
 	return 0
 }
@@ -2190,16 +2171,13 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\fcontent_type\x18\x04 \x01(\tR\vcontentType\x12\x1a\n" +
 	"\bunwanted\x18\x05 \x01(\bR\bunwanted\x12\x1b\n" +
 	"\x06weight\x18\x06 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"\x95\x02\n" +
+	"\a_weight\"\xb2\x01\n" +
 	"\x06Wanted\x123\n" +
 	"\aqueries\x18\x01 \x03(\v2\x19.linkscore.v1.WantedQueryR\aqueries\x124\n" +
 	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
 	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
 	"\vleast_words\x18\x04 \x01(\rR\n" +
-	"leastWords\x12\x1c\n" +
-	"\tembedding\x18\x05 \x01(\tR\tembedding\x12.\n" +
-	"\x10embedding_weight\x18\x06 \x01(\x01H\x00R\x0fembeddingWeight\x88\x01\x01B\x13\n" +
-	"\x11_embedding_weight\"\x80\x05\n" +
+	"leastWords\"\x80\x05\n" +
 	"\x06Budget\x12$\n" +
 	"\vmax_fetches\x18\x01 \x01(\x04H\x00R\n" +
 	"maxFetches\x88\x01\x01\x12 \n" +
@@ -2493,7 +2471,6 @@ func file_linkscore_v1_crawl_service_proto_init() {
 	file_linkscore_v1_crawl_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_linkscore_v1_crawl_service_proto_msgTypes[4].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[5].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}

@@ -178,8 +178,7 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     wanted
         A query; or a mapping of ``query`` (one text), ``queries`` (texts, or mappings of ``text`` and
         ``weight``), ``samples`` (URLs, or mappings of ``url``, ``text``, ``body``, ``unwanted``,
-        ``weight``), ``languages`` (ISO 639 codes), ``least_words``, ``embedding`` and
-        ``embedding_weight``; or the message.
+        ``weight``), ``languages`` (ISO 639 codes), ``least_words``; or the message.
 
     Raises
     ------

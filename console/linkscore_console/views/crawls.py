@@ -48,7 +48,6 @@ class CrawlRow:
             f"in {', '.join(wanted.languages)}" if wanted.languages else "",
             f"{len(wanted.samples)} samples" if wanted.samples else "",
             f"{wanted.least_words} words and more" if wanted.least_words else "",
-            f"embedding {wanted.embedding}" if wanted.embedding else "",
         ]
         return ", ".join(filter(None, said))
 

@@ -151,19 +151,14 @@ def encode(event: Event) -> bytes:
     number = _NUMBERS[type(event)]
     if not isinstance(event, PageFetched) or event.features is None:
         return packed([number, {}, event])
-    links, words = event.features.links, event.features.words
-    keys, excerpt = links.keys, words.excerpt if words else ""
+    links, keys = event.features.links, event.features.links.keys
     rows = enumerate(zip(keys, links.urls, strict=True))
     differing = {row: key for row, (key, url) in rows if key != url}
     try:  # left out for as long as it is written: a copy without them takes as long as writing it
         links.keys = []
-        if words:
-            words.excerpt = ""
         return packed([number, differing, event])
     finally:
         links.keys = keys
-        if words:
-            words.excerpt = excerpt
 
 
 def decode(raw: bytes) -> Event:

@@ -99,7 +99,6 @@ class Words(IntFlag):
     NONE = 0
     COUNTED = 1
     LANGUAGE = 2
-    EXCERPT = 4
     WITH_LANGUAGE = COUNTED | LANGUAGE
 
 
@@ -110,9 +109,7 @@ class PageWords:
     `hashes`: of the distinct words, little-endian uint32, ascending. `title`, `headings`, `text`: how often
     each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors; uint8, at most
     255. `lengths`: words of title, headings and text, all of them counted. `language`: ISO 639 code of the
-    main text; empty if not looked at, or too short to tell. `meaning`: how near it is to what is wanted by an
-    embedding, in [0, 1]; None if none was asked. `excerpt`: title, headings and the beginning of the text,
-    for an embedding; never kept.
+    main text; empty if not looked at, or too short to tell.
     """
 
     hashes: bytes = b""
@@ -121,8 +118,6 @@ class PageWords:
     text: bytes = b""
     lengths: list[int] = field(default_factory=lambda: [0, 0, 0])
     language: str = ""
-    meaning: float | None = None
-    excerpt: str = ""
 
     def columns(self) -> tuple[Hashes, NDArray[np.float64]]:
         """Return hashes, (n,), and counts in title, headings and text, (n, 3)."""

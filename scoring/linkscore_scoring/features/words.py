@@ -27,8 +27,6 @@ MAX_WORDS = 2_000
 """Distinct words kept of a page, those met first: a bound, chosen; 10 bytes each in the log."""
 MAX_TEXT_CHARS = 200_000
 """Characters of a page that are read for words, and for the language: a bound, chosen."""
-EXCERPT_CHARS = 2_000
-"""Characters of a page that an embedding is given; chosen: small models read some 256 word pieces."""
 _LANGUAGE_CHARS = 2_000  # of the main text, by which the language is told; chosen: more says the same
 _LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; chosen, not measured
 _MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
@@ -139,8 +137,6 @@ def words_of_texts(title: str, headings: str, *blocks: str, read: Words = Words.
     )
     if Words.LANGUAGE in read:
         page.language = language_of(texts[2] or texts[1])
-    if Words.EXCERPT in read:
-        page.excerpt = "\n".join(filter(None, texts))[:EXCERPT_CHARS]
     return page
 
 

@@ -138,8 +138,7 @@ class Topic:
 def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> float:
     """Return what a page is worth, in [0, 1]; without a query and samples its words count as `without_words`.
 
-    Its words by `Topic`, with how near it is to a query by an embedding, times its length as a share of the
-    least; 0 in a language that is not wanted.
+    Its words by `Topic`, times its length as a share of the least; 0 in a language that is not wanted.
 
     Examples
     --------
@@ -152,8 +151,6 @@ def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_w
     """
     by_words = None if topic is None else topic.relevance(page)
     value = without_words if by_words is None else by_words
-    if page.meaning is not None:
-        value += wanted.meaning_share * (page.meaning - value)
     if wanted.least_words:
         value *= min(1.0, page.lengths[2] / wanted.least_words)
     return 0.0 if wanted.languages and page.language not in ("", *wanted.languages) else value

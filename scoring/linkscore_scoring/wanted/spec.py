@@ -19,10 +19,6 @@ MAX_LANGUAGES = 20
 """A bound of the wire contract."""
 MAX_LEAST_WORDS = 100_000
 """A bound of the wire contract: more words than `features.words.MAX_TEXT_CHARS` can hold make no sense."""
-MAX_EMBEDDING_CHARS = 100
-"""A bound of the wire contract: the name of an embedding."""
-EMBEDDING_WEIGHT = 0.5
-"""Share of an embedding in relevance, unless told; chosen, not measured: models are the user's."""
 MAX_WEIGHT = 10.0
 """A bound of the wire contract: what weighs ten times less decides nothing."""
 
@@ -64,26 +60,11 @@ class Wanted:
     languages: tuple[str, ...] = ()  # ISO 639 codes: pages in any other language are not wanted
     # words of main text from which on a page counts in full; one of half as many counts half
     least_words: int = 0
-    # name of a plug-in that compares pages with the queries by meaning; empty: by words alone
-    embedding: str = ""
-    # share of that in relevance, in (0, 1]; `EMBEDDING_WEIGHT` unless told
-    embedding_weight: float | None = None
 
     @property
     def reads(self) -> Words:
         """What is to be read of the words of pages."""
-        return (
-            Words.COUNTED
-            | (Words.LANGUAGE if self.languages else Words.NONE)
-            | (Words.EXCERPT if self.embedding else Words.NONE)
-        )
-
-    @property
-    def meaning_share(self) -> float:
-        """Share of an embedding in the relevance of a page."""
-        if not self.embedding:
-            return 0.0
-        return EMBEDDING_WEIGHT if self.embedding_weight is None else self.embedding_weight
+        return Words.WITH_LANGUAGE if self.languages else Words.COUNTED
 
     def to_state(self) -> State:
         """Return it as plain values."""
@@ -116,19 +97,6 @@ class Wanted:
         if not 0 <= self.least_words <= MAX_LEAST_WORDS:
             rule = f"must be in [0, {MAX_LEAST_WORDS}], got {self.least_words}"
             yield FieldProblem(f"{field}.least_words", rule)
-        yield from self._embedding_problems(field)
-
-    def _embedding_problems(self, field: str) -> Iterator[FieldProblem]:
-        if len(self.embedding) > MAX_EMBEDDING_CHARS:
-            rule = f"must be at most {MAX_EMBEDDING_CHARS} characters, got {len(self.embedding)}"
-            yield FieldProblem(f"{field}.embedding", rule)
-        elif self.embedding and not self.queries:
-            yield FieldProblem(f"{field}.embedding", "needs a query to compare pages with")
-        weight = self.embedding_weight
-        if weight is not None and not self.embedding:
-            yield FieldProblem(f"{field}.embedding_weight", "says nothing without `embedding`")
-        elif weight is not None and not 0.0 < weight <= 1.0:
-            yield FieldProblem(f"{field}.embedding_weight", f"must be in (0, 1], got {weight}")
 
     def _query_problems(self, field: str) -> Iterator[FieldProblem]:
         for i, query in enumerate(self.queries):

@@ -25,12 +25,10 @@ from linkscore_scoring.errors import (
     LinkscoreError,
     NotFound,
 )
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
@@ -96,7 +94,6 @@ class CrawlRegistry:
         folder: DataFolder | None = None,
         domain_of: Callable[[str], str] | None = None,
         owns: Callable[[Shard], bool] = lambda _: True,
-        embeddings: Embeddings | None = None,
     ) -> None:
         self.store, self.folder = store, folder or DataFolder(None)
         self._settings, self._metrics = settings, metrics
@@ -109,7 +106,6 @@ class CrawlRegistry:
         self.confirm: Callable[[str], None] = lambda key: None
         self.owner_of: Callable[[str], int] = lambda key: 0
         self._given: set[str] = set()  # let go of, and another server's
-        self.embeddings = embeddings or Embeddings()
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self.space = Space(settings.min_free_mb << 20, store.space)
         self._learning = LearningPool(settings.learning_processes)
@@ -241,7 +237,7 @@ class CrawlRegistry:
         )
         if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
             raise CorruptState(f"holds crawl {own!r}: only `linkscore data import` gives a crawl its name")
-        self._load_libraries(model.config)
+        load_libraries(model.config)
         for heard in self.before_serving:
             heard(name, model)
         _log.info("crawl %s: %d events", name, model.seq)
@@ -266,11 +262,6 @@ class CrawlRegistry:
     def _go_on(self, name: str, seq: int) -> None:
         if self._is_closing:
             raise CrawlClosed(f"crawl {name!r}: the server stops")
-
-    def _load_libraries(self, config: CrawlConfig) -> None:
-        load_libraries(config)
-        if Words.EXCERPT in config.words and config.wanted is not None:
-            self.embeddings.load(config.wanted.embedding)
 
     async def _evict_idle(self) -> None:
         """Close crawls that nobody asked for since `idle_crawl_s`, after a while; see `tasks.for_ever`."""
@@ -419,14 +410,13 @@ class CrawlRegistry:
             )
 
     async def _reconfigure(self, actor: CrawlActor, config: CrawlConfig) -> None:
-        await self._in_thread(self._load_libraries, config)
+        await self._in_thread(load_libraries, config)
         await actor.submit(ConfigChanged(config.to_state()))
 
     def _check(self, config: CrawlConfig) -> None:
         try:
             config.check()
             load_libraries(config)
-            self.embeddings.check(config.wanted)
         except InvalidInput as exc:
             raise exc.under("crawl") from exc
 
@@ -447,4 +437,3 @@ class CrawlRegistry:
         for executor in (self._threads, self._sites, self._questions):
             executor.shutdown()
         self._learning.close()
-        self.embeddings.close()

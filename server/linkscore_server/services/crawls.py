@@ -320,8 +320,6 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
         _each(message.samples, _sample, "crawl.wanted.samples"),
         tuple(message.languages),
         message.least_words,
-        message.embedding,
-        message.embedding_weight if message.HasField("embedding_weight") else None,
     )
     if problems := list(wanted.problems("crawl.wanted")):
         raise InvalidInput(problems)

@@ -112,8 +112,6 @@ class LinkScoringService:
                     if isinstance(event, PageFetched):
                         together.append(event)
                     if together and (len(parsed) == len(known) or _is_enough(together)):
-                        if (wanted := actor.model.config.wanted) is not None:
-                            await self._registry.embeddings.compare(wanted, together)
                         if any(actor.model.site_of(page.requested_key) != page.site for page in together):
                             await asyncio.to_thread(registrable_domain, "")  # its first call takes .3 s
                         told = ((page, of_other_sites(actor.model, page)) for page in together)

@@ -1,4 +1,4 @@
-"""Replays for what is wanted in words: a query, a tag, an embedding, text that reads well."""
+"""Replays for what is wanted in words: a query, a tag, text that reads well."""
 
 from __future__ import annotations
 

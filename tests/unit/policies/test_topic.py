@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
+from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
@@ -134,24 +134,6 @@ def test_pages_in_another_language_and_short_pages_are_worth_less() -> None:
         model = crawl(wanted)
         worth.append(scores(fetch(model, "/", text + links(("/x", "next"))))[0])
     assert worth[0] > worth[2] > worth[1]
-
-
-def test_a_page_near_the_query_by_meaning_is_worth_more_and_no_model_is_needed_to_read_its_event_again() -> (
-    None
-):
-    wanted = replace(KAYAKS, embedding="toy", embedding_weight=0.25)
-    found = []
-    for meaning in (None, 1.0):
-        model = crawl(wanted)
-        page = extract(b"<title>Mending canoes</title>", url=f"{HOST}/", words=wanted.reads)
-        assert page.words is not None
-        page.words.meaning = meaning
-        event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
-        again = decode(encode(event))
-        assert again.features.words.excerpt == ""
-        outcome = model.apply(model.seq + 1, again)
-        found.append(outcome.note.relevance)
-    assert found == [0.0, 0.25]
 
 
 def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:

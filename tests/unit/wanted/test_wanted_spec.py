@@ -28,10 +28,6 @@ A_PAGE = "http://a.org/1"
         (Wanted((QUERY,) * 21), "wanted.queries"),
         (Wanted((QUERY,), languages=("en", "klingon")), "wanted.languages[1]"),
         (Wanted((QUERY,), least_words=-1), "wanted.least_words"),
-        (Wanted(languages=("en",), embedding="e"), "wanted.embedding"),
-        (Wanted((QUERY,), embedding="e" * 101), "wanted.embedding"),
-        (Wanted((QUERY,), embedding_weight=0.5), "wanted.embedding_weight"),
-        (Wanted((QUERY,), embedding="e", embedding_weight=0.0), "wanted.embedding_weight"),
         (
             Wanted(samples=(WantedSample(A_PAGE, A_PAGE), WantedSample(A_PAGE, A_PAGE, unwanted=True))),
             "wanted.samples[1].unwanted",

@@ -103,20 +103,16 @@ class WantedSample(_message.Message):
     def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ..., weight: _Optional[float] = ...) -> None: ...
 
 class Wanted(_message.Message):
-    __slots__ = ("queries", "samples", "languages", "least_words", "embedding", "embedding_weight")
+    __slots__ = ("queries", "samples", "languages", "least_words")
     QUERIES_FIELD_NUMBER: _ClassVar[int]
     SAMPLES_FIELD_NUMBER: _ClassVar[int]
     LANGUAGES_FIELD_NUMBER: _ClassVar[int]
     LEAST_WORDS_FIELD_NUMBER: _ClassVar[int]
-    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
-    EMBEDDING_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     queries: _containers.RepeatedCompositeFieldContainer[WantedQuery]
     samples: _containers.RepeatedCompositeFieldContainer[WantedSample]
     languages: _containers.RepeatedScalarFieldContainer[str]
     least_words: int
-    embedding: str
-    embedding_weight: float
-    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ..., embedding: _Optional[str] = ..., embedding_weight: _Optional[float] = ...) -> None: ...
+    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ...) -> None: ...
 
 class Budget(_message.Message):
     __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_cost", "fetch_cost", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")

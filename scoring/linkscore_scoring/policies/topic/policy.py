@@ -83,7 +83,7 @@ class Topical(Policy):
     What is wanted stands in the configuration of the crawl (`wanted`). The worth of a page is its relevance,
     BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
     not wanted; less in proportion below the least length, and, as far as the crawl asks, where its text
-    reads badly; with an embedding, in part, how near it is by that; what feedback says instead, if it comes.
+    reads badly; what feedback says instead, if it comes.
     Without a query and samples it is text of the page's own.
 
     A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
