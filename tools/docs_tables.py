@@ -23,8 +23,8 @@ from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.browse_logs.manager import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
+from linkscore_server.crawls.memory import Space
 from linkscore_server.crawls.sites import MemoryBudget
-from linkscore_server.crawls.space import Space
 from linkscore_server.front.workers import Supervisor
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.contract import RPCS

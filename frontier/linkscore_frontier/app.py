@@ -17,8 +17,7 @@ from linkscore_frontier.advice import Advisor, FrontierMetrics
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.service import FrontierService, Gate
 from linkscore_server.observability.metrics import serve_metrics
-from linkscore_server.tls import server_credentials
-from linkscore_server.tokens import TokenFile
+from linkscore_server.operator_files import TokenFile, server_credentials
 
 _log = logging.getLogger(__name__)
 

@@ -31,14 +31,15 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.crawls.collector import RegistryCollector
-from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
+from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
 from linkscore_server.front.front import Front, Share
 from linkscore_server.groups import Shard
 from linkscore_server.observability.metrics import Metrics, serve_metrics
+from linkscore_server.operator_files import TokenFile, server_credentials
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.inspection import InspectionService
@@ -47,8 +48,6 @@ from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.services.sites import SiteModelService
 from linkscore_server.settings import Settings, read_again
 from linkscore_server.store import Store, open_store
-from linkscore_server.tls import server_credentials
-from linkscore_server.tokens import TokenFile
 
 if TYPE_CHECKING:
     from linkscore_server.browse_logs.service import BrowseLogService

@@ -3,7 +3,8 @@
 Every handler is given to gRPC as one that takes a stream of raw bytes, where the contract has a single
 request: on the wire that is the same, and nothing is read of a call that is refused. gRPC's own limits bound
 calls, streams, connections and the size of a message (`app`); here the bytes in work are bounded, and those
-on their way. Whose turn a page is says `turns`.
+on their way. `Turns` says whose turn a page is: few calls of a crawl beside each other, and one page in each
+round of the event loop.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import ctypes
 import logging
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
+from weakref import WeakValueDictionary
 
 import grpc
 from grpc_status import rpc_status
@@ -29,9 +31,11 @@ from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.observability.logs import REQUEST_ID as KEY
 from linkscore_server.observability.logs import begin_request
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.operator_files import ANYBODY, Caller, Role
 from linkscore_server.services.contract import CALLER, RPCS, named_in
 from linkscore_server.services.errors import (
     BadToken,
+    CallerGone,
     Leaving,
     MalformedMessage,
     NotAllowed,
@@ -42,7 +46,103 @@ from linkscore_server.services.errors import (
     without_frames,
 )
 from linkscore_server.services.messages import wrong_numbers
-from linkscore_server.tokens import ANYBODY, Caller, Role
+
+_CALLS = 4
+"""Calls of a crawl whose pages are parsed in turn; others of it wait in the order they came, so that those
+that came first end first, and a short call does not wait for one long one. Chosen, not measured."""
+
+
+class Queue:
+    """Calls and pages of one crawl that wait for their turns; who had its turn releases `calls`."""
+
+    __slots__ = ("__weakref__", "calls", "pages")
+
+    def __init__(self) -> None:
+        self.calls = asyncio.Semaphore(_CALLS)
+        self.pages: deque[asyncio.Future[None]] = deque()
+
+
+class Turns:
+    """Gives calls and their pages their turns: crawls are served one after the other, a page each.
+
+    A call waits for `longest_s` at most.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self._longest_s = longest_s
+        self._crawls: WeakValueDictionary[str, Queue] = WeakValueDictionary()
+        self._waiting: dict[Queue, None] = {}
+        self._since_s: dict[object, float] = {}
+        self._is_taken = False
+
+    @property
+    def delay_s(self) -> float:
+        """Seconds that the call has waited which waits for longest."""
+        return time.monotonic() - next(iter(self._since_s.values()), time.monotonic())
+
+    async def of_call(self, crawl: str) -> Queue:
+        """Wait until a call may begin beside few others of its crawl; raises `Overloaded`."""
+        queue = self._crawls.get(crawl)
+        if queue is None:
+            queue = self._crawls[crawl] = Queue()
+        if not queue.calls.locked():
+            await queue.calls.acquire()
+            return queue
+        waits = object()
+        self._since_s[waits] = time.monotonic()
+        try:
+            async with asyncio.timeout(self._longest_s):
+                await queue.calls.acquire()
+        except TimeoutError:
+            rule = f"calls of this crawl wait for more than {self._longest_s:g} s"
+            raise overloaded(rule, self._longest_s) from None
+        finally:
+            del self._since_s[waits]
+        return queue
+
+    async def of_page(self, queue: Queue, context: Any) -> None:
+        """Wait for the turn of a page, in a round of the event loop of its own; `end_page` ends it."""
+        if self._is_taken:
+            turn = asyncio.get_running_loop().create_future()
+            queue.pages.append(turn)
+            self._waiting[queue] = None
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # its turn had come
+                    self._pass_on()
+                raise
+        self._is_taken = True
+        try:
+            require_caller(context)
+        except BaseException:
+            self._pass_on()
+            raise
+
+    def end_page(self) -> None:
+        """Pass the turn on, in the next round: what came meanwhile, health and refusals, is heard before."""
+        asyncio.get_running_loop().call_soon(self._pass_on)
+
+    def _pass_on(self) -> None:
+        """Give the turn to the next page, of the crawl that was served longest ago."""
+        self._is_taken = False
+        while self._waiting and not self._is_taken:
+            queue = next(iter(self._waiting))
+            del self._waiting[queue]
+            turn = queue.pages.popleft()
+            if queue.pages:
+                self._waiting[queue] = None
+            if not turn.done():  # else its caller is gone
+                self._is_taken = True
+                turn.set_result(None)
+
+
+def require_caller(context: Any) -> None:
+    """Stop work that nobody waits for any more, before it is durable."""
+    remaining_s = context.time_remaining()
+    if context.cancelled() or (remaining_s is not None and remaining_s <= 0):
+        raise CallerGone("the caller is gone or its deadline has passed")
+
 
 METADATA = ("authorization", KEY)
 """What a call says beside its request."""

@@ -17,8 +17,7 @@ from linkscore_cli.addresses import CannotListen, bound, is_address
 from linkscore_cli.extras import install_command
 from linkscore_cli.files import text_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server.operator_files import tls_problems
-from linkscore_server.tokens import parse_tokens
+from linkscore_server.operator_files import parse_tokens, tls_problems
 
 _log = logging.getLogger(__name__)
 ENVIRONMENT_PREFIX = "LINKSCORE_"

@@ -21,8 +21,7 @@ from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFe
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
-from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.crawls.opening import opened
+from linkscore_server.crawls.opening import opened, registrable_domain
 from linkscore_server.groups import Shard
 from linkscore_server.services.inspection import MAX_VALUED, buckets_of, templates_of
 from linkscore_server.services.results import decision_name

@@ -1,18 +1,50 @@
 """Work beside the calls: none of it ends without somebody hearing why. Nothing else begins tasks or threads.
 
 Whoever begins one says who hears of its failure: whoever awaits it (`awaited`, `kept`), or the log and those
-who wait for what it does (`beside`, `for_ever`, `thread`).
+who wait for what it does (`beside`, `for_ever`, `thread`). Child processes import this and their work alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import multiprocessing
+import os
+import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
+
+
+def child_processes(
+    processes: int, begin: Callable[..., None] | None = None, *args: Any
+) -> ProcessPoolExecutor:
+    """Return a pool of processes, none of which is started before it is needed.
+
+    They end when this one ends, however it ends, and leave Ctrl-C to it.
+    """
+    context = multiprocessing.get_context("spawn")  # gRPC's threads do not survive a fork
+    return ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_begin_child, initargs=(begin, *args)
+    )
+
+
+def _begin_child(begin: Callable[..., None] | None, *args: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        thread(partial(_exit_after, parent), "linkscore-parent").start()
+    if begin is not None:
+        begin(*args)
+
+
+def _exit_after(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(0)
+
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

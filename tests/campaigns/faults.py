@@ -20,8 +20,7 @@ from pathlib import Path
 
 import psycopg
 
-from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.crawls.opening import unlike_their_replay
+from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
 from linkscore_server.store import open_store
 from support import postgres
 from support.fleet import Fleet, Load, fleet

@@ -16,7 +16,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
 from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
 from linkscore_server.app import Application
-from linkscore_server.front.cluster import Cluster
+from linkscore_server.front.front import Cluster
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from linkscore_server.store.ownership import Ownership

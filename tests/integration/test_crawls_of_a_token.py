@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linkscore import Client, errors
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.server_process import serving
 
 

@@ -15,7 +15,7 @@ import pytest
 from linkscore.v1 import common_pb2 as common_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support import life_crawl
 from support.half_sent import HalfCaller, half_sent
 from support.life_crawl import CRAWL, create

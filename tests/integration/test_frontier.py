@@ -15,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from linkscore import Client, page, rows, ticket_text
 from linkscore_frontier import urlfrontier_pb2 as pb
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.frontier.process import Crawler, FrontierProcess, discovered, frontier, known
 from support.server_process import PATIENCE_S, refusal, scrape, serving
 

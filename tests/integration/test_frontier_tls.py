@@ -9,7 +9,7 @@ import pytest
 
 from linkscore import Client, page
 from linkscore_lab.conformance.scenarios import make_certificates
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.frontier.process import Crawler, discovered, frontier
 from support.server_process import refusal, serving
 

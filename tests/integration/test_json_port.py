@@ -22,7 +22,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_lab.conformance.scenarios import make_certificates
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.json_calls import JSON, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, refusal, serving, stubs
 from support.small_site import HOST, page

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linkscore import Client, page
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.bare_command import run_bare
 from support.command_line import run
 from support.self_signed import self_signed

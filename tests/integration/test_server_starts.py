@@ -10,7 +10,7 @@ import pytest
 
 from linkscore import Client
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore_server.tokens import digest_of
+from linkscore_server.operator_files import digest_of
 from support.life_crawl import create, page_count
 from support.server_process import ServerProcess, serving, stubs
 

@@ -16,8 +16,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from linkscore import Client, errors
 from linkscore_lab.conformance.scenarios import make_certificates
 from linkscore_server.app import unprotected
+from linkscore_server.operator_files import digest_of
 from linkscore_server.settings import Settings
-from linkscore_server.tokens import digest_of
 from support.life_crawl import CRAWL, SERVING
 from support.server_process import serving, stubs
 from support.small_site import page

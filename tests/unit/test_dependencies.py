@@ -26,7 +26,7 @@ BROWSE_LOGS = [
 AGENTS = [ROOT / "cli/linkscore_cli/agents.py"]
 JSON_PORT = [ROOT / "server/linkscore_server/json.py"]
 POSTGRES = [ROOT / "server/linkscore_server/store/postgres.py"]
-TABLES = [ROOT / "server/linkscore_server/tables.py", ROOT / "server/linkscore_server/commands/tables.py"]
+TABLES = [ROOT / "server/linkscore_server/tables.py"]
 PARTS = {
     "base": [
         path

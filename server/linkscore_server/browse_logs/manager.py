@@ -28,12 +28,12 @@ from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
 from linkscore_server.browse_logs.staging import staged
 from linkscore_server.browse_logs.visits import DEFAULT_MEMORY_MB, SiteSpan, VisitQuery, Visits
-from linkscore_server.child_processes import child_processes
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.settings import Settings
+from linkscore_server.tasks import child_processes
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts

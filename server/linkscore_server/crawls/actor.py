@@ -32,8 +32,8 @@ from linkscore_scoring.errors import LinkscoreError, NotLearned
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
+from linkscore_server.crawls.memory import DiskFull, as_disk_full
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
-from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.crawls.submissions import Outcomes, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.store import Core, StoreAway, StoredShard

@@ -1,23 +1,73 @@
-"""What a process may take in memory: cold sites are evicted, and callers told to wait before it is late.
+"""What a process may take of memory and disk: cold sites are evicted, callers wait before it is late.
 
-Two bounds. `site_memory_mb` is what all sites in memory may take, by an estimate; above it the least recently
-used are evicted. `memory_mb` is what the whole process may take, as the kernel counts it; close to it the
-first bound is lowered, for the estimate was too low, and above it no more pages and feedback are taken in.
+Memory has two bounds. `site_memory_mb` is what all sites in memory may take, by an estimate; above it the
+least recently used are evicted. `memory_mb` is what the whole process may take, as the kernel counts it;
+close to it the first bound is lowered, for the estimate was too low, and above it no more pages and feedback
+are taken in.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import math
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
+from typing import TYPE_CHECKING
 
-from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
+
+if TYPE_CHECKING:
+    from linkscore_server.crawls.actor import CrawlActor
+
+_RETRY_S = 5.0
+"""Seconds after which a refused caller should ask again. Chosen: a refused page costs microseconds."""
+_MOST_OF_DISK = 20
+"""The bound is at most this part of the disk, so that a small one can be used. Chosen, not measured."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class DiskFull(OSError):
+    """The disk has no room for more events; nothing was applied, and questions are answered still."""
+
+    retry_s = _RETRY_S
+
+    def __init__(self, why: object = "") -> None:
+        super().__init__(errno.ENOSPC, f"the server's disk is full{f': {why}' if why else ''}")
+
+    def __str__(self) -> str:
+        """Return the message alone: the number says nothing to people."""
+        return str(self.strerror)
+
+
+def as_disk_full(error: Exception) -> Exception:
+    """Return `DiskFull` in place of an error that says so by its number; any other as it is."""
+    if isinstance(error, DiskFull) or getattr(error, "errno", None) not in _FULL:
+        return error
+    return DiskFull(getattr(error, "strerror", None) or error)
+
+
+class Space:
+    """The room that is left; `of` says how much of the disk is free, and how large it is; None: elsewhere."""
+
+    def __init__(self, least: int, of: Callable[[], tuple[int, int] | None]) -> None:
+        self._least, self._of = least, of
+
+    def left(self) -> tuple[float, bool]:
+        """Return the free bytes, infinite where the disk is not here, and whether they are too few."""
+        free, whole = self._of() or (math.inf, 0)
+        return free, free < min(self._least, whole // _MOST_OF_DISK)
+
+    def check(self) -> None:
+        """Let a caller in, or not."""
+        free, is_short = self.left()
+        if is_short:
+            raise DiskFull(f"{free / 2**20:,.0f} MiB are free, fewer than min_free_mb wants")
+
 
 _AT_A_TIME = 8
 """Sites evicted before events of their crawl are applied: some 10 ms. Chosen, not measured."""
@@ -75,7 +125,7 @@ class MemoryKeeper:
 
     async def enforce_budget(self) -> None:
         """Evict the sites that had no event for longest, until the bound is kept or none can be."""
-        stuck = set[CrawlActor]()
+        stuck: set[CrawlActor] = set()
         async with self._evicting:
             while self.budget.is_over:
                 others = (actor for actor in self._actors() if actor not in stuck)

@@ -1,4 +1,7 @@
-"""A crawl as the store has it: opened by its newest core and rows, or replayed from its first event."""
+"""A crawl as the store has it: opened by its newest core and rows, or replayed from its first event.
+
+Libraries that some crawls need are imported when one is made or opened, and never on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,63 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.features.words import languages
+from linkscore_scoring.policies.base import with_parts
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import packed
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
 from linkscore_server.groups import Shard
 from linkscore_server.store import Store, StoredEvent, StoredShard
+
+
+def load_libraries(config: CrawlConfig) -> None:
+    """Import what the crawl would import while it serves, which takes seconds; blocks."""
+    for choice in (config.policy, *config.extra_policies):
+        for kind, params in with_parts(policy_class(choice.name), choice.checked()):
+            kind.load_libraries(params)
+    load_for_reading(config.scope, config.words)
+
+
+def load_for_reading(scope: str, words: Words) -> None:
+    """Import what reading pages of such a crawl would import; blocks."""
+    if Words.LANGUAGE in words:
+        languages()
+    if scope == "domain":
+        _suffixes()
+
+
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host, or the host itself if it is a suffix or an address; slow once.
+
+    Goes by the public suffix list that comes with tldextract: nothing is fetched.
+
+    Examples
+    --------
+    >>> [registrable_domain(host) for host in ("a.b.co.uk", "me.github.io", "wiki.corp.internal")]
+    ['b.co.uk', 'me.github.io', 'corp.internal']
+    """
+    found = _suffixes()(host)
+    if found.suffix or found.ipv4 or found.ipv6:
+        return str(found.top_domain_under_public_suffix or host)
+    labels = host.partition(":")[0].rstrip(".").split(".")
+    return ".".join(labels[-2:]) if len(labels) > 1 else host
+
+
+@cache
+def _suffixes() -> Any:
+    import tldextract  # a third of all imports of the server: scope `domain` and redirects pay for it
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+
 
 _log = logging.getLogger(__name__)
 _AT_A_TIME = 8

@@ -30,10 +30,8 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool
-from linkscore_server.crawls.libraries import load_libraries
-from linkscore_server.crawls.memory import MemoryKeeper
-from linkscore_server.crawls.opening import config_of, opened
-from linkscore_server.crawls.space import Space
+from linkscore_server.crawls.memory import MemoryKeeper, Space
+from linkscore_server.crawls.opening import config_of, load_libraries, opened
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.groups import Shard, shards_of
 from linkscore_server.observability.metrics import Metrics

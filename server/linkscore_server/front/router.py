@@ -18,12 +18,10 @@ from typing import Any
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.crawls.opening import config_of
+from linkscore_server.crawls.opening import config_of, registrable_domain
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
-from linkscore_server.front.fan_out import CALLS
+from linkscore_server.front.fan_out import CALLS, Groups, RoutedCrawl, may_repeat
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
-from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.groups import MARK, Shard, shards_of
 from linkscore_server.services.contract import CALLER, SERVICES, check_count, named_in
 from linkscore_server.services.crawls import VERSION

@@ -20,8 +20,8 @@ from linkscore.v1 import (
 )
 from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import LimitExceeded
+from linkscore_server.operator_files import ANYBODY, Caller, Role
 from linkscore_server.services.errors import Forwarded
-from linkscore_server.tokens import ANYBODY, Caller, Role
 
 SERVICES: dict[str, Any] = {
     "LinkScoringService": link_scoring_service_pb2.DESCRIPTOR,

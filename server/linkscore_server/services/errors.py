@@ -21,9 +21,8 @@ from linkscore_scoring.errors import (
     PolicyFailed,
 )
 from linkscore_server.crawls.learning import CrawlClosed
-from linkscore_server.crawls.memory import MemoryShort
+from linkscore_server.crawls.memory import DiskFull, MemoryShort, as_disk_full
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
-from linkscore_server.crawls.space import DiskFull, as_disk_full
 from linkscore_server.observability.logs import request_id
 from linkscore_server.store import StoreAway
 

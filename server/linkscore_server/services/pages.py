@@ -33,10 +33,10 @@ from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
-from linkscore_server.child_processes import child_processes
+from linkscore_server.door import require_caller
 from linkscore_server.services.errors import without_frames
 from linkscore_server.services.messages import check_most, enum_names, seconds_of, wrong_numbers
-from linkscore_server.turns import require_caller
+from linkscore_server.tasks import child_processes
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128

@@ -20,8 +20,9 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink, LinkscoreError
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.door import Queue, Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
 from linkscore_server.services.errors import logged, without_frames
@@ -45,7 +46,6 @@ from linkscore_server.services.pages import (
 )
 from linkscore_server.services.revisits import Revisits, of_other_sites
 from linkscore_server.settings import Settings
-from linkscore_server.turns import Queue, Turns
 
 _log = logging.getLogger(__name__)
 

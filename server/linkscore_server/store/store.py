@@ -14,6 +14,7 @@ from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.settings import is_database
 from linkscore_server.store import schema
 from linkscore_server.store.base import (
+    Codec,
     Core,
     Engine,
     Fenced,
@@ -24,8 +25,9 @@ from linkscore_server.store.base import (
     Statements,
     StoreAway,
     StoredEvent,
+    pack,
+    unpack,
 )
-from linkscore_server.store.bodies import Codec, pack, unpack
 from linkscore_server.store.sqlite import SqliteEngine
 from linkscore_server.store.writer import Writer
 

@@ -17,8 +17,8 @@ from linkscore_cli.logs import read_labels
 from linkscore_lab.datasets.relevance import read_rewards
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
+from linkscore_server.operator_files import TokenFile
 from linkscore_server.settings import load
-from linkscore_server.tokens import TokenFile
 
 SIZE = 600 << 20
 """Bytes of a file of one line: none of what reads it may need even a half of them."""

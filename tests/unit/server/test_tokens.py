@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_server.tokens import Caller, Role, digest_of, parse_tokens
+from linkscore_server.operator_files import Caller, Role, digest_of, parse_tokens
 from support.command_line import run
 
 SECRET = "secret-token-of-32-characters-ab"

@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidParams
-from linkscore_server.crawls.libraries import load_libraries
+from linkscore_server.crawls.opening import load_libraries
 
 _POLICIES = """
 import sys
@@ -21,7 +21,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
 from linkscore_scoring.wanted.spec import Wanted, WantedQuery
-from linkscore_server.crawls.libraries import load_libraries, registrable_domain
+from linkscore_server.crawls.opening import load_libraries, registrable_domain
 from linkscore_server.services.pages import PageParser, ParseOptions
 from support.small_site import HOST, page
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_server.crawls.space import DiskFull, Space
+from linkscore_server.crawls.memory import DiskFull, Space
 from linkscore_server.store.sqlite import SqliteEngine
 
 MIB = 1 << 20

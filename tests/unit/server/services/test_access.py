@@ -11,8 +11,8 @@ from linkscore.v1 import (
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
+from linkscore_server.operator_files import Role
 from linkscore_server.services.contract import RPCS
-from linkscore_server.tokens import Role
 
 FILES = (
     link_scoring_service_pb2,

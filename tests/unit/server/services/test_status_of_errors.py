@@ -8,8 +8,8 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from linkscore_scoring import errors
 from linkscore_server.crawls.learning import CrawlClosed
+from linkscore_server.crawls.memory import DiskFull
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
-from linkscore_server.crawls.space import DiskFull
 from linkscore_server.services.errors import (
     STATUS_TABLE,
     BadToken,
