@@ -334,7 +334,7 @@ class _Reflection:
             yield answer
 
 
-async def run(settings: Settings, again: Callable[[], Settings] | None = None) -> None:
+async def run(settings: Settings, again: Callable[[], Settings]) -> None:
     """Serve until SIGTERM or SIGINT, then drain; SIGHUP has settings read `again`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:  # each connection and each open crawl takes one
@@ -347,7 +347,7 @@ async def run(settings: Settings, again: Callable[[], Settings] | None = None) -
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     if not os.isatty(0):  # else it says that the terminal is gone
-        loop.add_signal_handler(signal.SIGHUP, _take_again, app, again or (lambda: settings))
+        loop.add_signal_handler(signal.SIGHUP, _take_again, app, again)
     await app.start()
     tune_interpreter()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for

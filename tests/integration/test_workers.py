@@ -157,8 +157,9 @@ def test_workers_are_replaced_and_no_page_is_lost(tmp_path: Path) -> None:
 
 
 SLOW_TO_WRITE = """
-import asyncio, sys
+import asyncio, os, sys
 if "linkscore_server.front.worker" in sys.orig_argv:
+    os.kill(os.getppid(), 1)
     from linkscore_server.crawls.registry import CrawlRegistry
     close = CrawlRegistry.close
     async def slowly(registry):
@@ -166,14 +167,14 @@ if "linkscore_server.front.worker" in sys.orig_argv:
         await close(registry)
     CrawlRegistry.close = slowly
 """
-"""Run by Python as it starts: states that take longer to write than a worker may be silent."""
+"""Run by Python as it starts: SIGHUP comes meanwhile, and states are long in writing."""
 
 
-def test_a_worker_that_ends_has_the_time_to_write_its_states(tmp_path: Path) -> None:
+def test_a_worker_has_the_time_to_start_and_to_write_its_states(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SLOW_TO_WRITE)
     with serving(tmp_path, "--workers", "2", PYTHONPATH=str(tmp_path)) as process:
         process.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: any("all workers are replaced" in line["message"] for line in process.records()))
+        wait_until(lambda: "all workers are replaced" in process.log.read_text())
         ends = [line["message"] for line in process.records() if " ended with " in line["message"]]
     assert ends == ["worker 0 ended with 0", "worker 1 ended with 0"]
 

@@ -171,8 +171,8 @@ class Worker:
 class Supervisor:
     """Runs the workers of a server until SIGTERM or SIGINT; `again` reads the settings again, on SIGHUP."""
 
-    def __init__(self, settings: Settings, again: Callable[[], Settings] | None = None) -> None:
-        self._settings, self._again = settings, again or (lambda: settings)
+    def __init__(self, settings: Settings, again: Callable[[], Settings]) -> None:
+        self._settings, self._again = settings, again
         self.registry = CollectorRegistry()
         self._up = Gauge("linkscore_worker_up", "Whether a worker serves", [_LABEL], registry=self.registry)
         self._restarts = Counter(
@@ -198,6 +198,7 @@ class Supervisor:
         s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
+        loop.add_signal_handler(signal.SIGHUP, self._roll)
         check_free("metrics_listen", s.metrics_listen)
         with ExitStack() as held:
             check_free("listen", s.listen)
@@ -220,7 +221,6 @@ class Supervisor:
                 ]
                 if s.metrics_listen:
                     self._metrics = self._serve_metrics()
-                loop.add_signal_handler(signal.SIGHUP, self._roll)
                 print(f"linkscore serving on {address}", flush=True)  # the line scripts wait for
                 await stopping.wait()
             finally:
@@ -246,8 +246,9 @@ class Supervisor:
             _log.error("%s", exc)
 
     def _roll(self) -> None:
-        """Begin to replace the processes of all workers, if that is not being done."""
-        if (self._rolling is None or self._rolling.done()) and read_again(self._again, self._kept.inc):
+        """Begin to replace the processes of all workers, if they serve and that is not being done."""
+        is_free = self._tending and (self._rolling is None or self._rolling.done())
+        if is_free and read_again(self._again, self._kept.inc):
             self._rolling = tasks.beside(self._replace_all(), "the replacement of all workers")
 
     async def _replace_all(self) -> None:
@@ -291,10 +292,6 @@ class WorkersCollector(Collector):
 
     def __init__(self, texts: Callable[[], Mapping[int, str]]) -> None:
         self._texts = texts
-
-    def describe(self) -> list[Metric]:
-        """Return nothing: the names are known only by collecting."""
-        return []
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families of all workers."""
