@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from linkscore.v1 import common_pb2
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.prepare import SiteSource, StoredSite, prepare_generated, prepare_site
 from linkscore_scoring.hashing import hash64
 
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")

@@ -2,12 +2,117 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, version
+from typing import Any
 
 import click
 
-from linkscore_cli.extras import COMMANDS
-from linkscore_cli.plugins import CommandGroup
+from linkscore_cli.errors import plainly
+from linkscore_cli.extras import COMMANDS, commands_of, extra_of, is_installed, missing_extra
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are its own and those of an entry point group; a command is loaded when used."""
+
+    def __init__(
+        self,
+        *,
+        entry_group: str = "",
+        own: Mapping[str, str] | None = None,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._entry_group = entry_group
+        self._own = {
+            name: EntryPoint(name, value if "[" in value else f"{value} [cli]", entry_group)
+            for name, value in (own or {}).items()
+        }
+        self._sections = sections or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the help."""
+        names = {*super().list_commands(ctx), *self._entries()}
+        placed = [name for section in self._sections.values() for name in section if name in names]
+        return placed + sorted(names - set(placed))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command; one that cannot be loaded says why when it is run."""
+        own = super().get_command(ctx, name)
+        if own is not None:
+            return own
+        entry = self._entries().get(name)
+        return None if entry is None else _load(entry)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the options of the group itself; what is wrong is told in one line."""
+        with plainly():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what is wrong is told in one line, of a missing module by the extra that has it."""
+        try:
+            with plainly():
+                return super().invoke(ctx)
+        except ModuleNotFoundError as exc:
+            entry = self._entries().get(ctx.invoked_subcommand or "")
+            if entry is None or not extra_of(entry) or (exc.name or "").startswith("linkscore"):
+                raise
+            raise click.ClickException(missing_extra(extra_of(entry), exc)) from exc
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands below their headings."""
+        if not self._sections:
+            return super().format_commands(ctx, formatter)
+        left = self.list_commands(ctx)
+        for heading, names in (*self._sections.items(), ("Others", tuple(left))):
+            shown = [name for name in names if name in left]
+            left = [name for name in left if name not in shown]
+            rows = [(name, self._short_help(ctx, name)) for name in shown]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+        return None
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        found = commands_of(self._entry_group) if self._entry_group else {}
+        return found | self._own
+
+    def _short_help(self, ctx: click.Context, name: str) -> str:
+        """Return the line of a command, with the extra it lacks if it does."""
+        entry, command = self._entries().get(name), self.get_command(ctx, name)
+        said = command.get_short_help_str(limit=90) if command else ""
+        extra = extra_of(entry) if entry else ""
+        return said if is_installed(extra) else f"{said} (needs linkscore[{extra}])".lstrip()
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    try:
+        command = entry.load()
+    except ImportError as exc:
+        extra = extra_of(entry)
+        if extra:
+            return _unusable(entry.name, missing_extra(extra, exc), "")
+        return _unusable(entry.name, f"cannot be loaded from {entry.value}: {exc}", "(cannot be loaded)")
+    if not isinstance(command, click.Command):
+        return _unusable(entry.name, f"{entry.value} is no click command", "(cannot be loaded)")
+    return command
+
+
+def _unusable(name: str, why: str, short: str) -> click.Command:
+    def fail(rest: tuple[str, ...]) -> None:
+        raise click.ClickException(f"{name} {why}")
+
+    return click.Command(
+        name,
+        callback=fail,
+        params=[click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED)],
+        short_help=short,
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+    )
+
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
@@ -19,13 +124,13 @@ SECTIONS = {
 # Loaded when used, as those of others: a server that starts pays for no tables and no client.
 _OWN = {
     "crawls": "linkscore_cli.crawls:crawls",
-    "score": "linkscore_cli.score:score",
+    "score": "linkscore_cli.sites:score",
     "advise": "linkscore_cli.sites:advise",
     "seeds": "linkscore_cli.sites:seeds",
     "skipped": "linkscore_cli.sites:skipped",
     "revisits": "linkscore_cli.sites:revisits",
     "export": "linkscore_cli.sites:export",
-    "logs": "linkscore_cli.logs:logs",
+    "logs": "linkscore_cli.sites:logs",
     "token": "linkscore_cli.tokens:token",
     "mcp": "linkscore_cli.agents:mcp_command [mcp]",
 }

@@ -1,23 +1,276 @@
-"""What a crawl knows of its sites: `linkscore advise`, `seeds`, `skipped`, `revisits` and `export`."""
+"""What a crawl knows: `linkscore score`, `advise`, `seeds`, `skipped`, `revisits`, `export` and `logs`.
+
+The server adds `logs import` and `export tables`.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
+from google.protobuf.timestamp_pb2 import Timestamp
 from rich.table import Table
 
+from linkscore import Row, rows
+from linkscore.v1 import browse_log_service_pb2 as logs_pb
 from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.errors import Number
-from linkscore_cli.output import json_option, say, table, tell, word_of
-from linkscore_cli.plugins import CommandGroup
-from linkscore_cli.policies import PolicyType
+from linkscore_cli.crawls import PolicyType
+from linkscore_cli.errors import Number, safe
+from linkscore_cli.files import lines_of, reading, text_of
+from linkscore_cli.main import CommandGroup
+from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
+
+# URLs of one call: a quarter of what the server takes.
+_BATCH = 5_000
+
+
+@click.command()
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option("--why", is_flag=True, help="Say what each score is made of, in the order given.")
+@click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
+@json_option
+@online
+def score(
+    urls: tuple[str, ...],
+    policy: policy_pb2.PolicySpec | None,
+    why: bool,
+    tsv: bool,
+    as_json: bool,
+    connection: Connection,
+) -> None:
+    """Score URLs by what a crawl has learned, best first; - reads them from standard input.
+
+    Nothing is fetched and nothing learned. A URL is scored by itself: the place of its link, which a crawler
+    sends along, is not known here, so that a crawl may think otherwise of the same URL.
+    """
+    crawl, found = connection.crawl, list[tuple[str, Row]]()
+    wanted = _urls(urls)
+    with connection.client() as client:
+        if why:
+            answer = client.explain_links(crawl=crawl, links=wanted, policy=policy)
+            return _explain(answer, as_json)
+        while batch := list(islice(wanted, _BATCH)):
+            answer = client.score_links(crawl=crawl, links=batch, policy=policy)
+            found += zip(batch, rows(answer.links), strict=True)
+    lines = (f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}" for url, row in found)
+    tell(as_json, [_plain(url, row) for url, row in found], lines if tsv else [_table(found)])
+    for url, row in found:
+        if not row.usable:
+            say(f"{url}: {_problem(row)}", err=True)
+    sys.exit(0 if any(row.usable for _, row in found) else 1)
+
+
+def _urls(given: Iterable[str]) -> Iterator[str]:
+    for url in given:
+        if url == "-":
+            yield from filter(None, map(str.strip, sys.stdin))
+        else:
+            yield url
+
+
+def _table(found: list[tuple[str, Row]]) -> Table:
+    made = Table("score", "advice", "kind", "bucket", "URL", box=None, pad_edge=False)
+    for url, row in sorted(found, key=lambda pair: -pair[1].score):
+        if row.usable:
+            made.add_row(f"{row.score:.4f}", _advice(row), _kind(row), name_of(row.bucket), name_of(url))
+    return made
+
+
+def _plain(url: str, row: Row) -> dict[str, Any]:
+    if not row.usable:
+        return {"url": url, "problem": _problem(row)}
+    said = {"advice": _advice(row), "kind": _kind(row), "bucket": row.bucket}
+    return {"url": url, "score": row.score} | {name: value for name, value in said.items() if value}
+
+
+def _advice(row: Row) -> str:
+    if not row.in_scope:
+        return "out of scope"
+    if row.verdict == common_pb2.VERDICT_FOLLOW:
+        return "follow"
+    return "skip" if row.verdict == common_pb2.VERDICT_SKIP else ""
+
+
+def _kind(row: Row) -> str:
+    return word_of(common_pb2.UrlType, row.url_type)
+
+
+def _problem(row: Row) -> str:
+    problems = row.status.problems if row.status is not None else ()
+    return "; ".join(problem.description for problem in problems) or "cannot be scored"
+
+
+def _explain(answer: scoring_pb.ScoreLinksResponse, as_json: bool) -> None:
+    for found in answer.explanations:
+        if found.status.problems:
+            raise click.ClickException(
+                "; ".join(f"URL: {safe(p.description)}" for p in found.status.problems)
+            )
+    told = [{"policy": answer.policy} | plain(found) for found in answer.explanations]
+    tell(as_json, told, (part for found in answer.explanations for part in _explained(found, answer.policy)))
+
+
+def _explained(found: scoring_pb.LinkExplanation, policy: str) -> Iterator[str | Table]:
+    yield found.url
+    yield f"{policy}: {found.summary}"
+    place = found.source_cluster or "unknown cluster", found.tag_path or "unknown tag path"
+    rows = [("score", f"{found.score:.4f}", ""), ("bucket", found.bucket, ""), ("found on", *place)]
+    if reason := word_of(common_pb2.SkipReason, found.skip_reason):
+        rows.append(("to skip", reason, "by a setting of the crawl, whatever its score is"))
+    if found.duplicate_probability:
+        told = "probability that it leads to a copy of another page"
+        rows.append(("copy", f"{found.duplicate_probability:.2f}", told))
+    yield table([*rows, *((term.name, f"{term.value:.4g}", term.description) for term in found.terms)])
+
+
+# A bound, chosen.
+_TIMEOUT_S = 60.0
+# A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
+_MAX_LABEL_BYTES = 256 << 20
+_YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(cls=CommandGroup, own={"import": "linkscore_server.browse_logs.command:import_logs [logs]"})
+def logs() -> None:
+    """Browse logs: what people visit on a site, for policies that learn from it."""
+
+
+@logs.command()
+@click.argument("sites", metavar="[SITE]...", nargs=-1)
+@click.option(
+    "--window",
+    type=click.IntRange(0, 3_650),
+    default=0,
+    help="Days to look back from the last; 0: the server's setting.",
+)
+@click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
+@json_option
+@online
+def mine(
+    sites: tuple[str, ...],
+    window: int,
+    labels: Path | None,
+    as_json: bool,
+    connection: Connection,
+) -> None:
+    """Mine the browse logs of SITE, or of all sites, now, and say what policies learned."""
+    crawl = connection.crawl
+    known = read_labels(labels) if labels else {}
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        answers = {
+            site: client.mine_site(
+                crawl=crawl,
+                site=site,
+                window_days=window,
+                news_labels=known,
+                timeout_s=MINING_TIMEOUT_S,
+            )
+            for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]
+        }
+    nothing = f"No policy of crawl {crawl} reads browse logs: there is nothing to mine."
+    mined = [_mined(site, answer) for site, answer in answers.items() if answer.policies]
+    tell(as_json, answers, mined or [nothing])
+
+
+@logs.command()
+@json_option
+@online
+def stats(as_json: bool, connection: Connection) -> None:
+    """Say what a crawl holds of browse logs."""
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        found = client.get_browse_stats(crawl=connection.crawl)
+    tell(as_json, found, [_records(found), _sites(found)])
+
+
+def read_labels(path: Path) -> dict[str, bool]:
+    """Return whether pages are news, from a table with the columns url and is_news, tabs or commas between.
+
+    BadParameter if it is no text, a column is missing, or a row says neither yes nor no; it names the line.
+    """
+    with reading("--labels", path):
+        text = text_of(path, max_bytes=_MAX_LABEL_BYTES)
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    table = csv.DictReader(lines_of(io.StringIO(text, newline="")), delimiter=delimiter, restval="")
+    try:
+        if not {"url", "is_news"} <= set(table.fieldnames or ()):
+            raise _bad_labels(f"{path.name} must have the columns url and is_news")
+        return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+    except csv.Error as exc:
+        raise _bad_labels(f"{path.name}, line {table.line_num}: {exc}") from exc
+
+
+def _is_news(value: str, path: Path, line: int) -> bool:
+    if value.lower() not in _YES + _NO:
+        raise _bad_labels(f"{path.name}, line {line}: is_news must be 1 or 0, got {value[:40]!r}")
+    return value.lower() in _YES
+
+
+def _bad_labels(rule: str) -> click.BadParameter:
+    return click.BadParameter(rule, param_hint="--labels")
+
+
+def _mined(site: str, answer: logs_pb.MineSiteResponse) -> Table:
+    rows = [
+        ("window", f"{answer.window_days} days from {_date(answer.window_start)}"),
+        ("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages"),
+    ]
+    if answer.left_out_count:
+        rows.append(("left out", f"{answer.left_out_count:,} visits of clients that are no people"))
+    return table([*rows, *((mined.policy, mined.summary) for mined in answer.policies)], title=site)
+
+
+def _records(stats: logs_pb.GetBrowseStatsResponse) -> Table:
+    left_out = sorted(stats.left_out.items(), key=lambda item: -item[1])
+    rows = [("visits", stats.visit_count, "one a client, page and day of a batch")]
+    rows += [(rule, count, RULES.get(rule, "left out by the sender")) for rule, count in left_out]
+    title = f"{len(stats.days)} days, {stats.batch_count:,} batches"
+    return table(rows, "", "records", "", title=title)
+
+
+def _sites(stats: logs_pb.GetBrowseStatsResponse) -> Table:
+    rows = [
+        (
+            site.site,
+            site.visit_count,
+            _date(site.first_day),
+            _date(site.last_day),
+            f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet",
+        )
+        for site in stats.sites
+    ]
+    return table(rows, "site", "visits", "first day", "last day", "mined")
+
+
+def _date(time: Timestamp) -> str:
+    return datetime.fromtimestamp(time.seconds, UTC).date().isoformat()
+
+
+RULES = {
+    "bad_line": "not readable, or without time or client",
+    "method": "not a GET",
+    "status": "answered with 400 or more",
+    "bot": "user agent of a program",
+    "asset": "content type or extension of something other than a page",
+    "bad_url": "no absolute http or https URL",
+    "host": "host not among those asked for",
+    "repeat": "same client, page and day as another record",
+}
+"""What the reasons to leave a record out mean, by the names the server counts them under."""
+
 
 TIMEOUT_S = 60.0
 """A bound: these calls may go through everything a large site has."""

@@ -18,10 +18,8 @@ from starlette.types import ASGIApp
 
 from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
-from linkscore_console.page import Console, console_of, environment
-from linkscore_console.security import FormToken, Guard
-from linkscore_console.source import AWAY, Source
-from linkscore_console.views import crawls, harvest, sitemap, teach
+from linkscore_console.page import AWAY, Console, FormToken, Guard, Source, console_of, environment
+from linkscore_console.views import crawls, sitemap, teach
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -45,7 +43,7 @@ _ROUTES = [
     Route(f"{_SITE}/map", sitemap.site_map),
     Route(f"{_SITE}/map/{{template}}", sitemap.template),
     Route(f"{_SITE}/learn", sitemap.learn, methods=["POST"]),
-    Route(f"{_SITE}/harvest", harvest.harvest),
+    Route(f"{_SITE}/harvest", sitemap.harvest),
     Route(f"{_SITE}/teach", teach.teach),
     Route(f"{_SITE}/teach/answer", teach.answer, methods=["POST"]),
     Route(f"{_SITE}/teach/example", teach.example, methods=["POST"]),

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from linkscore_cli.addresses import bound, is_address
 from linkscore_cli.connection import Connection, online
-from linkscore_console.security import host_of, is_loopback
+from linkscore_cli.files import bound, is_address
+from linkscore_console.page import host_of, is_loopback
 
 _REQUESTS = 64
 """Requests and connections at a time, one more is refused: a browser has six. A bound."""
@@ -77,7 +77,6 @@ def listening(listen: str, *, writable: bool) -> socket.socket:
 
 
 def address_of(there: socket.socket) -> str:
-    """Return the address of the page."""
     name: Any = there.getsockname()
     host = f"[{name[0]}]" if ":" in name[0] else name[0]
     return f"http://{host}:{name[1]}/"

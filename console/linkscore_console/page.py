@@ -1,19 +1,262 @@
-"""How a view becomes a page: the source it asks, the template it fills, the way back after a form."""
+"""How a view becomes a page: the source it asks, the template it fills, the way back after a form.
+
+Each question is asked once for all who look, and never more than the server can bear.
+
+Whoever reaches the console can ask what its token may ask, so it listens on loopback unless told otherwise.
+A page elsewhere can make a browser send it a form (CSRF) or, by a name that points here, read its answers
+(DNS rebinding): the token of each form stops the first, the list of hosts the second.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import secrets
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import datetime
+from ipaddress import ip_address
+from typing import Any, TypeVar, cast
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from linkscore import AsyncClient
+from linkscore.errors import DeadlineExceeded, InternalError, LinkscoreError, ResourceExhausted, Unavailable
 from linkscore_console import words
-from linkscore_console.security import MAX_FORM_BYTES, FormToken
-from linkscore_console.source import Source
+
+_T = TypeVar("_T")
+
+LOAD = 0.02
+"""Share of the server's time that the console takes at most: a question is asked again only after the cost of
+all that are being asked / LOAD. Chosen, so that an open console slows a crawl by less than 3 %."""
+_LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
+"""How long an answer is shown again: bounds, chosen."""
+_MAX_ANSWERS = 64
+"""A bound: answers kept for others who look at the same."""
+
+AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
+"""Errors that say something of the server, not of the question."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    value: Any
+    at: float
+    cost_s: float
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether the server answers."""
+
+    away_since: datetime | None = None  # when it was found not to; None while it answers
+    failures: int = 0  # questions it failed since
+    reason: str = ""  # why, in its own words or those of the connection
+
+
+class Source:
+    """Asks a server, and remembers answers for as long as they may be shown."""
+
+    def __init__(
+        self, client: AsyncClient, target: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.client = client
+        self.target = target
+        self.health = Health()
+        self._clock = clock
+        self._answers: OrderedDict[tuple[Any, ...], _Answer] = OrderedDict()
+        self._locks: dict[tuple[Any, ...], asyncio.Lock] = {}
+
+    async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
+        """Return the answer to a question about the crawl, at most a minute old."""
+        key = (question.__name__, *sorted(fields.items()))
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:  # who asks the same meanwhile waits for the one answer
+                known = self._answers.get(key)
+                if known is not None and self._clock() - known.at < self._keep_s():
+                    return cast("_T", known.value)
+                return await self._asked(key, question, fields)
+        finally:
+            if not lock.locked():
+                self._locks.pop(key, None)
+
+    async def tell(self, order: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
+        """Change something; what was answered before is forgotten."""
+        self._answers.clear()
+        try:
+            return await self._watched(order(**fields))
+        finally:
+            self._answers.clear()
+
+    async def _asked(
+        self, key: tuple[Any, ...], question: Callable[..., Awaitable[_T]], fields: dict[str, Any]
+    ) -> _T:
+        started = self._clock()
+        value = await self._watched(question(**fields))
+        now = self._clock()
+        self._answers[key] = _Answer(value, now, now - started)
+        self._answers.move_to_end(key)
+        if len(self._answers) > _MAX_ANSWERS:
+            self._answers.popitem(last=False)
+        return value
+
+    def _keep_s(self) -> float:
+        """Return how long answers are shown again, by what all those of the last minute cost."""
+        since = self._clock() - _MOST_AGE_S
+        cost_s = sum(answer.cost_s for answer in self._answers.values() if answer.at >= since)
+        return min(_MOST_AGE_S, max(_LEAST_AGE_S, cost_s / LOAD))
+
+    async def _watched(self, call: Awaitable[_T]) -> _T:
+        try:
+            answer = await call
+        except AWAY as error:
+            self.health.away_since = self.health.away_since or datetime.now().astimezone()
+            self.health.failures += 1
+            self.health.reason = f"{error.code.name}: {error}"
+            raise
+        except LinkscoreError:
+            self.health = Health()  # it refused, so it answers
+            raise
+        self.health = Health()
+        return answer
+
+
+MAX_FORM_BYTES = 200_000
+"""A bound of most forms: some queries and settings."""
+MAX_EXAMPLE_BYTES = 12_000_000
+"""A bound of forms with an example page: one of 10 MB, the most the server takes, with what a form adds."""
+_LARGE_AT_A_TIME = 2
+"""Forms with an example page that are read at a time: each takes five times its bytes. A bound."""
+_MAX_FIELDS = 100
+"""A bound: fields of a form; the biggest has 8."""
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+"""Nothing but the console's own files, nothing inline, nothing made of text."""
+
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # Others are told nothing; with `no-referrer` a browser would send our own forms with the origin "null".
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Adds the headers to every answer, and refuses requests to a host that is not the console's."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] = frozenset()) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        host = host_of(dict(scope["headers"]).get(b"host", b"").decode("latin-1"))
+        if is_loopback(host) or host in self._hosts:
+            await self._app(scope, receive, send_guarded)
+            return
+        body = b"This console does not answer to that host name; see --allow-host.\n"
+        head = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body))]
+        await send_guarded({"type": "http.response.start", "status": 421, "headers": head})
+        await send_guarded({"type": "http.response.body", "body": body})
+
+
+def host_of(authority: str) -> str:
+    """Return the host of a `Host` header or an address, without port and brackets.
+
+    Examples
+    --------
+    >>> host_of("[::1]:8000"), host_of("Console.Internal:80"), host_of("127.0.0.1")
+    ('::1', 'console.internal', '127.0.0.1')
+    """
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0].lower()
+    return authority.partition(":")[0].lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host can only be this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class FormToken:
+    """The token that the forms of one process carry; another origin cannot read it."""
+
+    def __init__(self) -> None:
+        self.value = secrets.token_urlsafe(32)
+        self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
+
+    async def form_of(self, request: Request, most: int = MAX_FORM_BYTES) -> Mapping[str, str]:
+        """Return the fields of a form that one of our pages sent, the last of each name.
+
+        Nothing is read of one that says it is larger than `most`.
+        """
+        origin = request.headers.get("origin")
+        if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
+            raise HTTPException(403, "The form was sent by a page of another site.")
+        said = request.headers.get("content-length", "")
+        if said.isdecimal() and int(said[:20]) > most:
+            raise HTTPException(413, f"The form is over {most:,} bytes.")
+        if most <= MAX_FORM_BYTES:
+            return await self._read(request, most)
+        async with self._large:
+            return await self._read(request, most)
+
+    async def _read(self, request: Request, most: int) -> Mapping[str, str]:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise HTTPException(413, f"The form is over {most:,} bytes.")
+        try:
+            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        except ValueError as error:
+            raise HTTPException(400, "The form cannot be read.") from error
+        form = {name: values[-1] for name, values in fields.items()}
+        if not hmac.compare_digest(form.get("token", "").encode(), self.value.encode()):
+            raise HTTPException(403, "The form is not of this console, or it was restarted: reload the page.")
+        return form
+
 
 VIEWS = (
     ("map", "Site map"),
@@ -33,7 +276,6 @@ class Console:
     templates: Environment  # jinja templates; everything is escaped
 
     def render(self, request: Request, template: str, /, *, status: int = 200, **context: Any) -> Response:
-        """Return a page."""
         text = self.templates.get_template(template).render(
             console=self,
             path=request.url.path,

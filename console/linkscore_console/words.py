@@ -114,7 +114,6 @@ def policy_name(spec: policy_pb2.PolicySpec) -> str:
 
 
 def site_url(crawl: str, site: str, view: str = "map", **query: str) -> str:
-    """Return the address of a view of a site."""
     asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items() if value)
     return f"/crawls/{crawl}/sites/{quote(site, safe='')}/{view}" + (f"?{asked}" if asked else "")
 

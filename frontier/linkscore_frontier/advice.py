@@ -72,7 +72,6 @@ class FrontierMetrics:
         registry.register(self)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Give the gauges."""
         urls = GaugeMetricFamily("linkscore_frontier_urls", "URLs by state", labels=["crawl", "state"])
         for crawl, store in list(self._crawls.stores.items()):
             for state in State:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from linkscore_cli.addresses import is_address
+from linkscore_cli.files import is_address
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

@@ -115,7 +115,6 @@ class CrawlStore:
         self._load()
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def erase(self) -> None:
@@ -468,7 +467,6 @@ class CrawlStore:
         return queue.active
 
     def find(self, key: str, url: str) -> Listed | None:
-        """Return a URL of a queue."""
         rows = self._listed("mark = ?", [_mark(key, url)], limit=1)
         return rows[0] if rows else None
 

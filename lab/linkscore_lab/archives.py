@@ -1,24 +1,21 @@
 """Stored sites as the lab reads them: WARC files and WACZ packages, in stored order.
 
-An archive compressed by record has a gzip member or zstd frame a record, so one that is damaged costs itself
-only. What cannot be read is told with its file and skipped.
+What cannot be read is told with its file: a record that breaks a rule costs itself, damage of the file the
+rest of it.
 
-Sources: ISO 28500:2017 (WARC 1.1); RFC 1952 (gzip members); IIPC, "Zstandard for WARC", 2020 (a first
-skippable frame holds the dictionary); Webrecorder, "WACZ 1.1.1"; RFC 9112, section 7.1 (chunks).
+Sources: ISO 28500:2017 (WARC 1.1); Webrecorder, "WACZ 1.1.1"; RFC 9112, section 7.1 (chunks).
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import mmap
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from fastwarc import ArchiveIterator, WarcRecord, WarcRecordType
@@ -31,14 +28,7 @@ from linkscore_scoring.limits.respect import site_file
 
 # A bound on memory: a record is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
-# Bytes unpacked at a time. Chosen, not measured.
-_BLOCK_BYTES = 1 << 16
-_GZIP, _ZSTD, _ZSTD_DICTIONARY, _ZIP = (
-    b"\x1f\x8b\x08",
-    b"\x28\xb5\x2f\xfd",
-    b"\x5d\x2a\x4d\x18",
-    b"PK\x03\x04",
-)
+_ZIP = b"PK\x03\x04"
 _SUFFIXES = (".warc.gz", ".warc.zst", ".warc", ".wacz", ".zip")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
@@ -68,7 +58,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-class BadRecord(OSError):
+class BadRecord(Exception):
     """A record breaks a rule of its format; the message says which."""
 
 
@@ -135,7 +125,7 @@ def _file(path: Path) -> _Part:
 
     def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
         with path.open("rb") as file:
-            yield from _records(str(path), file, damage)
+            yield from filter(None, _entries(str(path), file, damage))
 
     trial: list[Damage] = []
     with path.open("rb") as file:
@@ -143,9 +133,6 @@ def _file(path: Path) -> _Part:
     if trial and not is_archive:
         raise InvalidInput(f"{path}: must be a WARC file, got {trial[0].reason}", field="warc")
     return _Part(None, read)
-
-
-# WACZ packages.
 
 
 def _package(path: Path) -> _Part:
@@ -162,15 +149,10 @@ def _package(path: Path) -> _Part:
     seeds = [page["url"] for page in pages if page.get("seed") is True] + [page["url"] for page in pages]
 
     def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
-        for name in names:
-            with TemporaryFile() as copy:
-                try:
-                    with zipfile.ZipFile(path) as package, package.open(name) as packed:
-                        while block := packed.read(_BLOCK_BYTES):
-                            copy.write(block)
-                except (zipfile.BadZipFile, EOFError, OSError, ValueError, zlib.error) as error:
-                    damage.append(Damage(f"{path}/{name}", f"cannot be unpacked: {error}"))
-                yield from _records(f"{path}/{name}", copy, damage)
+        with zipfile.ZipFile(path) as package:
+            for name in names:
+                with package.open(name) as file:
+                    yield from filter(None, _entries(f"{path}/{name}", file, damage))
 
     return _Part(next(iter(seeds), None), read)
 
@@ -188,65 +170,18 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
                 yield page
 
 
-# WARC files.
-
-
-def _records(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[ArchiveRecord]:
-    return filter(None, _entries(name, file, damage))
-
-
 def _entries(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[ArchiveRecord | None]:
-    """Yield the answer in each record, None for one without; after damage go on where the next one begins."""
-    size = file.seek(0, 2)
-    if not size:
-        return
-    file.flush()
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        mark, dictionary = _form(name, data)
-        at, is_sound = 0, True
-        while 0 <= at < size:
-            ahead = dictionary if at else b""
-            last = at
+    """Yield the answer in each record, None for one without."""
+    try:
+        for record in ArchiveIterator(cast(BinaryIO, file), parse_http=False):
             try:
-                rest = cast(BinaryIO, _Rest(data, at, ahead))
-                for record in ArchiveIterator(rest, parse_http=False):
-                    last = max(last, at + record.stream_pos - len(ahead))
-                    found, is_sound = _record(record), True
-                    yield found
-                return
-            except OSError as error:
-                if is_sound:  # what is tried in search of the next one is no second damage
-                    damage.append(Damage(name, str(error)))
-                is_sound, at = False, data.find(mark, last + 1)
-
-
-def _form(name: str, data: mmap.mmap) -> tuple[bytes, bytes]:
-    """Return what a record begins with, compressed or not, and the dictionary they are compressed by."""
-    if data[:4] == _ZSTD_DICTIONARY:
-        return _ZSTD, data[: 8 + int.from_bytes(data[4:8], "little")]
-    if data[:4] == _ZSTD or name.endswith(".zst"):
-        return _ZSTD, b""
-    if data[:3] == _GZIP or (name.endswith(".gz") and data[:5] != b"WARC/"):
-        return _GZIP, b""
-    return b"WARC/1.", b""
-
-
-class _Rest:
-    """A file from some byte on, behind what is read ahead of it."""
-
-    def __init__(self, data: mmap.mmap, at: int, ahead: bytes) -> None:
-        self._data, self._ahead, self._read = data, ahead, 0
-        data.seek(at)
-
-    def read(self, size: int) -> bytes:
-        """Return up to so many bytes."""
-        part, self._ahead = self._ahead[:size] or self._data.read(size), self._ahead[size:]
-        self._read += len(part)
-        return part
-
-    def tell(self) -> int:
-        """Return how many bytes were read."""
-        return self._read
+                found = _record(record)
+            except BadRecord as error:
+                damage.append(Damage(name, str(error)))
+            else:
+                yield found
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        damage.append(Damage(name, f"{error}; what follows is left out"))
 
 
 def _record(record: WarcRecord) -> ArchiveRecord | None:

@@ -51,9 +51,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
 @click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
-@click.option(
-    "--structured-data", default="", help="Type of structured data on target pages, such as QAPage."
-)
 @click.option("--wanted-tag", default="", help="Tag on target pages; --relevant: types it counts on.")
 @click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
@@ -130,7 +127,7 @@ def replay(json_file: Path | None, **options: Any) -> None:
     Without an option about target pages, those with much text of their own count.
     """
     with lab_errors(), figures_to(json_file) as json_out:
-        from linkscore_lab.replay.command import run_replay, session_of
+        from linkscore_lab.replay.session import run_replay, session_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
         run_replay(session_of(options), json_out=json_out, **outputs)
@@ -169,7 +166,7 @@ def try_(site: str, json_file: Path | None, **options: Any) -> None:
 def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) -> None:
     """Say what result file B gained over A, and whether that is more than noise."""
     with lab_errors(), figures_to(json_file) as file:
-        from linkscore_lab.replay.compare import compare_files
+        from linkscore_lab.replay.results import compare_files
 
         first, second = files
         write_json(file, compare_files(first, second, **options))

@@ -29,14 +29,20 @@ from linkscore_lab.archives import ArchiveRecord, write_warc
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.relevance import ByUrl, Relevance
 from linkscore_lab.datasets.site import Reply, identity, resolve
-from linkscore_lab.replay.command import progress_on, write_files
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.prepare import SiteSource, kept_record, prepare_site
+from linkscore_lab.replay.prepare import (
+    MAX_REDIRECTS,
+    Blobs,
+    SiteSource,
+    StoredRecord,
+    StoredSite,
+    kept_record,
+    prepare_site,
+)
 from linkscore_lab.replay.results import RunResult, print_summary
 from linkscore_lab.replay.runs import NONE, Case, Experiment, read_policy
-from linkscore_lab.replay.session import Progress, run, tasks_of
-from linkscore_lab.replay.stored import MAX_REDIRECTS, Blobs, StoredRecord, StoredSite
+from linkscore_lab.replay.session import Progress, progress_on, run, tasks_of, write_files
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.limits.respect import text_of

@@ -26,7 +26,7 @@ from rich.table import Table
 import linkscore_lab
 import linkscore_scoring
 from linkscore_lab.commands import FILE, OUT, lab_errors
-from linkscore_lab.replay.prepare import SiteSource, cores, digest_of, prepare_site, spread
+from linkscore_lab.replay.prepare import SiteSource, StoredSite, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, read_results, write_results
 from linkscore_lab.replay.runs import (
     NONE,
@@ -40,7 +40,6 @@ from linkscore_lab.replay.runs import (
     reads_layout,
     wanted_pages,
 )
-from linkscore_lab.replay.stored import StoredSite
 from linkscore_research.quality.measure import LabelledSite, sites_of
 from linkscore_scoring.hashing import hash64
 
@@ -53,9 +52,10 @@ _READERS: tuple[Path, ...] = (
     _SCORING / "urls",
     _SCORING / "engine/events.py",
     _LAB / "archives.py",
+    _LAB / "datasets/site.py",
+    _LAB / "replay/prepare.py",
 )
 """Code whose change makes what was extracted stale, with the survey and the preparation of a site."""
-_READERS += (_LAB / "datasets/site.py", _LAB / "replay/prepare.py", _LAB / "replay/stored.py")
 _Crawl = tuple[str, str]
 """Site and start."""
 

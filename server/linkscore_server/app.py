@@ -16,8 +16,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIServer
 
@@ -26,7 +28,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
-from linkscore_cli.addresses import bound, check_free
+from linkscore_cli.files import bound, check_free
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
@@ -185,7 +187,7 @@ class Application:
         s = self.settings
         if not s.tls_cert:
             return self._server.add_insecure_port(s.listen)
-        failed = self.metrics.reload_failures.labels("tls").inc
+        failed = self.metrics.of("reload_failures", "tls").inc
         return self._server.add_secure_port(
             s.listen, server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca, failed)
         )
@@ -193,7 +195,7 @@ class Application:
     def _callers(self) -> CallerOf | None:
         if not self.settings.token_file:
             return None
-        failed = self.metrics.reload_failures.labels("tokens").inc
+        failed = self.metrics.of("reload_failures", "tokens").inc
         return TokenFile(Path(self.settings.token_file), failed).caller_of
 
     def _listen_for_json(self) -> None:
@@ -272,14 +274,15 @@ class Application:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
         named = (*self._services_named, health.SERVICE_NAME, reflection)
-        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(_Reflection(named), ByName(server))
+        told = SimpleNamespace(ServerReflectionInfo=partial(_reflected, named))
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(told, ByName(server))
         return server
 
     def _door(self) -> Door:
         s = self.settings
         in_work = BytesInWork(s.max_inflight_bytes)
-        self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
-        self.metrics.inflight_bytes.set_function(lambda: in_work.used)
+        self.metrics.of("inflight_bytes_limit").set(s.max_inflight_bytes)
+        self.metrics.of("inflight_bytes").set_function(lambda: in_work.used)
         return Door(
             self.metrics,
             in_work,
@@ -291,7 +294,9 @@ class Application:
     def _services(self, clock: Callable[[], float]) -> dict[str, Any]:
         s = self.settings
         limits = Limits(body_bytes=s.max_body_bytes, depth=s.max_depth, links=s.max_links)
-        self._parser = PageParser(limits, clock, self.metrics.count_left_page)
+        self._parser = PageParser(
+            limits, clock, lambda why: self.metrics.of("pages_left_to_python", why).inc()
+        )
         self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock)
         logs = self.browse_logs
         return {
@@ -319,19 +324,12 @@ class Application:
             await self._health.set(service, status)
 
 
-class _Reflection:
-    """Tells what services there are, for people with grpcurl; it is loaded when one asks."""
+async def _reflected(services: Sequence[str], requests: Any, context: Any) -> AsyncIterator[Any]:
+    """Tell what services there are, for people with grpcurl; what does is loaded when one asks."""
+    from grpc_reflection.v1alpha import reflection
 
-    def __init__(self, services: Sequence[str]) -> None:
-        self._services = services
-
-    async def ServerReflectionInfo(self, requests: Any, context: Any) -> AsyncIterator[Any]:
-        from grpc_reflection.v1alpha import reflection
-
-        async for answer in reflection.aio.ReflectionServicer(self._services).ServerReflectionInfo(
-            requests, context
-        ):
-            yield answer
+    async for answer in reflection.aio.ReflectionServicer(services).ServerReflectionInfo(requests, context):
+        yield answer
 
 
 async def run(settings: Settings, again: Callable[[], Settings]) -> None:
@@ -361,7 +359,7 @@ async def run(settings: Settings, again: Callable[[], Settings]) -> None:
 
 def _take_again(app: Application, again: Callable[[], Settings]) -> None:
     """Take the log level of the settings of now; files of tokens and TLS are followed by themselves."""
-    now = read_again(again, app.metrics.reload_failures.labels("config").inc)
+    now = read_again(again, app.metrics.of("reload_failures", "config").inc)
     if now is None:
         return
     logging.getLogger().setLevel(now.log_level.upper())

@@ -36,8 +36,7 @@ from linkscore_server import tasks
 from linkscore_server.door import METADATA
 from linkscore_server.observability.logs import REQUEST_ID
 from linkscore_server.operator_files import tls_problems
-from linkscore_server.services.contract import SERVICES
-from linkscore_server.services.errors import MalformedMessage, overloaded, status_of
+from linkscore_server.services.contract import SERVICES, MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings
 
 OPENAPI = Path(__file__).with_name("openapi.json")
@@ -71,7 +70,6 @@ class JsonCalls:
         self._large = asyncio.Semaphore(_LARGE)
 
     def app(self) -> Starlette:
-        """Return the application."""
         calls = [
             Route(f"/{service.full_name}/{one.name}", partial(self._answer, one), methods=["POST"])
             for name, file in SERVICES.items()

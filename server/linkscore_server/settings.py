@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from linkscore_cli.addresses import CannotListen, bound, is_address
 from linkscore_cli.extras import install_command
-from linkscore_cli.files import text_of
+from linkscore_cli.files import CannotListen, bound, is_address, text_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.operator_files import parse_tokens, tls_problems
 

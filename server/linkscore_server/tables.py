@@ -143,7 +143,6 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
 
 
 def _of_site(model: CrawlModel, site: SiteShard) -> Iterator[Row]:
-    """Yield what a crawl knows of a site."""
     yield from (("arms", arm) for arm in _arms(site))
     for one in templates_of(site.model, 0, _ALL, 0):
         counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_lab.crawls.crawl import scored
-from linkscore_lab.crawls.demo import demo_testbed
+from linkscore_lab.crawls.demo import demo_testbed, scored
 from support.server_process import serving
 
 pytestmark = [

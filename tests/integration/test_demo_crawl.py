@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.crawls import crawl as modes
-from linkscore_lab.crawls.crawl import Mode
-from linkscore_lab.crawls.demo import Testbed
-from linkscore_lab.crawls.servers import ChildFailed, SiteServer
+from linkscore_lab.crawls import demo as modes
+from linkscore_lab.crawls.demo import ChildFailed, Mode, SiteServer, Testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.replay.prepare import prepare_generated
 from support.command_line import run

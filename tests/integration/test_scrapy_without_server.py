@@ -15,9 +15,17 @@ from typing import Self
 
 import pytest
 
-from linkscore_lab.crawls.crawl import Crawl, Mode, PageFetch, breadth_first, scored
-from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed
-from linkscore_lab.crawls.servers import OwnServer
+from linkscore_lab.crawls.demo import (
+    DEMO_WANTED,
+    Crawl,
+    Mode,
+    OwnServer,
+    PageFetch,
+    Testbed,
+    breadth_first,
+    demo_testbed,
+    scored,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -171,7 +171,7 @@ def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cra
         assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "DISK_FULL")
         assert told.retry_s
         told_of = [record["logger"] for record in cramped.records() if "disk" in record["message"]]
-        assert told_of == ["linkscore_server.store.writer"]
+        assert told_of == ["linkscore_server.store.store"]
         assert crawl_of(server).page_count == len(acked) > 3
         assert scores(server)
         cramped.kill()

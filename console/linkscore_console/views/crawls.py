@@ -15,8 +15,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
 )
 from linkscore_console import words
-from linkscore_console.page import Console, Found, view
-from linkscore_console.source import AWAY, Source
+from linkscore_console.page import AWAY, Console, Found, Source, view
 
 _T = TypeVar("_T")
 

@@ -13,8 +13,7 @@ from starlette.responses import Response
 
 from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, link_scoring_service_pb2
 from linkscore_console import words
-from linkscore_console.page import Console, Found, back_to, console_of, view
-from linkscore_console.security import MAX_EXAMPLE_BYTES
+from linkscore_console.page import MAX_EXAMPLE_BYTES, Console, Found, back_to, console_of, view
 
 _CARDS = 12
 """Pages asked about at a time."""

@@ -3,35 +3,330 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+import grpc
 from rich.console import Console
 
-from linkscore_lab.crawls.crawl import (
-    BREADTH_FIRST,
-    Crawl,
-    Mode,
-    PageFetch,
-    breadth_first,
-    run_crawl,
-    scored,
-)
-from linkscore_lab.crawls.servers import SiteServer, own_server, watching
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.site import PageFacts, Site
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
-from linkscore_lab.replay.command import progress_on, write_files
-from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_lab.replay.prepare import StoredSite, prepare_generated
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
 from linkscore_lab.replay.runs import NONE, read_budget, read_policy
 from linkscore_lab.replay.runs import USER_CONTENT as TASK
-from linkscore_lab.replay.session import Progress
-from linkscore_lab.replay.stored import StoredSite
-from linkscore_scoring.errors import InvalidInput
+from linkscore_lab.replay.session import Progress, progress_on, write_files
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
+
+LOOPBACK = "127.0.0.1"
+# Longest end of a process: a bound.
+_STOP_S = 15.0
+
+
+class ChildFailed(LinkscoreError):
+    """A child process ended before it did its work; the message ends with what it said last."""
+
+
+def ended(name: str, log: Path | None) -> ChildFailed:
+    """Return the error of a process that ended too soon."""
+    tail = log.read_text(encoding="utf-8", errors="replace")[-2000:] if log else "see above"
+    return ChildFailed(f"{name}: {tail}")
+
+
+def stop(process: subprocess.Popen[Any]) -> None:
+    """End a process, by force if it does not go in time."""
+    process.terminate()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def serve_command(port: int, data_dir: Path) -> list[str]:
+    """Return the command that serves on a port of loopback and keeps its data in `data_dir`."""
+    address = ["--listen", f"{LOOPBACK}:{port}", "--metrics-listen", ""]
+    return [sys.executable, "-m", "linkscore_cli", "serve", *address, "--data-dir", str(data_dir)]
+
+
+class OwnServer:
+    """A service on a port of loopback; it may be killed, and started again with what it kept."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        log: Path,
+        patience_s: float = 60.0,
+        command: Callable[[int, Path], list[str]] = serve_command,
+    ) -> None:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        self.address = f"{LOOPBACK}:{port}"  # the same after each start
+        self._command, self._log, self._patience_s = command(port, data_dir), log, patience_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it and wait until it answers; raises `ChildFailed` if it does not in time."""
+        with self._log.open("a", encoding="utf-8") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                self._command, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            )
+        with grpc.insecure_channel(self.address) as channel:
+            ready = grpc.channel_ready_future(channel)
+            for _ in range(max(1, int(self._patience_s / 0.5))):
+                try:
+                    ready.result(timeout=0.5)
+                    return
+                except grpc.FutureTimeoutError:
+                    if self._process.poll() is not None:
+                        break
+            ready.cancel()
+        raise ended("the service did not start", self._log)
+
+    def kill(self) -> None:
+        """End it by SIGKILL, as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """End it, and give it the time it needs to."""
+        if self._process is not None:
+            stop(self._process)
+
+
+@contextmanager
+def own_server(log: Path) -> Iterator[str]:
+    """Run a service without memory and give its address; its output goes to `log`."""
+    log.write_text("", encoding="utf-8")
+    with TemporaryDirectory(prefix="linkscore-") as data:
+        server = OwnServer(Path(data), log)
+        try:
+            server.start()
+            yield server.address
+        finally:
+            server.stop()
+
+
+@contextmanager
+def watching(target: str, console: Console, *, keep: bool = True) -> Iterator[str]:
+    """Serve the console of a server on loopback, and open it where there is a browser; gives its address.
+
+    With `keep` it goes on, when all is done, until interrupted. Raises `ChildFailed` if it does not start;
+    the message says why, for example which extra is missing.
+    """
+    command = [sys.executable, "-m", "linkscore_cli", "console", "--write", "--listen", f"{LOOPBACK}:0"]
+    process = subprocess.Popen([*command, "--target", target], stderr=subprocess.PIPE, text=True)  # noqa: S603
+    assert process.stderr is not None
+    try:
+        said = process.stderr.readline().strip()
+        address = said.rpartition(" ")[2]
+        if not address.startswith("http://"):
+            raise ChildFailed(f"the console did not start: {said}{process.stderr.read()}")
+        console.print(f"look at it: {address}", soft_wrap=True)
+        webbrowser.open(address)
+        yield address
+        if keep:
+            console.print(f"the console goes on at {address} until you press Ctrl-C", soft_wrap=True)
+            process.wait()
+    except KeyboardInterrupt:
+        console.print("ended")
+    finally:
+        stop(process)
+        process.stderr.close()
+
+
+class SiteServer(ThreadingHTTPServer):
+    """An HTTP server of one site on loopback that waits before each answer."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, site: Site, *, latency_s: float = 0.0) -> None:
+        self.site, self.latency_s = site, latency_s
+        super().__init__((LOOPBACK, 0), _SiteHandler)
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as ``http://127.0.0.1:PORT``."""
+        return f"http://{LOOPBACK}:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a crawler that left: at the end of its budget it hangs up on what it asked for."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """Answer in a thread, and give the address."""
+        with self:
+            threading.Thread(target=self.serve_forever, daemon=True).start()
+            yield self.address
+            self.shutdown()
+
+
+class _SiteHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body leave in one segment
+    server: SiteServer
+
+    def do_GET(self) -> None:
+        time.sleep(self.server.latency_s)
+        reply = self.server.site.respond(self._url())
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+    def do_CONNECT(self) -> None:
+        """Serve what comes through the tunnel: some crawlers ask a proxy for one even for plain HTTP."""
+        self.send_response_only(HTTPStatus.OK)
+        self.end_headers()
+        self.wfile.flush()
+        self.close_connection = False
+
+    def _url(self) -> str:
+        if self.path.startswith(("http://", "https://")):
+            return self.path
+        return f"http://{self.headers.get('Host', LOOPBACK)}{self.path}"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet: the crawl reports what it fetched."""
+
+
+BREADTH_FIRST = "breadth_first"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a crawl orders its queue: its name, and Scrapy settings."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def breadth_first() -> Mode:
+    """Return strict breadth-first: by depth, then by discovery."""
+    return Mode(
+        BREADTH_FIRST,
+        {
+            "DEPTH_PRIORITY": 1,
+            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+            "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+            "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        },
+    )
+
+
+def scored(policy: str, address: str, crawl: str) -> Mode:
+    """Return the order of a policy of the service at `address`; a new name of a crawl has no memory."""
+    return Mode(
+        policy,
+        {
+            "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+            "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
+            "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+            "LINKSCORE_TARGET": address,
+            "LINKSCORE_CRAWL": crawl_id(crawl),
+            "LINKSCORE_POLICY": policy,
+        },
+    )
+
+
+def crawl_id(name: str) -> str:
+    """Return `name` as the service wants it, 1 to 63 of ``a-z0-9_-``; its end tells names apart: kept."""
+    return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
+
+
+class PageFetch(NamedTuple):
+    """A page as it came: final URL, its identity, status (0: failed), seconds since the crawl began."""
+
+    url: str
+    identity: str
+    status: int
+    elapsed_s: float
+
+
+@dataclass(slots=True)
+class Crawl:
+    """What one crawl did: pages in order, and Scrapy's own stats at the end."""
+
+    mode: str
+    fetches: list[PageFetch] = field(default_factory=list)
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unscored(self) -> int:
+        """Links that went on in Scrapy's own order because the service gave no answer."""
+        return int(self.stats.get("linkscore/fallback", 0))
+
+
+def run_crawl(
+    entry: str,
+    mode: Mode,
+    budget: int,
+    *,
+    fetched: Callable[[PageFetch], None] = lambda fetch: None,
+    log: Path | None = None,
+) -> Crawl:
+    """Crawl a site from its entry in `mode` until `budget` pages are downloaded or none is left.
+
+    `fetched` is called with each fetch as it happens. Scrapy's log goes to `log`, standard error if None.
+    Raises `ChildFailed`.
+    """
+    with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
+        plan = Path(folder) / "plan.json"
+        told = {"entry": entry, "budget": budget, "settings": dict(mode.settings)}
+        plan.write_text(json.dumps(told), encoding="utf-8")
+        command = [sys.executable, "-m", "linkscore_lab.crawls.spider", str(plan)]
+        with log.open("w", encoding="utf-8") if log else nullcontext() as errors:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        crawl = Crawl(mode.name)
+        try:
+            for line in process.stdout:
+                row = json.loads(line)
+                if isinstance(row, dict):
+                    crawl.stats = row
+                    continue
+                crawl.fetches.append(PageFetch(*row))
+                fetched(crawl.fetches[-1])
+            if process.wait() or not crawl.stats:
+                raise ended(f"the crawl {mode.name} ended with status {process.returncode}", log)
+        finally:
+            process.stdin.close()
+            stop(process)
+            process.stdout.close()
+    return crawl
+
 
 # As `linkscore demo` shows them.
 _SHOWN = ("valid_ratio", "recall", "area_5pct", "duplicates")
@@ -154,7 +449,6 @@ def run_demo(
 
 
 def _crawl(bed: Testbed, mode: Mode, budget: int, log: Path, progress: Progress) -> Crawl:
-    """Crawl with the progress on the console."""
     done = itertools.count(1)
 
     def fetched(fetch: PageFetch) -> None:

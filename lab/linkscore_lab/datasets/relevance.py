@@ -1,16 +1,9 @@
-"""Which pages are relevant: by label, URL, structured data, tag, or a file of rewards.
-
-Labels say of which type each page of a stored site is. Of structured data (microdata, JSON-LD and RDFa) only
-names of types are read, nothing is resolved against a context or a vocabulary.
-
-Sources: WHATWG HTML 5.2.2 (``itemtype``); JSON-LD 1.1, 4.2.3 (``@type``); RDFa 1.1 Core, 7 (``typeof``).
-"""
+"""Which pages are relevant: by label, URL, tag, or a file of rewards."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -88,61 +81,6 @@ def _reward(text: str) -> float:
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
-_HINT = re.compile(rb"itemtype|ld\+json|typeof", re.IGNORECASE)
-_PREFIX = re.compile(r"(?:https?://(?:www\.)?schema\.org/|schema:)", re.IGNORECASE)
-_ITEM_TYPES = etree.XPath("//*[@itemscope]/@itemtype | //*/@typeof")
-_JSON_LD = etree.XPath("//script[starts-with(normalize-space(@type), 'application/ld+json')]/text()")
-# Some systems hide the JSON from old browsers.
-_WRAPPING = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[)|(?:-->|//\s*\]\]>|\]\]>)\s*$")
-
-
-def type_name(name: str) -> str:
-    """Return a type as it is compared: without the prefix of schema.org, in lower case."""
-    return _PREFIX.sub("", name.strip(), count=1).rstrip("/#").lower()
-
-
-def schema_types(body: bytes) -> frozenset[str]:
-    """Return the types a page carries, each as `type_name`; none for what is no HTML.
-
-    Cost: one parse of pages that mention structured data, a scan of the others.
-    """
-    if b"\x00" not in body and not _HINT.search(body):
-        return frozenset()
-    try:
-        root = lxml.html.document_fromstring(body)
-    except (etree.ParserError, etree.XMLSyntaxError):
-        return frozenset()
-    names = [name for value in _ITEM_TYPES(root) for name in value.split()]
-    for text in _JSON_LD(root):
-        names += _json_ld_types(text)
-    return frozenset(map(type_name, names))
-
-
-def _json_ld_types(text: str) -> Iterable[str]:
-    """Return every ``@type`` of a JSON-LD text; a text that is no JSON has none."""
-    try:
-        return list(_walk(json.loads(_WRAPPING.sub("", text), strict=False)))
-    except (ValueError, RecursionError):
-        return ()
-
-
-def _walk(root: Any) -> Iterator[str]:
-    """Yield the types of all nodes, in lists, graphs and properties; a queue, so depth costs no stack."""
-    queue = [root]
-    while queue:
-        node = queue.pop()
-        if isinstance(node, dict):
-            types = node.get("@type", ())
-            yield from (name for name in _listed(types) if isinstance(name, str))
-            queue += node.values()
-        elif isinstance(node, list):
-            queue += node
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 # The middle of [0, 1]: docs/reference/replay.md says so of feedback files.
 WANTED_REWARD = 0.5
 
@@ -170,7 +108,6 @@ class ByType(Relevance):
         self.types = _names(types, "relevant")
 
     def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
-        """Return 1 or 0."""
         return float(page_type in self.types)
 
 
@@ -194,26 +131,7 @@ class ByUrl(Relevance):
             raise InvalidInput(rule, field="relevant_url") from error
 
     def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
-        """Return 1 or 0."""
         return float(self.pattern.search(url) is not None)
-
-
-class ByStructuredData(Relevance):
-    """Relevant are the pages that carry an item of one of `types`, at any depth.
-
-    ``QAPage``, ``schema:QAPage`` and ``https://schema.org/QAPage`` name the same type; case does not matter.
-
-    Raises InvalidInput of field ``structured_data``: no type.
-    """
-
-    reads_body = True
-
-    def __init__(self, types: Iterable[str]) -> None:
-        self.types = frozenset(map(type_name, _names(types, "structured_data")))
-
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
-        """Return 1 or 0."""
-        return float(not self.types.isdisjoint(schema_types(body)))
 
 
 _TAGS = etree.XPath(
@@ -263,7 +181,6 @@ class ByTag(Relevance):
         self.tag, self.types = " ".join(tag.split()), frozenset(types)
 
     def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
-        """Return 1 or 0."""
         of_type = not self.types or page_type in self.types
         return float(of_type and self.tag in carried_tags(url, body))
 
@@ -275,7 +192,6 @@ class ByFeedback(Relevance):
         self.rewards: Mapping[str, float] = read_rewards(path)
 
     def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float | None:
-        """Return what the file says, or None."""
         return self.rewards.get(identity)
 
 
@@ -283,7 +199,6 @@ def choose_relevance(
     *,
     types: Iterable[str] = (),
     url: str = "",
-    structured_data: Iterable[str] = (),
     feedback: Path | None = None,
     tag: str = "",
 ) -> Relevance:
@@ -291,9 +206,9 @@ def choose_relevance(
 
     Raises InvalidInput of field ``relevant`` if it is none or several; else as the kind says.
     """
-    types, structured_data = tuple(types), tuple(structured_data)
+    types = tuple(types)
     kind = {"tag": tag} if tag else {"types": types}
-    given = {**kind, "url": url, "structured data": structured_data, "feedback": feedback}
+    given = {**kind, "url": url, "feedback": feedback}
     names = [name for name, value in given.items() if value]
     if len(names) != 1:
         got = " and ".join(names) or "none"
@@ -304,7 +219,7 @@ def choose_relevance(
         return ByFeedback(feedback)
     if url:
         return ByUrl(url)
-    return ByType(types) if types else ByStructuredData(structured_data)
+    return ByType(types)
 
 
 def _names(names: Iterable[str], field: str) -> frozenset[str]:

@@ -5,9 +5,17 @@ once (`prepare_site`) and crawled again for each task, policy, mode, start and s
 `RunResult`.
 """
 
-from linkscore_lab.replay.compare import Comparison, compare_files
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.results import Meta, Results, RunResult, print_summary, read_results, write_results
+from linkscore_lab.replay.results import (
+    Comparison,
+    Meta,
+    Results,
+    RunResult,
+    compare_files,
+    print_summary,
+    read_results,
+    write_results,
+)
 from linkscore_lab.replay.runs import ReplayProtocol, read_policy
 from linkscore_lab.replay.session import Progress, ReplaySession, run
 

@@ -9,7 +9,6 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import FORMATS, log_file, rule_sql
 from linkscore_server.browse_logs.visits import (
-    DEFAULT_MEMORY_MB,
     MAX_PAGES_A_DAY,
     VisitQuery,
     counts_of,
@@ -25,13 +24,10 @@ def read_counts(
     site: str | None = None,
     first_day: int | None = None,
     n_days: int | None = None,
-    host: str = "",
-    max_pages_a_day: int = MAX_PAGES_A_DAY,
-    memory_mb: int = DEFAULT_MEMORY_MB,
 ) -> BrowseCounts:
     """Return the counts of one site of a browse log, cleaned as the server cleans it."""
-    file = log_file(path, host=host)
-    with workspace(memory_mb=memory_mb) as con:
+    file = log_file(path)
+    with workspace() as con:
         load_records(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
         spans = spans_of(con, "visits")
         if site is None:
@@ -42,4 +38,4 @@ def read_counts(
         if first_day is None:
             first_day = start if n_days is None else end - n_days + 1
         width = end - first_day + 1 if n_days is None else n_days
-        return counts_of(con, "visits", VisitQuery(site, first_day, width, max_pages_a_day))
+        return counts_of(con, "visits", VisitQuery(site, first_day, width, MAX_PAGES_A_DAY))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from linkscore_cli.crawls import json_or_text, split_policy
 from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
 from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Fetching, Trace, crawl
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.results import RunResult, order_digest
-from linkscore_lab.replay.scorer import (
+from linkscore_lab.replay.in_process import (
     GREEDY,
     ORACLES,
     CrawlScorer,
     GreedyOracle,
+    InProcessScorer,
 )
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.prepare import StoredSite
+from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.features.html import extract
@@ -160,20 +160,17 @@ class PolicyText:
 
 def read_policy(text: str) -> PolicyText:
     """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text."""
-    name, _, rest = text.partition(":")
+    try:
+        name, params = split_policy(text)
+    except ValueError as exc:
+        raise InvalidInput(str(exc), field="policy") from exc
     if name not in ORACLES:
         try:
             policy_class(name)
         except LinkscoreError as exc:
             known = ", ".join(sorted([*all_policies(), *ORACLES]))
             raise InvalidInput(f"must be one of {known}, got {name!r}", field="policy") from exc
-    params = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise InvalidInput(f"{name}: parameters are param=value, got {part!r}", field="policy")
-        params[key.strip()] = _value(value.strip())
-    return PolicyText(text, name, params)
+    return PolicyText(text, name, {key: json_or_text(value) for key, value in params.items()})
 
 
 def reads_layout(policy: PolicyText) -> bool:
@@ -185,13 +182,6 @@ def reads_layout(policy: PolicyText) -> bool:
         return any_part(kind, make_params(kind, dict(policy.params)), "reads_layout")
     except InvalidParams:
         return kind.reads_layout
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")

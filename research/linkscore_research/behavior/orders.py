@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.prepare import SiteSource, StoredSite, prepare_site
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.features.types import plain_bag

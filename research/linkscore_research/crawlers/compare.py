@@ -29,8 +29,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed
-from linkscore_lab.crawls.servers import LOOPBACK, OwnServer, SiteServer
+from linkscore_lab.crawls.demo import DEMO_WANTED, LOOPBACK, OwnServer, SiteServer, Testbed, demo_testbed
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_research.crawlers.outages import (

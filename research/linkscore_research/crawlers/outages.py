@@ -25,7 +25,7 @@ from queue import SimpleQueue
 from typing import Self
 
 from linkscore import Client, page
-from linkscore_lab.crawls.servers import LOOPBACK, OwnServer
+from linkscore_lab.crawls.demo import LOOPBACK, OwnServer
 from linkscore_lab.datasets.site import Site
 
 #: How long answers are late. Long enough for several calls to meet their deadline.

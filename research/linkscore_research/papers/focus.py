@@ -16,8 +16,8 @@ from protego import Protego
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.crawl import crawl
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_lab.replay.in_process import CrawlScorer, InProcessScorer, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.prepare import StoredSite, prepare_generated
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import (
     NONE,
@@ -28,8 +28,6 @@ from linkscore_lab.replay.runs import (
     Task,
     read_policy,
 )
-from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
-from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.report import CurveChart
 from linkscore_research.page_types.command import classified
 from linkscore_research.page_types.examples import Example, find_sites, read_examples

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.replay.crawl import CrawlPlan, StoredCrawl, Trace
-from linkscore_lab.replay.frontier import Frontier, Waiting
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.scorer import CrawlScorer, PageScores
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.crawl import CrawlPlan, Frontier, StoredCrawl, Trace, Waiting
+from linkscore_lab.replay.in_process import CrawlScorer, InProcessScorer, PageScores
+from linkscore_lab.replay.prepare import StoredSite
 from linkscore_scoring.policies.base import SKIP
 
 MAX_WAYS = 6

@@ -9,11 +9,10 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.in_process import InProcessScorer, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.prepare import StoredSite
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment, Task, read_policy
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
-from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.report import CurveChart
 from linkscore_research.papers.obedient import is_learned, sampling_free
 from linkscore_research.papers.results import Cell, PaperTable, Point, shown, thinned

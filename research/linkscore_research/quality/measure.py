@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.replay.in_process import ORACLES
 from linkscore_lab.replay.prepare import SiteSource, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import RunGroup, RunResult, group_runs
 from linkscore_lab.replay.runs import (
@@ -24,7 +25,6 @@ from linkscore_lab.replay.runs import (
     type_rewards,
     wanted_pages,
 )
-from linkscore_lab.replay.scorer import ORACLES
 from linkscore_research.labelled import SitePageType, archive_in, read_page_types
 from linkscore_research.quality.baseline import TYPES, Figure
 from linkscore_scoring.policies.base import Policy

@@ -8,9 +8,8 @@ from pathlib import Path
 from random import Random
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.scorer import CrawlScorer, GreedyOracle
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.in_process import CrawlScorer, GreedyOracle, InProcessScorer
+from linkscore_lab.replay.prepare import StoredSite
 from linkscore_research.wanted.orders import Crawl4Ai, LinkClassifier, PageRelevance, crawl4ai_scores
 from linkscore_research.wanted.tasks import TagTask, rewards
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.in_process import CrawlScorer, PageScores, ReplayVisit
+from linkscore_lab.replay.prepare import StoredSite
 from linkscore_scoring.features.types import Links, PageFeatures
 from linkscore_scoring.features.words import text_hashes, url_hashes
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts

@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.relevance import CATEGORIES, SECTION, TAGS, carried_tags
-from linkscore_lab.replay.prepare import SiteSource
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.prepare import SiteSource, StoredSite
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
 LANGUAGE = "language"

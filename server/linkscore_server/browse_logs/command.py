@@ -22,10 +22,10 @@ from linkscore import Client
 from linkscore.errors import NotFound
 from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.crawls import PolicyType
 from linkscore_cli.errors import in_options
-from linkscore_cli.logs import RULES
 from linkscore_cli.output import json_option, print_json
-from linkscore_cli.policies import PolicyType
+from linkscore_cli.sites import RULES
 
 if TYPE_CHECKING:  # duckdb only when a file is read
     from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog

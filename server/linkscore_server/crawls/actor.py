@@ -10,18 +10,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence, Set
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
+    FeedbackGiven,
     LearningRequested,
+    LogsMined,
     PageFetched,
     encode,
 )
@@ -34,10 +38,105 @@ from linkscore_server import tasks
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
 from linkscore_server.crawls.memory import DiskFull, as_disk_full
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
-from linkscore_server.crawls.submissions import Outcomes, SiteHolds, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.store import Core, StoreAway, StoredShard
-from linkscore_server.store.writer import MAX_GROUP, MAX_GROUP_BYTES
+from linkscore_server.store import Core, NewEvent, StoreAway, StoredShard
+from linkscore_server.store.store import MAX_GROUP, MAX_GROUP_BYTES
+
+Outcomes = list[Outcome | Exception]
+"""What came of the events of one call, an exception in place of one that could not be applied."""
+
+
+@dataclass(slots=True)
+class Submission:
+    """Events that are made durable together, the sites they are about, and who waits for their outcomes.
+
+    `repeats` are the places of those that were applied before: they only ask again.
+    """
+
+    events: Sequence[Event]
+    raw: list[bytes]
+    sites: frozenset[str]
+    done: asyncio.Future[Outcomes]
+    learned: LearnedSite | None = None
+    repeats: frozenset[int] = frozenset()
+
+    def fail(self, error: Exception) -> None:
+        """Tell who waits, if anybody does, that nothing comes of it."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+def new_events(group: Sequence[Submission], model: CrawlModel) -> list[NewEvent]:
+    """Return what goes into the store; events that were applied before, or come twice, only ask again."""
+    ids, made, new = set[str](), set[str](), list[NewEvent]()
+    for item in group:
+        repeats = set()
+        for at, event in enumerate(item.events):
+            event_id = repeat_id(event)
+            if event_id and (event_id in ids or model.is_repeat(event)):
+                repeats.add(at)
+                continue
+            ids.add(event_id)
+            site = getattr(event, "site", "")
+            if isinstance(event, PageFetched | FeedbackGiven | LogsMined):
+                made.add(site)
+            # Of a site that the crawl does not have there shall be no row.
+            about = site if site in made or site in model.sites else ""
+            new.append(NewEvent(about, event_id, item.raw[at]))
+        item.repeats = frozenset(repeats)
+    return new
+
+
+class SiteHolds:
+    """The sites that a thread reads or writes, or the writer has events for; never both."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.by_threads: set[str] = set()
+        self.by_writer: frozenset[str] = frozenset()
+        self.writer_wants_all = False  # for a configuration
+        self._wanted: Counter[str] = Counter()  # by threads, as soon as the writer is done
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def is_free(self, site: str) -> bool:
+        """Say whether a thread may have a site."""
+        return not (self.writer_wants_all or site in self.by_threads or site in self.by_writer)
+
+    def may_be_written(self, sites: Set[str]) -> bool:
+        """Say whether the writer may have sites: none is held or waited for."""
+        return self.by_threads.isdisjoint(sites) and self._wanted.keys().isdisjoint(sites)
+
+    @asynccontextmanager
+    async def holding(self, names: Collection[str], check: Callable[[], None]) -> AsyncIterator[None]:
+        """Keep events from sites, as soon as nobody has any of them; `check` may refuse that then."""
+        self._wanted.update(names)
+        try:
+            while not all(map(self.is_free, names)):
+                told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(told)
+                await told
+            check()
+        finally:
+            self._wanted = +(self._wanted - Counter(names))
+        self.by_threads.update(names)
+        try:
+            yield
+        finally:
+            self.give_back(names)
+
+    def give_back(self, names: Collection[str]) -> None:
+        """Be done with sites."""
+        self.by_threads.difference_update(names)
+        self.tell()
+        self._changed()
+
+    def tell(self) -> None:
+        """Let threads that wait look again."""
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            if not told.done():
+                told.set_result(None)
+
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -316,15 +415,15 @@ class CrawlActor:
             first = await asyncio.wrap_future(self._shard.commit(events)) if events else self._shard.last_seq
         except Exception as found:
             exc = as_disk_full(found)
-            self._metrics.commit_failures.inc()
+            self._metrics.of("log_commit_failures").inc()
             if not isinstance(exc, DiskFull):  # which the store has logged, once
                 _log.error("crawl %s: %s", self.key, exc)
             for item in group:
                 item.fail(exc)
             return None
         if events:
-            self._metrics.commit_seconds.observe(time.perf_counter() - started)
-            self._metrics.commit_events.inc(len(events))
+            self._metrics.of("log_commit").observe(time.perf_counter() - started)
+            self._metrics.of("log_events").inc(len(events))
         return first
 
     async def _apply_group(self, group: list[Submission], seq: int) -> None:
@@ -352,7 +451,7 @@ class CrawlActor:
         except (OSError, MemoryError):
             raise
         except Exception as exc:
-            self._metrics.apply_failures.inc()
+            self._metrics.of("apply_failures").inc()
             _log.exception("crawl %s: event %d could not be applied", self.key, seq)
             return exc
         if self.model.jobs and not self._is_closed:
@@ -459,11 +558,11 @@ class CrawlActor:
                 await tasks.in_thread(self._background, self._shard.put, [row], self._core())
         except Exception:
             sites.could_not_write(name)
-            self._metrics.state_failures.inc()
+            self._metrics.of("state_failures").inc()
             _log.exception("crawl %s: the state of %s cannot be written: its events are read", self.key, name)
             return
         sites.wrote(row)
-        self._metrics.state_seconds.observe(time.perf_counter() - started)
+        self._metrics.of("state").observe(time.perf_counter() - started)
 
     async def _write_all(self, *, every: bool = False) -> None:
         """Write sites, those that changed, and the core as of one event; wait until the store has them."""
@@ -473,11 +572,11 @@ class CrawlActor:
                 names = list(sites if every else sites.changed_bytes())
                 await tasks.in_thread(self._background, self.model.write_all, names)
             except Exception:
-                self._metrics.state_failures.inc()
+                self._metrics.of("state_failures").inc()
                 _log.exception("crawl %s: states cannot be written; a start applies more events", self.key)
                 return
             self._core_seq = self.model.applied
-        self._metrics.state_seconds.observe(time.perf_counter() - started)
+        self._metrics.of("state").observe(time.perf_counter() - started)
 
     # -- the end -------------------------------------------------------------------------------------------
 

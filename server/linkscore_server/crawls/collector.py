@@ -34,7 +34,6 @@ class RegistryCollector(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Count."""
         actors = self._registry.actors()
         tables = [actor.model.sites for actor in actors]
         shards = [shard for table in tables for shard in table.in_memory]

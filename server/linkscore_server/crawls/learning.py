@@ -97,7 +97,6 @@ class Learnings:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether one runs."""
         return bool(self._running)
 
     def start(self, job: LearningJob) -> None:
@@ -128,12 +127,12 @@ class Learnings:
             learned = await self._pool.learn(job)
             state = await asyncio.get_running_loop().run_in_executor(self._executor, learned.to_state)
             event = ModelActivated(job.site, job.built_from_seq, state)
-            self._metrics.learning_seconds.observe(time.perf_counter() - started)
+            self._metrics.of("learning").observe(time.perf_counter() - started)
             await self._take_in(event, learned)
         except (CrawlClosed, StoreAway) as exc:  # it starts again when the crawl is open again
             return exc
         except Exception as exc:
-            self._metrics.learning_failures.inc()
+            self._metrics.of("learning_failures").inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
             await self._tell_failure(job)
             return exc

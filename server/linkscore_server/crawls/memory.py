@@ -137,7 +137,7 @@ class MemoryKeeper:
                     evicted = await lru.evict_sites(_AT_A_TIME)
                 except Exception:
                     _log.exception("crawl %s: sites cannot be evicted", lru.model.config.name)
-                self._metrics.sites_evicted.inc(evicted)
+                self._metrics.of("sites_put_away").inc(evicted)
                 if not evicted:
                     stuck.add(lru)
 

@@ -176,7 +176,6 @@ class CrawlSites(SiteTable):
 
     @property
     def in_memory(self) -> list[SiteShard]:
-        """Sites that are in memory."""
         return [site.shard for site in list(self._live.values()) if site.shard is not None]
 
     def facts(self) -> Iterator[tuple[str, SiteFacts]]:

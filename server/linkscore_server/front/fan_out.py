@@ -48,7 +48,6 @@ class RoutedCrawl:
     book: TicketBook  # reads the tickets of the crawl
 
     def shard(self, group: int) -> Shard:
-        """Return one of its groups."""
         return Shard(self.name, group, self.groups)
 
     def resource(self, group: int) -> str:
@@ -56,12 +55,10 @@ class RoutedCrawl:
         return crawl_name(self.shard(group).key)
 
     def site_of(self, url: str) -> str:
-        """Return the site of a URL, as `CrawlModel.site_of`."""
         host = host_of(url)
         return self.domain_of(host) if self.domain_of is not None else host
 
     def group_of_site(self, site: str) -> int:
-        """Return the group of a site."""
         return group_of(site, self.groups)
 
     def group_of_name(self, resource: str, field: str = "name") -> int:

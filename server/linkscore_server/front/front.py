@@ -23,7 +23,7 @@ from linkscore_server.front.router import Router
 from linkscore_server.groups import Shard
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.operator_files import server_credentials
-from linkscore_server.services.errors import NotServing
+from linkscore_server.services.contract import NotServing
 from linkscore_server.settings import Settings
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
@@ -56,7 +56,6 @@ class Cluster(Owners):
 
     @property
     def number(self) -> int:
-        """Its number in the database."""
         return self._ownership.number
 
     def named(self) -> list[tuple[str, Owner]]:

@@ -23,15 +23,15 @@ from linkscore_server.groups import Shard
 from linkscore_server.observability.logs import REQUEST_ID as KEY
 from linkscore_server.observability.logs import begin_request, request_id
 from linkscore_server.services import results
-from linkscore_server.services.contract import SERVICES
-from linkscore_server.services.crawls import shard_row
-from linkscore_server.services.errors import (
+from linkscore_server.services.contract import (
+    SERVICES,
     CallerGone,
     Forwarded,
     NotServing,
     is_unavailable,
     status_of,
 )
+from linkscore_server.services.crawls import shard_row
 
 T = TypeVar("T")
 Values = dict[str, Any]

@@ -23,10 +23,19 @@ from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.fan_out import CALLS, Groups, RoutedCrawl, may_repeat
 from linkscore_server.front.owners import LocalOwner, Owner, Owners, reason_of
 from linkscore_server.groups import MARK, Shard, shards_of
-from linkscore_server.services.contract import CALLER, SERVICES, check_count, named_in
+from linkscore_server.services.contract import (
+    CALLER,
+    SERVICES,
+    CallerGone,
+    Forwarded,
+    NotServing,
+    check_count,
+    is_unavailable,
+    logged,
+    named_in,
+)
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in
-from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, is_unavailable, logged
 from linkscore_server.services.messages import (
     DEFAULT_PAGE_SIZE,
     MAX_PAGE_SIZE,
@@ -82,7 +91,6 @@ class Router:
     # -- calls ---------------------------------------------------------------------------------------------
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call."""
         _, name = named_in(method, request)
         if method in self._of_all:
             _check_name(name)

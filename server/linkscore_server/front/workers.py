@@ -27,7 +27,7 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from linkscore_cli.addresses import bound, check_free
+from linkscore_cli.files import bound, check_free
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.data_folder import DataFolder
@@ -294,7 +294,6 @@ class WorkersCollector(Collector):
         self._texts = texts
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the families of all workers."""
         merged: dict[str, Metric] = {}
         for number, text in sorted(self._texts().items()):
             for family in text_string_to_metric_families(text):  # type: ignore[no-untyped-call]

@@ -209,7 +209,6 @@ def _each(messages: Iterable[_M], read: Callable[[_M], _T], field: str) -> tuple
 
 
 def crawl_message(model: CrawlModel) -> pb.Crawl:
-    """Return a crawl as a message."""
     config = model.config
     message = pb.Crawl(
         name=crawl_name(config.name),

@@ -119,7 +119,6 @@ class InspectionService:
 
 
 def _parse_template(name: str) -> int:
-    """Return the id of a template by its name."""
     if not name:
         raise InvalidInput("is required", field="template", reason="REQUIRED")
     digits = name.removeprefix("c")

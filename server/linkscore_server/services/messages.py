@@ -64,7 +64,6 @@ def enum_names(enum: Any, prefix: str) -> dict[int, str]:
 
 
 def status(code: common_pb2.ItemCode, notes: Iterable[str] = ()) -> common_pb2.ItemStatus:
-    """Return the status of an item."""
     return common_pb2.ItemStatus(code=code, notes=notes)
 
 
@@ -86,7 +85,6 @@ def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
 
 
 def crawl_name(crawl: str) -> str:
-    """Return the resource name of a crawl."""
     return f"crawls/{crawl}"
 
 
@@ -172,7 +170,6 @@ def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoic
 
 
 def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
-    """Return the spec of a choice."""
     spec = policy_pb2.PolicySpec()
     if choice.name not in spec.DESCRIPTOR.fields_by_name:
         spec.external.name = choice.name

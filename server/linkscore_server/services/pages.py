@@ -34,7 +34,7 @@ from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.door import require_caller
-from linkscore_server.services.errors import without_frames
+from linkscore_server.services.contract import without_frames
 from linkscore_server.services.messages import check_most, enum_names, seconds_of, wrong_numbers
 from linkscore_server.tasks import child_processes
 
@@ -77,7 +77,6 @@ class ParseOptions(NamedTuple):
         return cls(config.reads_layout, config.words, config.keep_titles, facts)
 
     def body_of(self, page: common_pb2.Page) -> PageBody:
-        """Return what is read of a page."""
         return PageBody(page.body, came_from(page), page.content_type, page.content_encoding, *self[:3])
 
 

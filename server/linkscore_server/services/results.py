@@ -53,7 +53,6 @@ def skip_reason_name(reason: int) -> str:
 
 
 def reward_source(site: SiteModel) -> site_model_service_pb2.RewardSource:
-    """Return what rewards of a site are."""
     if site.history.by_reward:
         return site_model_service_pb2.REWARD_SOURCE_FEEDBACK
     return site_model_service_pb2.REWARD_SOURCE_NOVELTY
@@ -125,12 +124,10 @@ def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
-    """Return a suggestion to fetch a page."""
     return same_fields(common_pb2.FetchSuggestion, planned)
 
 
 def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality:
-    """Return how a policy did."""
     return same_fields(site_model_service_pb2.PolicyQuality, known, judged_count=known.judged)
 
 
@@ -282,7 +279,6 @@ def _unusable_link(row: int) -> common_pb2.ItemStatus:
 
 
 def decision_of(stop: Stop | None) -> common_pb2.Decision:
-    """Return a decision."""
     return cast("Any", stop.decision) if stop else common_pb2.DECISION_CONTINUE
 
 

@@ -79,7 +79,7 @@ class Revisits:
             return
         else:
             found = "changed" if said.share > 0.0 else "unchanged"
-        self._metrics.refetches.labels(found).inc()
+        self._metrics.of("refetches", found).inc()
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:

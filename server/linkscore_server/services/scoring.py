@@ -25,7 +25,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.door import Queue, Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services import results
-from linkscore_server.services.errors import logged, without_frames
+from linkscore_server.services.contract import logged, without_frames
 from linkscore_server.services.messages import (
     MAX_ITEMS,
     check_count,
@@ -88,7 +88,7 @@ class LinkScoringService:
         self._registry, self._parser = registry, parser
         self._metrics, self._clock = metrics, clock
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
-        metrics.queue_delay.set_function(lambda: self._turns.delay_s)
+        metrics.of("queue_delay_seconds").set_function(lambda: self._turns.delay_s)
         self._sites = SiteWatch(metrics)
         self.revisits = Revisits(registry, metrics, clock)
 
@@ -148,7 +148,7 @@ class LinkScoringService:
             n = len(request.links)
             scored = actor.queries.score_links(*columns, rows=rows, n=n, choice=choice, encode=encode)
             policy = (choice or actor.model.config.policy).name
-            self._metrics.links_scored.labels(policy).inc(len(rows))
+            self._metrics.of("links_scored", policy).inc(len(rows))
             response = pb.ScoreLinksResponse(
                 policy=policy,
                 stage=cast("Any", scored.stage if rows else 0),
@@ -182,7 +182,7 @@ class LinkScoringService:
                 choice=choice,
             )
             policy = (choice or actor.model.config.policy).name
-            self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
+            self._metrics.of("buckets_ranked", policy).inc(len(plan.values))
             found = results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
             if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
@@ -287,11 +287,11 @@ class LinkScoringService:
         try:
             return self._parser.event(page, actor.model.site_of, options, ahead)
         except InvalidInput as exc:
-            self._metrics.pages.labels("invalid").inc()
+            self._metrics.of("pages", "invalid").inc()
             without_frames(exc)
             refused, reason = invalid(exc), exc.reason
         except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
-            self._metrics.pages.labels("fault").inc()
+            self._metrics.of("pages", "fault").inc()
             said = logged(exc)
             without_frames(exc)
             return invalid(InvalidInput(said, reason="INTERNAL"))
@@ -337,14 +337,11 @@ class LinkScoringService:
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if outcome.duplicate else "failed" if seen and seen.failed else "ok"
-        self._metrics.count_page(
-            kind,
-            outcome.policy,
-            links=len(outcome.links.scores),
-            novel_chars=seen.novel_chars if seen else 0,
-        )
+        self._metrics.of("pages", kind).inc()
+        self._metrics.of("links_scored", outcome.policy).inc(len(outcome.links.scores))
+        self._metrics.of("novel_text_chars").inc(seen.novel_chars if seen else 0)
         for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
-            self._metrics.links_skipped.labels(results.skip_reason_name(reason)).inc(count)
+            self._metrics.of("links_skipped", results.skip_reason_name(reason)).inc(count)
 
     async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
         """Return one status an item, once all that are valid are durable and applied."""
@@ -366,12 +363,12 @@ class LinkScoringService:
                 rewards.append(event.reward)
             else:
                 statuses[row] = status(common_pb2.ITEM_CODE_DUPLICATE)
-        self._metrics.count_feedback(
-            actor.model.config.policy.name,
-            rewards,
-            duplicates=len(events) - len(rewards),
-            invalid=len(items) - len(events),
-        )
+        policy, n = actor.model.config.policy.name, len(rewards)
+        self._metrics.of("feedback_applied", policy).inc(n)
+        self._metrics.of("feedback_reward", policy).inc(sum(rewards))
+        counts = {"ok": n, "duplicate": len(events) - n, "invalid": len(items) - len(events)}
+        for kind, count in counts.items():
+            self._metrics.of("feedback", kind).inc(count)
         return statuses
 
     def _checked_feedback(
@@ -474,7 +471,7 @@ class SiteWatch:
             if (notice := (actor.key, site, name)) not in self._told:
                 self._told[notice] = None
                 drop_oldest(self._told, _MOST)
-                self._metrics.site_notices.labels(kind).inc()
+                self._metrics.of("site_notices", kind).inc()
                 _log.warning("crawl %s, %s: %s", actor.model.config.name, site, what)
 
 

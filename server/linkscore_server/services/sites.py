@@ -141,7 +141,6 @@ class SiteModelService:
 
 
 def _site(actor: CrawlActor, name: str) -> pb.Site:
-    """Return a site as a message."""
     shard = actor.model.shard(name)
     site = shard.model
     return pb.Site(

@@ -1,6 +1,6 @@
 """The SQL store: events of all crawls, states of their sites, and who has which; one schema, two engines.
 
-Start with `store.py`: what a crawl asks. `writer.py` makes it durable, `sqlite.py` and `postgres.py` are the
+Start with `store.py`: what a crawl asks, and the thread that writes it. `sqlite.py` and `postgres.py` are the
 engines, `schema.py` is all SQL that both understand. Nothing here knows what an event or a state says.
 """
 

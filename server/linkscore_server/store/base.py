@@ -186,7 +186,6 @@ class Session:
         raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         return self._engine.asked(self._con, sql, values)
 
     def interrupt(self) -> None:

@@ -34,8 +34,7 @@ from linkscore_server.groups import Shard, group_of, shards_of
 from linkscore_server.store import schema
 from linkscore_server.store.base import NewEvent, StoredEvent
 from linkscore_server.store.sqlite import SqliteEngine
-from linkscore_server.store.store import FILE, Store, StoredShard, open_store
-from linkscore_server.store.writer import MAX_GROUP
+from linkscore_server.store.store import FILE, MAX_GROUP, Store, StoredShard, open_store
 
 _EVENTS, _SITES = 500, 8
 """Rows that are copied at a time; a site's state has some MB at most. Chosen, not measured."""

@@ -1,12 +1,23 @@
-"""What is to be expected to go wrong ends a command in one plain line with the remedy."""
+"""What is to be expected to go wrong ends a command in one plain line with the remedy.
+
+Figures as JSON: every kind of value, in a file or on standard output.
+"""
 
 from __future__ import annotations
 
+import json
 import socket
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_cli.extras import install_command
+from linkscore_cli.output import figures_to, plain, write_json
+from support.bare_command import run_bare
 from support.command_line import run
 
 SCORE = "score http://a.org/ --crawl c --target {nobody}"
@@ -61,3 +72,50 @@ def test_a_failure_is_one_line_with_the_remedy(words: str, said: str, tmp_path: 
 def test_help_is_help() -> None:
     for words in ([], ["crawls"]):
         assert run(*words).output.startswith("Usage: ")
+
+
+@dataclass
+class Figures:
+    path: Path
+    share: float
+
+
+def test_values_of_every_kind_become_json() -> None:
+    found = plain({"rows": (Figures(Path("a"), float("nan")), Figures(Path("b"), 0.5)), "names": {"x"}})
+    assert found == {"rows": [{"path": "a", "share": None}, {"path": "b", "share": 0.5}], "names": ["x"]}
+    assert plain([site_pb.SiteAdvice(policy_estimate=True)]) == [{"policy_estimate": True}]
+
+
+def test_a_dash_prints_figures_alone_and_tables_to_the_error_output(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with figures_to(Path("-")) as file:
+        Console().print("a table")
+        write_json(file, [1, 2])
+    out, err = capsys.readouterr()
+    assert (json.loads(out), err) == ([1, 2], "a table\n")
+    with figures_to(tmp_path / "f.json") as file:
+        print("a table", file=sys.stdout)
+        write_json(file, [1, 2])
+    assert json.loads((tmp_path / "f.json").read_text()) == [1, 2]
+    with figures_to(None) as file:
+        assert file is None
+
+
+def test_the_help_lists_what_needs_an_extra_and_which() -> None:
+    [got] = run_bare([["--help"]])
+    assert got.code == 0
+    lines = [line.split(maxsplit=1) for line in got.output.splitlines()]
+    said = {line[0]: line[1] for line in lines if len(line) == 2}
+    assert said["serve"].endswith("(needs linkscore[server])")
+    assert said["replay"].endswith("(needs linkscore[lab])")
+    assert said["seeds"].startswith("Say which pages a crawl of SITE")
+
+
+def test_a_command_that_needs_an_extra_says_which() -> None:
+    server = [["serve"], ["health", "--listen", "a:1"]]
+    lab = [["replay", "site.warc.gz"]]
+    extras = ["server"] * len(server) + ["lab"] * len(lab)
+    for extra, got in zip(extras, run_bare(server + lab), strict=True):
+        assert got.code == 1
+        assert f"needs the {extra} extra: {install_command(extra)}" in got.output

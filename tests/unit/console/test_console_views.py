@@ -1,14 +1,20 @@
-"""Every view of the console says what the server knows, and hostile pages are shown harmless."""
+"""Every view of the console says what the server knows, and hostile pages are shown harmless.
+
+The libraries in the wheel are those that `make console` built, with their licences.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 from lxml import html
 from starlette.testclient import TestClient
 
+import linkscore_console
 from linkscore import Client
 from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
 from support.small_site import HOST
@@ -144,3 +150,15 @@ def test_hostile_pages_are_shown_harmless(console: TestClient, view: str) -> Non
     for part in page.xpath("//script[@type='application/json']"):
         assert "<" not in part.text  # what looks like a tag is escaped there too
         json.loads(part.text)
+
+
+STATIC = Path(linkscore_console.__file__).parent / "static"
+VENDOR = STATIC / "vendor"
+
+
+def test_every_bundled_file_is_as_it_was_built() -> None:
+    sums = dict(line.split("  ")[::-1] for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
+    files = {path.name for path in VENDOR.iterdir()} - {"SHA256SUMS"}
+    assert sums.keys() == files
+    for name, digest in sums.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name

@@ -1,4 +1,7 @@
-"""The URLs of one crawl: order, leases, pace, counts."""
+"""The URLs of one crawl: order, leases, pace, counts.
+
+`linkscore frontier` names a file that it cannot use, and starts nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.records import Arrival, Question, State, Status
 from linkscore_frontier.store import CrawlStore
+from support.command_line import run
 
 NOW = 1_000.0
 
@@ -201,3 +205,21 @@ def test_urls_that_a_setting_forbids_are_done_with(store: CrawlStore) -> None:
     assert (store.new, store.count(State.DONE)) == (0, 1)
     assert store.put([link("c")], NOW) == [Status.SKIPPED]
     assert take(store) == "b a"
+
+
+def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"\xcc\xfe\n")
+    got = run("frontier", "--target-token-file", file)
+    assert isinstance(got.exception, SystemExit)
+    assert (got.exit_code in (1, 2), str(file) in got.output) == (True, True), got.output
+
+
+@pytest.mark.parametrize("content", [b"", b"no certificate", b"\xcc\xfe"])
+def test_a_certificate_that_is_none_is_named_before_anything_starts(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "cert.pem"
+    file.write_bytes(content)
+    got = run("frontier", "--tls-cert", file, "--tls-key", file)
+    assert isinstance(got.exception, SystemExit)
+    assert (got.exit_code in (1, 2), got.output.count("\n")) == (True, 1), got.output
+    assert f"{file} and {file} must be a certificate and its key in PEM" in got.output

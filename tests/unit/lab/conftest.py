@@ -20,9 +20,7 @@ RECORDS: list[tuple[str, int, dict[str, str], str]] = [
     ("https://s.test/b?y=2&x=1", 200, {}, "a later copy of b"),
     ("https://s.test/island", 200, {}, "nobody links here"),
 ]
-LABELS = (
-    "url\tpage_type\tstructured_data\nhttps://s.test/b?y=2&x=1\tthread\t\nhttps://s.test/new\tprofile\t\n"
-)
+LABELS = "url\tpage_type\tnote\nhttps://s.test/b?y=2&x=1\tthread\t\nhttps://s.test/new\tprofile\t\n"
 
 
 @pytest.fixture

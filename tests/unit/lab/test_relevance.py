@@ -1,4 +1,4 @@
-"""Relevance: by label, URL, structured data or a file of rewards; only structured data looks at the page."""
+"""Relevance: by label, URL or a file of rewards."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pytest
 from linkscore_lab.datasets.relevance import (
     WANTED_REWARD,
     ByFeedback,
-    ByStructuredData,
     ByType,
     ByUrl,
     Relevance,
-    schema_types,
 )
 from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import InvalidInput
@@ -34,37 +32,6 @@ def ask(
 )
 def test_a_pattern_is_found_anywhere_in_the_stored_url(pattern: str, found: bool) -> None:
     assert ask(ByUrl(pattern)) == (float(found), found)
-
-
-MICRODATA = b'<div itemscope itemtype="https://schema.org/QAPage"><p>q</div>'
-JSON_LD = b'<script type="application/ld+json">%s</script>'
-
-
-@pytest.mark.parametrize(
-    ("page", "types"),
-    [
-        (MICRODATA, {"qapage"}),
-        (b'<DIV ITEMSCOPE ITEMTYPE="http://www.schema.org/QAPage http://x.test/T">', {"qapage", "http://x.test/t"}),
-        (b'<div itemtype="https://schema.org/QAPage">no item without itemscope</div>', set()),
-        (b'<div vocab="https://schema.org/" typeof="QAPage WebPage">q</div>', {"qapage", "webpage"}),
-        (b'<div typeof="schema:QAPage sioc:Thread">q</div>', {"qapage", "sioc:thread"}),
-        (JSON_LD % b'{"@context": "https://schema.org", "@type": "QAPage"}', {"qapage"}),
-        (JSON_LD % b'[{"@type": ["WebPage", "schema:QAPage"]}, 3, null]', {"webpage", "qapage"}),
-        (JSON_LD % b'{"@graph": [{"@type": "A", "b": {"c": [{"@type": "QAPage"}]}}]}', {"a", "qapage"}),
-        (JSON_LD % b'\n<!--\n{"@type": "QAPage",\n "text": "two\nlines"}\n-->', {"qapage"}),
-        (JSON_LD % b'//<![CDATA[\n{"@type": "QAPage"}\n//]]>', {"qapage"}),
-        (JSON_LD % b'{"@type": {"no": "name"}, "type": "QAPage"}', set()),
-        (JSON_LD % b'{"@type": "QAPage"', set()),
-        (JSON_LD % (b"[" * 100_000), set()),
-        (b'<script type="text/javascript">{"@type": "QAPage"}</script>', set()),
-        (b"<p>the word QAPage and the word itemtype</p>", set()),
-        (b"", set()),
-        (b"\x00\xff itemtype", set()),
-        ('\ufeff<div itemscope itemtype="https://schema.org/QAPage">'.encode("utf-16-le"), {"qapage"}),
-    ],
-)  # fmt: skip
-def test_types_are_found_in_each_syntax(page: bytes, types: set[str]) -> None:
-    assert schema_types(page) == types
 
 
 def test_a_reward_is_reported_as_it_is_and_half_is_relevant(tmp_path: Path) -> None:
@@ -102,7 +69,6 @@ def test_a_wrong_row_is_refused_by_its_line(tmp_path: Path, rows: str, rule: str
         (ByUrl, "(", "relevant_url: must be a regular expression"),
         (ByUrl, "", "relevant_url: must be a regular expression, got nothing"),
         (ByType, [" "], "relevant: must name at least one type"),
-        (ByStructuredData, [], "structured_data: must name at least one type"),
     ],
 )
 def test_bad_patterns_and_empty_types_are_refused(kind: type[Relevance], given: object, rule: str) -> None:

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.in_process import CrawlScorer, InProcessScorer, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.prepare import SiteSource, StoredSite, prepare_site
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from support.replay_sites import page, write_site
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.scorer import GreedyOracle
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.in_process import GreedyOracle
+from linkscore_lab.replay.prepare import SiteSource, StoredSite, prepare_site
 from support.replay_sites import page, write_site
 
 

@@ -17,12 +17,12 @@ from linkscore_cli.main import main
 from linkscore_lab import metrics
 from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.replay import print_summary
-from linkscore_lab.replay.compare import compare
 from linkscore_lab.replay.results import (
     Input,
     Meta,
     Results,
     RunResult,
+    compare,
     order_digest,
     read_results,
     write_results,

@@ -38,7 +38,7 @@ def calls(metrics: Metrics, code: str) -> float | None:
 
 def exemplars(metrics: Metrics) -> list[dict[str, str]]:
     """Names of the calls that latencies are told with."""
-    samples = [sample for family in metrics.rpc_seconds.collect() for sample in family.samples]
+    samples = [sample for family in metrics.registry.collect() for sample in family.samples]
     return [sample.exemplar.labels for sample in samples if sample.exemplar]
 
 

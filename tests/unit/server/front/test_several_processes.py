@@ -1,4 +1,7 @@
-"""What a worker is told, what its metrics become, and what does not go with several processes."""
+"""What a worker is told, what its metrics become, and what does not go with several processes.
+
+Every call about a crawl is known for crawls of several groups; others end as an internal error.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import grpc
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
+from linkscore_server.front.fan_out import CALLS
 from linkscore_server.front.owners import error_of
 from linkscore_server.front.workers import share_of
-from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, status_of
+from linkscore_server.services.contract import RPCS, CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.settings import Settings
 
 
@@ -45,3 +49,13 @@ def test_what_another_process_said_is_passed_on_and_its_silence_is_to_try_again(
     assert isinstance(error_of(failed(grpc.StatusCode.UNAVAILABLE)), NotServing)
     assert isinstance(error_of(failed(grpc.StatusCode.DEADLINE_EXCEEDED)), CallerGone)
     assert status_of(error_of(failed(grpc.StatusCode.RESOURCE_EXHAUSTED))).code == code_pb2.RESOURCE_EXHAUSTED
+
+
+OF_NO_GROUP = {f"CrawlService/{name}" for name in ("CreateCrawl", "UpdateCrawl", "DeleteCrawl", "ListShards")}
+
+
+def test_calls_about_a_crawl_are_taken_apart_somewhere() -> None:
+    about_a_crawl = {name for name, rpc in RPCS.items() if rpc.crawl}
+    routed = {*CALLS, *OF_NO_GROUP}
+    assert about_a_crawl - routed == set()
+    assert routed - about_a_crawl == set()
