@@ -129,7 +129,7 @@ class AgentCrawl:
             answer = await self._client.rank_buckets(
                 crawl=self.crawl, buckets=waiting, n=n, in_flight=self._frontier.under_way, fill=True
             )
-            self._frontier.revalue(self._frontier.allotment.read(answer, waiting=waiting, n=n))
+            self._frontier.values.update(self._frontier.allotment.read(answer, waiting=waiting, n=n))
         urls: list[dict[str, Any]] = []
         while len(urls) < n and (item := self._frontier.take()) is not None:
             self._spend(item.url, item)

@@ -21,9 +21,9 @@ async def main() -> None:
     given = parser.parse_args()
     session = CrawlSession(given.target, crawl="own")
     session.frontier.add_seed(given.start)
-    seen: set[str] = set()
-    while len(seen) < given.fetches and (item := await session.take()):
-        seen.add(item.url)
+    for _ in range(given.fetches):
+        if (item := await session.take()) is None:
+            break
         try:
             status, kind, body = await asyncio.to_thread(fetch, item.url)
         except URLError as error:
@@ -33,12 +33,9 @@ async def main() -> None:
             session.done(item)
             continue
         links = [Found(url) for url in links_of(item.url, body)]
-        places = await session.fetched(
+        await session.fetched(
             item.url, body, links, status_code=status, content_type=kind, ticket=item.ticket
         )
-        for link, place in zip(links, places, strict=True):
-            if link.url not in seen:
-                session.wait(link.url, place)
         await session.reward(item.url, worth(body), ticket=item.ticket)
         session.done(item)
         print(item.url, flush=True)

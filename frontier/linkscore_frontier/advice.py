@@ -1,6 +1,6 @@
 """Asks linkscore: what buckets are worth, where new URLs belong; and tells it which fetches failed.
 
-Each crawl has a `Connection`, as in the adapters of crawlers: while linkscore is away no call waits for it,
+Each crawl has a `CrawlSession`, as in the adapters of crawlers: while linkscore is away no call waits for it,
 and what it missed is made up for when it is back. The stores go on meanwhile by what they know.
 """
 
@@ -19,10 +19,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily
 
 from linkscore import failed_page, rows, ticket_bytes
-from linkscore.connection import Connection
 from linkscore.frontier import Place
 from linkscore.messages import is_dropped
-from linkscore.outages import OwedPage
+from linkscore.session import CrawlSession, OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.records import Arrival, Question, State
@@ -93,7 +92,7 @@ class Advisor:
     ) -> None:
         self._crawls, self._metrics = crawls, metrics
         self._target, self._crawl, self._client = target, crawl, client
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, CrawlSession] = {}
         self._failed: defaultdict[str, deque[OwedPage]] = defaultdict(deque)
         self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ranking: dict[str, asyncio.Task[None]] = {}
@@ -122,12 +121,12 @@ class Advisor:
         """Return the crawl of linkscore that a crawl of the frontier belongs to."""
         return self._crawl or linkscore_name(crawl)
 
-    def _of(self, crawl: str) -> Connection:
+    def _of(self, crawl: str) -> CrawlSession:
         connection = self._connections.get(crawl)
         if connection is None:
             name = self.name_of(crawl)
-            connection = self._connections[crawl] = Connection(
-                self._target, crawl=name, config={}, count=self._count, **self._client
+            connection = self._connections[crawl] = CrawlSession(
+                self._target, crawl=name, tell=self._count, **self._client
             )
         return connection
 

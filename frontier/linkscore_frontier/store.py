@@ -3,7 +3,7 @@
 A URL waits in up to four buckets of its queue. Buckets are ordered by their values, the URLs of a bucket by
 the part of the score that is their own, then first in, first out. While linkscore is away the value of a
 bucket fades with each URL that is taken from it, and a new URL waits behind the others of the bucket where
-the last new URL of its shape was, until linkscore says where it belongs (`linkscore.outages`).
+the last new URL of its shape was, until linkscore says where it belongs (`linkscore.frontier.Outlook`).
 
 Counts of what waits and of what is under way are kept in memory and read anew when the file is opened;
 everything else is in the file before a call returns.
@@ -22,9 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkscore.frontier import MAX_PLACES, Allotment, Place
+from linkscore.frontier import MAX_PLACES, Allotment, Outlook, Place
 from linkscore.messages import ticket_text
-from linkscore.outages import Outlook
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.records import (
@@ -399,7 +398,7 @@ class CrawlStore:
 
     def answered(self, question: Question, answer: scoring_pb2.RankBucketsResponse | None) -> None:
         """Take in what buckets are worth now and how many links of each may go; None: linkscore is away."""
-        self._outlook.away = answer is None
+        self._outlook.turn(away=answer is None)
         if answer is None:
             self._allotment.lift()
             return

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from linkscore import Client, page
-from linkscore.sitemaps import ingest_sitemaps
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.server_process import ServerProcess, serving
@@ -63,15 +62,14 @@ class Living:
         urls = [url(site, n) for n in (1, PAGES) for site in SITES]
         urls[3:3] = ["ftp://x.test/", url(SITES[0], 1), "no url"]
         statuses = self.client.notify_changed(crawl=self.crawl, urls=urls, change_time=day(number)).statuses
-        sent = ingest_sitemaps(
-            self.client,
-            crawl=self.crawl,
-            urls=[f"http://{site}/index.xml" for site in SITES],
-            fetch=lambda asked: sitemap(asked, number),
-        )
+        sent = [
+            page(url=asked, body=sitemap(asked, number), kind=common.PAGE_KIND_SITEMAP)
+            for asked in (f"http://{site}/{name}.xml" for name in ("index", "map") for site in SITES)
+        ]
+        results = self.client.ingest_pages(crawl=self.crawl, pages=sent).results
         return [
             *((each.outcome, [problem.field for problem in each.problems]) for each in statuses),
-            *((each.url, each.depth, list(each.result.links.urls)) for each in sent),
+            *(list(each.links.urls) for each in results),
         ]
 
     def due(self, number: float, size: int, site: str = "") -> list[pb.RankRevisitsResponse]:

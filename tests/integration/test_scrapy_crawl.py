@@ -178,7 +178,7 @@ def test_failed_fetches_are_reported(site, fake) -> None:
     stats = crawl(site, fake)
     by_path = {page.url.removeprefix(site.base): page for page in fake.pages}
     assert by_path["/missing/1"].status_code == 404
-    assert by_path["/cut/1"].fetch_error == "connection_lost"
+    assert by_path["/cut/1"].fetch_error == "ResponseNeverReceived"
     assert by_path["/cut/1"].status_code == 0
     assert by_path["/cut/1"].ticket
     assert by_path["/old/1"].final_url == f"{site.base}/thread/new"

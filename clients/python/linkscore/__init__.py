@@ -43,20 +43,8 @@ __all__ = [
     "wanted_spec",
 ]
 
-_HOMES = {
-    "AsyncClient": "linkscore.aio",
-    "Client": "linkscore.client",
-    "LinkscoreError": "linkscore.errors",
-    "Row": "linkscore.messages",
-    "failed_page": "linkscore.messages",
-    "feedback": "linkscore.messages",
-    "page": "linkscore.messages",
-    "policy_spec": "linkscore.messages",
-    "rows": "linkscore.messages",
-    "ticket_bytes": "linkscore.messages",
-    "ticket_text": "linkscore.messages",
-    "wanted_spec": "linkscore.messages",
-}
+_HOMES = {"AsyncClient": "aio", "Client": "client", "LinkscoreError": "errors"}
+"""Where names are, if not in `messages`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -65,12 +53,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("linkscore")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return getattr(import_module(f"linkscore.{_HOMES.get(name, 'messages')}"), name)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc
+from google.protobuf.message_factory import GetMessageClass
 
 from linkscore.errors import LinkscoreError
+from linkscore.v1 import (
+    browse_log_service_pb2,
+    crawl_service_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
 
 DEFAULT_TARGET = "localhost:7411"
 # A bound: calls take milliseconds; what may take longer (LearnSite, MineSite) is given a deadline of its own.
@@ -59,6 +66,21 @@ def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
         "grpc.primary_user_agent": USER_AGENT,
     }
     return list((ours | dict(extra)).items())
+
+
+def calls(channel: Any) -> dict[type, Callable[..., Any]]:
+    """Give the calls of the contract by the type of what each asks."""
+    contract = (browse_log_service_pb2, crawl_service_pb2, inspection_service_pb2)
+    return {
+        GetMessageClass(method.input_type): channel.unary_unary(
+            f"/{service.full_name}/{method.name}",
+            request_serializer=GetMessageClass(method.input_type).SerializeToString,
+            response_deserializer=GetMessageClass(method.output_type).FromString,
+        )
+        for module in (*contract, link_scoring_service_pb2, site_model_service_pb2)
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+    }
 
 
 def number_problem(given: Any, least: float, most: float) -> str:
@@ -110,9 +132,9 @@ def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
     """Give the channel credentials: none, the system's roots, those of a file, or the caller's."""
     if isinstance(tls, grpc.ChannelCredentials):
         return tls
-    if isinstance(tls, bool):
-        return grpc.ssl_channel_credentials() if tls else None
-    return grpc.ssl_channel_credentials(Path(tls).read_bytes())
+    if not tls:
+        return None
+    return grpc.ssl_channel_credentials(None if tls is True else Path(tls).read_bytes())
 
 
 def metadata(
@@ -144,8 +166,10 @@ def token_problem(token: str | None) -> str:
     return "" if good else "must be printable ASCII, in one line"
 
 
-def file_problem(name: str, path: str | os.PathLike[str]) -> str:
+def file_problem(name: str, path: str | os.PathLike[str], token: str | None = None) -> str:
     """Say what is wrong with the file of an option; the error of gRPC would not."""
+    if token:
+        return "a token and a file of one: only one of them may be set"
     try:
         if name == "tls":
             ssl.create_default_context(cafile=path)
@@ -180,11 +204,8 @@ def tls_problem(error: LinkscoreError, target: str, tls: Tls) -> str:
 
 def _speaks_tls(target: str) -> bool:
     host, _, port = target.rpartition("/")[2].rpartition(":")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: is it TLS at all?
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), _HANDSHAKE_S) as plain:
-            context.wrap_socket(plain).close()
+    try:  # nothing is sent, nor is the certificate verified: is it TLS at all?
+        ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=_HANDSHAKE_S)
     except (OSError, ValueError):
         return False
     return True

@@ -14,25 +14,23 @@ from typing import Any, Self, Unpack
 import grpc
 
 from linkscore import _channel
-from linkscore._requests import crawl_spec, problem_of, update_request
 from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     Buckets,
-    Budget,
     CrawlOptions,
     Link,
     Policy,
-    Revisit,
     Sites,
-    Wanted,
     candidate,
     crawl_name,
+    crawl_spec,
     failed_page,
     feedback,
-    in_utc,
     policy_spec,
+    problem_of,
     rule_format,
     site_name,
+    update_request,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -40,11 +38,6 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import inspection_service_pb2 as inspection_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
-from linkscore.v1.browse_log_service_pb2_grpc import BrowseLogServiceStub
-from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
-from linkscore.v1.inspection_service_pb2_grpc import InspectionServiceStub
-from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
-from linkscore.v1.site_model_service_pb2_grpc import SiteModelServiceStub
 
 
 class Client:
@@ -126,11 +119,7 @@ class Client:
             if credentials
             else grpc.insecure_channel(target, options)
         )
-        self._crawls: Any = CrawlServiceStub(self._channel)
-        self._links: Any = LinkScoringServiceStub(self._channel)
-        self._sites: Any = SiteModelServiceStub(self._channel)
-        self._inspection: Any = InspectionServiceStub(self._channel)
-        self._browse: Any = BrowseLogServiceStub(self._channel)
+        self._calls = _channel.calls(self._channel)
         self._metadata = _channel.metadata(token, token_file)
         self._timeout_s = timeout_s
 
@@ -146,9 +135,11 @@ class Client:
         """Close the connection; calls under way are cancelled."""
         self._channel.close()
 
-    def _call(self, method: Any, request: Any, timeout_s: float | None) -> Any:
+    def _call(self, request: Any, timeout_s: float | None) -> Any:
         try:
-            answer = method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
+            answer = self._calls[type(request)](
+                request, timeout=timeout_s or self._timeout_s, metadata=self._metadata()
+            )
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
         if problem := problem_of(request, answer):
@@ -157,21 +148,25 @@ class Client:
             )
         return answer
 
-    def _list(self, method: Any, request: Any, name: str, timeout_s: float | None) -> Iterator[Any]:
+    def _ask(self, kind: Any, timeout_s: float | None, **fields: Any) -> Any:
+        """Make the call of this kind of request: crawls go by id or name, policies as callers write them."""
+        spelled: dict[str, Any] = {"crawl": crawl_name, "policy": policy_spec}
+        given = {name: spelled[name](value) if name in spelled else value for name, value in fields.items()}
+        return self._call(kind(**given), timeout_s)
+
+    def _list(self, request: Any, name: str, timeout_s: float | None) -> Iterator[Any]:
         while True:
-            answer = self._call(method, request, timeout_s)
+            answer = self._call(request, timeout_s)
             yield from getattr(answer, name)
             if not answer.next_page_token:
                 return
             request.page_token = answer.next_page_token
 
     def _get_crawl(self, crawl: str, timeout_s: float | None, **wanted: Any) -> Any:
-        request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl), **wanted)
-        return self._call(self._crawls.GetCrawl, request, timeout_s)
+        return self._ask(crawl_pb2.GetCrawlRequest, timeout_s, name=crawl_name(crawl), **wanted)
 
     def _get_site(self, crawl: str, site: str, timeout_s: float | None, **wanted: Any) -> Any:
-        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), **wanted)
-        return self._call(self._sites.GetSite, request, timeout_s)
+        return self._ask(site_pb2.GetSiteRequest, timeout_s, name=site_name(crawl, site), **wanted)
 
     # Crawls
 
@@ -180,7 +175,7 @@ class Client:
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
         request = crawl_pb2.CreateCrawlRequest(crawl=crawl_spec(crawl, config))
-        return (self._call(self._crawls.CreateCrawl, request, timeout_s)).crawl
+        return (self._call(request, timeout_s)).crawl
 
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
@@ -206,7 +201,7 @@ class Client:
             return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists:  # without a mask all that is given is meant
             request = crawl_pb2.UpdateCrawlRequest(crawl=crawl_spec(crawl, config))
-            return (self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
+            return (self._call(request, timeout_s)).crawl
 
     def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
@@ -226,7 +221,7 @@ class Client:
         True
         """
         request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
-        return self._list(self._crawls.ListCrawls, request, "crawls", timeout_s)
+        return self._list(request, "crawls", timeout_s)
 
     def list_shards(
         self, *, crawl: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -235,52 +230,27 @@ class Client:
 
         A process of the server that does not answer has a row of its own, with `SHARD_STATE_SILENT`.
         """
-        name = crawl_name(crawl) if crawl else ""
-        request = crawl_pb2.ListShardsRequest(crawl=name, page_size=page_size)
-        return self._list(self._crawls.ListShards, request, "shards", timeout_s)
+        request = crawl_pb2.ListShardsRequest(crawl=crawl_name(crawl), page_size=page_size)
+        return self._list(request, "shards", timeout_s)
 
     def get_server_info(self, *, timeout_s: float | None = None) -> crawl_pb2.GetServerInfoResponse:
         """Say version and settings in force of the server that answers; needs a token of an admin."""
-        return self._call(self._crawls.GetServerInfo, crawl_pb2.GetServerInfoRequest(), timeout_s)
+        return self._call(crawl_pb2.GetServerInfoRequest(), timeout_s)
 
     def update_crawl(
-        self,
-        *,
-        crawl: str,
-        policy: Policy | None = None,
-        extra_policies: Sequence[Policy] | None = None,
-        observe_only: bool | None = None,
-        examples: Sequence[crawl_pb2.ExamplePage] | None = None,
-        wanted: Wanted | None = None,
-        budget: Budget | None = None,
-        copies: Mapping[str, float] | None = None,
-        respect: Sequence[str] | None = None,
-        revisit: Revisit | None = None,
-        timeout_s: float | None = None,
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on.
 
         `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
         `budget` and `respect`, which hold from the next call on.
         """
-        given: dict[str, Any] = {
-            "policy": policy,
-            "extra_policies": extra_policies,
-            "observe_only": observe_only,
-            "examples": examples,
-            "wanted": wanted,
-            "budget": budget,
-            "copies": copies,
-            "respect": respect,
-            "revisit": revisit,
-        }
-        request = update_request(crawl, given)
-        return (self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
+        request = update_request(crawl, config)
+        return (self._call(request, timeout_s)).crawl
 
     def delete_crawl(self, *, crawl: str, timeout_s: float | None = None) -> None:
         """Delete a crawl, its models and its log."""
-        request = crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl))
-        self._call(self._crawls.DeleteCrawl, request, timeout_s)
+        self._ask(crawl_pb2.DeleteCrawlRequest, timeout_s, name=crawl_name(crawl))
 
     # Pages and links
 
@@ -335,13 +305,14 @@ class Client:
         >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
         [('http://a.org/thread/1', 0.9, 'thread')]
         """
-        request = scoring_pb2.IngestPagesRequest(
-            crawl=crawl_name(crawl),
+        return self._ask(
+            scoring_pb2.IngestPagesRequest,
+            timeout_s,
+            crawl=crawl,
             pages=pages,
-            policy=policy_spec(policy),
-            encoding=encoding,  # type: ignore[arg-type]
+            policy=policy,
+            encoding=encoding,
         )
-        return self._call(self._links.IngestPages, request, timeout_s)
 
     def score_links(
         self,
@@ -364,13 +335,14 @@ class Client:
         >>> list(got.links.scores)
         [0.1, 0.5]
         """
-        request = scoring_pb2.ScoreLinksRequest(
-            crawl=crawl_name(crawl),
+        return self._ask(
+            scoring_pb2.ScoreLinksRequest,
+            timeout_s,
+            crawl=crawl,
             links=map(candidate, links),
-            policy=policy_spec(policy),
-            encoding=encoding,  # type: ignore[arg-type]
+            policy=policy,
+            encoding=encoding,
         )
-        return self._call(self._links.ScoreLinks, request, timeout_s)
 
     def rank_buckets(
         self,
@@ -409,17 +381,18 @@ class Client:
         {'thread': 1, 'tag': 1}
         """
         under_way = (in_flight or {}).items()
-        request = scoring_pb2.RankBucketsRequest(
-            crawl=crawl_name(crawl),
+        return self._ask(
+            scoring_pb2.RankBucketsRequest,
+            timeout_s,
+            crawl=crawl,
             buckets=buckets,
-            policy=policy_spec(policy),
+            policy=policy,
             max_results=max_results,
             n=n,
             waiting=buckets.values() if isinstance(buckets, Mapping) else (),
             in_flight=[scoring_pb2.BucketInFlight(bucket=bucket, count=count) for bucket, count in under_way],
             fill=fill,
         )
-        return self._call(self._links.RankBuckets, request, timeout_s)
 
     def rank_sites(
         self,
@@ -433,14 +406,15 @@ class Client:
     ) -> scoring_pb2.RankSitesResponse:
         """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
         waiting = sites.items() if isinstance(sites, Mapping) else [(site, None) for site in sites]
-        request = scoring_pb2.RankSitesRequest(
-            crawl=crawl_name(crawl),
+        return self._ask(
+            scoring_pb2.RankSitesRequest,
+            timeout_s,
+            crawl=crawl,
             sites=[scoring_pb2.WaitingSite(site=site, waiting=count) for site, count in waiting],
-            policy=policy_spec(policy),
+            policy=policy,
             n=n,
             max_results=max_results,
         )
-        return self._call(self._links.RankSites, request, timeout_s)
 
     def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
@@ -456,8 +430,7 @@ class Client:
         >>> len(answer.statuses)
         1
         """
-        request = scoring_pb2.ReportFeedbackRequest(crawl=crawl_name(crawl), feedback=feedback)
-        return self._call(self._links.ReportFeedback, request, timeout_s)
+        return self._ask(scoring_pb2.ReportFeedbackRequest, timeout_s, crawl=crawl, feedback=feedback)
 
     def report_failure(
         self,
@@ -530,10 +503,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Say why links have their scores."""
-        request = scoring_pb2.ScoreLinksRequest(
-            crawl=crawl_name(crawl), links=map(candidate, links), policy=policy_spec(policy), explain=True
+        return self._ask(
+            scoring_pb2.ScoreLinksRequest,
+            timeout_s,
+            crawl=crawl,
+            links=map(candidate, links),
+            policy=policy,
+            explain=True,
         )
-        return self._call(self._links.ScoreLinks, request, timeout_s)
 
     def suggest_examples(
         self,
@@ -545,10 +522,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.SuggestExamplesResponse:
         """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
-        request = scoring_pb2.SuggestExamplesRequest(
-            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
+        return self._ask(
+            scoring_pb2.SuggestExamplesRequest,
+            timeout_s,
+            crawl=crawl,
+            site=site,
+            policy=policy,
+            max_results=max_results,
         )
-        return self._call(self._links.SuggestExamples, request, timeout_s)
 
     def rank_revisits(
         self,
@@ -564,12 +545,15 @@ class Client:
 
         `page_token` is the `next_page_token` of an answer before, at the same `now`.
         """
-        request = scoring_pb2.RankRevisitsRequest(
-            crawl=crawl_name(crawl), site=site, page_size=page_size, page_token=page_token
+        return self._ask(
+            scoring_pb2.RankRevisitsRequest,
+            timeout_s,
+            crawl=crawl,
+            site=site,
+            page_size=page_size,
+            page_token=page_token,
+            now=now,
         )
-        if now is not None:
-            request.now.FromDatetime(in_utc(now))
-        return self._call(self._links.RankRevisits, request, timeout_s)
 
     def notify_changed(
         self,
@@ -580,10 +564,9 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.NotifyChangedResponse:
         """Say that known pages have changed, at most 10,000, at a time or now; safe to repeat."""
-        request = scoring_pb2.NotifyChangedRequest(crawl=crawl_name(crawl), urls=urls)
-        if change_time is not None:
-            request.change_time.FromDatetime(in_utc(change_time))
-        return self._call(self._links.NotifyChanged, request, timeout_s)
+        return self._ask(
+            scoring_pb2.NotifyChangedRequest, timeout_s, crawl=crawl, urls=urls, change_time=change_time
+        )
 
     # Site models
 
@@ -592,7 +575,7 @@ class Client:
     ) -> Iterator[site_pb2.Site]:
         """List all sites of a crawl by name, page by page as they are consumed."""
         request = site_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
-        return self._list(self._sites.ListSites, request, "sites", timeout_s)
+        return self._list(request, "sites", timeout_s)
 
     def get_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Read one site."""
@@ -606,8 +589,7 @@ class Client:
 
     def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
-        request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
-        return (self._call(self._sites.LearnSite, request, timeout_s)).site
+        return (self._ask(site_pb2.LearnSiteRequest, timeout_s, name=site_name(crawl, site))).site
 
     def skipped_links(
         self, *, crawl: str, site: str, max_results: int = 100, timeout_s: float | None = None
@@ -635,10 +617,14 @@ class Client:
         >>> [seed.url for seed in answer.seeds]
         ['http://a.org/0']
         """
-        request = site_pb2.SuggestSeedsRequest(
-            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
+        return self._ask(
+            site_pb2.SuggestSeedsRequest,
+            timeout_s,
+            crawl=crawl,
+            site=site,
+            policy=policy,
+            max_results=max_results,
         )
-        return self._call(self._sites.SuggestSeeds, request, timeout_s)
 
     def export_rules(
         self,
@@ -651,13 +637,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
         """Give what was learned as files for crawlers, by name (`nutch`), empty for all, or `experience`."""
-        request = site_pb2.ExportRulesRequest(
+        return self._ask(
+            site_pb2.ExportRulesRequest,
+            timeout_s,
             name=site_name(crawl, site),
-            formats=map(rule_format, formats),  # type: ignore[arg-type]
-            policy=policy_spec(policy),
+            formats=map(rule_format, formats),
+            policy=policy,
             min_confidence=min_confidence,
         )
-        return self._call(self._sites.ExportRules, request, timeout_s)
 
     # What people look at
 
@@ -676,10 +663,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
         """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
-        request = inspection_pb2.ListTemplatesRequest(
-            name=site_name(crawl, site), page_size=page_size, page_token=page_token, max_exits=max_exits
+        return self._ask(
+            inspection_pb2.ListTemplatesRequest,
+            timeout_s,
+            name=site_name(crawl, site),
+            page_size=page_size,
+            page_token=page_token,
+            max_exits=max_exits,
         )
-        return self._call(self._inspection.ListTemplates, request, timeout_s)
 
     def list_template_pages(
         self,
@@ -692,10 +683,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatePagesResponse:
         """Give some pages of a template, latest first, with the links by which they were found."""
-        request = inspection_pb2.ListTemplatePagesRequest(
-            name=site_name(crawl, site), template=template, page_size=page_size, page_token=page_token
+        return self._ask(
+            inspection_pb2.ListTemplatePagesRequest,
+            timeout_s,
+            name=site_name(crawl, site),
+            template=template,
+            page_size=page_size,
+            page_token=page_token,
         )
-        return self._call(self._inspection.ListTemplatePages, request, timeout_s)
 
     def list_buckets(
         self,
@@ -708,20 +703,25 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListBucketsResponse:
         """Give one page of the groups of links that wait on a site, best first."""
-        request = inspection_pb2.ListBucketsRequest(
+        return self._ask(
+            inspection_pb2.ListBucketsRequest,
+            timeout_s,
             name=site_name(crawl, site),
-            policy=policy_spec(policy),
+            policy=policy,
             page_size=page_size,
             page_token=page_token,
         )
-        return self._call(self._inspection.ListBuckets, request, timeout_s)
 
     def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
         """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
-        request = inspection_pb2.GetHarvestRequest(name=site_name(crawl, site), max_templates=max_templates)
-        return self._call(self._inspection.GetHarvest, request, timeout_s)
+        return self._ask(
+            inspection_pb2.GetHarvestRequest,
+            timeout_s,
+            name=site_name(crawl, site),
+            max_templates=max_templates,
+        )
 
     # Browse logs
 
@@ -739,14 +739,15 @@ class Client:
 
         A batch is taken in as a whole and once, so after an error send it again under its id.
         """
-        request = browse_pb2.ImportBrowseRecordsRequest(
-            crawl=crawl_name(crawl),
+        return self._ask(
+            browse_pb2.ImportBrowseRecordsRequest,
+            timeout_s,
+            crawl=crawl,
             batch_id=batch_id,
             records=records,
             hosts=hosts,
             left_out=left_out,
         )
-        return self._call(self._browse.ImportBrowseRecords, request, timeout_s)
 
     def mine_site(
         self,
@@ -765,17 +766,17 @@ class Client:
         labels = [
             browse_pb2.NewsLabel(url=url, is_news=is_news) for url, is_news in (news_labels or {}).items()
         ]
-        request = browse_pb2.MineSiteRequest(
+        return self._ask(
+            browse_pb2.MineSiteRequest,
+            timeout_s,
             name=site_name(crawl, site),
             window_days=window_days,
             news_labels=labels,
             news_threshold=news_threshold,
         )
-        return self._call(self._browse.MineSite, request, timeout_s)
 
     def get_browse_stats(
         self, *, crawl: str, timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs."""
-        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl))
-        return self._call(self._browse.GetBrowseStats, request, timeout_s)
+        return self._ask(browse_pb2.GetBrowseStatsRequest, timeout_s, crawl=crawl)

@@ -16,8 +16,8 @@ from crawl4ai.utils import normalize_url_for_deep_crawl
 
 from linkscore._channel import number_problem
 from linkscore.frontier import Item
-from linkscore.messages import Policy
-from linkscore.session import FIRST_FAILURE, CrawlSession, Found
+from linkscore.messages import FIRST_FAILURE, Policy
+from linkscore.session import CrawlSession, Found
 
 # Characters of an error that are reported: Crawl4AI tells whole stories.
 _ERROR_CHARS = 200
@@ -88,9 +88,6 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
         self.include_external = include_external
         self.batch_size = batch_size
         self._cancelled = False
-        self._started: set[str] = set()
-        self._depths: dict[str, int] = {}
-        self._parents: dict[str, str | None] = {}
 
     async def reward(self, result: Any, *, items: int) -> None:
         """Say how many items a page had; none is worth saying too."""
@@ -118,8 +115,7 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
     async def _arun_stream(self, start_url: str, crawler: Any, config: Any) -> AsyncIterator[Any]:
         self._cancelled = False
         await self.session.start()
-        self._depths[start_url], self._parents[start_url] = 0, None
-        self.session.frontier.add_seed(start_url)
+        self.session.frontier.add_seed(start_url, (0, None))
         pages: float = 0
         while pages < self.max_pages and not self._cancelled and (items := await self._next(pages)):
             for item, result in await self._fetch(items, crawler, config):
@@ -127,9 +123,13 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
                 pages += not failed
                 yield result
                 if failed:
-                    await self._report(item, result)
+                    status = result.status_code or 0
+                    said = "" if status >= FIRST_FAILURE else (result.error_message or "")[:_ERROR_CHARS]
+                    await self.session.failed(
+                        item.url, status_code=status, fetch_error=said, ticket=item.ticket
+                    )
                 else:
-                    await self.link_discovery(result, item.url, self._depths[item.url], set(), [], {})
+                    await self.link_discovery(result, item.url, item.value[0], set(), [], {})
                 self.session.done(item)
             for item in items:  # those Crawl4AI has no result of
                 self.session.done(item)
@@ -141,7 +141,6 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
             item = await self.session.take()
             if item is None:
                 break
-            self._started.add(item.url)
             items.append(item)
         return items
 
@@ -154,17 +153,12 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
         for item, result in pairs:
             result.metadata = {
                 **(result.metadata or {}),
-                "depth": self._depths[item.url],
-                "parent_url": self._parents[item.url],
+                "depth": item.value[0],
+                "parent_url": item.value[1],
                 "score": item.score,
                 "linkscore_ticket": item.ticket,
             }
         return pairs
-
-    async def _report(self, item: Item, result: Any) -> None:
-        status = result.status_code or 0
-        error = "" if status >= FIRST_FAILURE else (result.error_message or "")[:_ERROR_CHARS]
-        await self.session.failed(item.url, status_code=status, fetch_error=error, ticket=item.ticket)
 
     async def link_discovery(
         self,
@@ -178,20 +172,20 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
         """Send a page with all of its links, and let those wait that are to be followed."""
         inside, outside = result.links.get("internal", []), result.links.get("external", [])
         links = [link for link in (*inside, *outside) if link.get("href")]
-        places = await self.session.fetched(
+        found = []
+        for number, link in enumerate(links):
+            url = normalize_url_for_deep_crawl(link["href"], source_url)
+            follows = (self.include_external or number < len(inside)) and await self.can_process_url(
+                url, current_depth + 1
+            )
+            way = (current_depth + 1, source_url)
+            found.append(Found(link["href"], link.get("text") or "", key=url, value=way, follow=follows))
+        await self.session.fetched(
             source_url,
             (result.html or "").encode(),
-            [Found(link["href"], link.get("text") or "") for link in links],
+            found,
             final_url=result.redirected_url or "",
             status_code=result.status_code or 0,
             content_type="text/html; charset=utf-8",
             ticket=(result.metadata or {}).get("linkscore_ticket", b""),
         )
-        followed = len(links) if self.include_external else len(inside)
-        for link, place in list(zip(links, places, strict=True))[:followed]:
-            url = normalize_url_for_deep_crawl(link["href"], source_url)
-            if url in self._started or not await self.can_process_url(url, current_depth + 1):
-                continue
-            if current_depth + 1 < self._depths.get(url, math.inf):
-                self._depths[url], self._parents[url] = current_depth + 1, source_url
-            self.session.wait(url, place)

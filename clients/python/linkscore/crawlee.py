@@ -72,7 +72,6 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
     def __init__(self, target: str, *, crawl: str, policy: Policy | None = None, **client: Any) -> None:
         self.session = CrawlSession(target, crawl=crawl, policy=policy, **client)
         self._under_way: dict[str, _Page] = {}
-        self._started: set[str] = set()
         self._handled = 0
 
     def attach(self, crawler: Any) -> Any:
@@ -117,7 +116,7 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         await self.session.start()
         made = Request.from_url(request) if isinstance(request, str) else request
         page = _current.get()
-        known = made.unique_key in self._started or made.unique_key in self.session.frontier
+        known = self.session.knows(made.unique_key)
         if page is not None and not forefront:
             page.links.append(made)
         elif not known:
@@ -129,7 +128,6 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         item = await self.session.take()
         if item is None:
             return None
-        self._started.add(item.url)
         self._under_way[item.url] = _Page(item)
         request: Request = item.value
         return request
@@ -146,26 +144,20 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
                 request.url, status_code=page.status_code, fetch_error=error, ticket=ticket
             )
         else:
-            await self._send(request, page)
+            links, page.links = page.links, []
+            await self.session.fetched(
+                request.url,
+                page.body,
+                [Found(link.url, key=link.unique_key, value=link) for link in links],
+                final_url=request.loaded_url or "",
+                status_code=page.status_code,
+                content_type=page.content_type,
+                ticket=ticket,
+            )
         del self._under_way[request.unique_key]
         self.session.done(page.item)
         self._handled += 1
         return _processed(request, present=True, handled=True)
-
-    async def _send(self, request: Request, page: _Page) -> None:
-        links, page.links = page.links, []
-        places = await self.session.fetched(
-            request.url,
-            page.body,
-            [Found(link.url) for link in links],
-            final_url=request.loaded_url or "",
-            status_code=page.status_code,
-            content_type=page.content_type,
-            ticket=page.item.ticket,
-        )
-        for link, place in zip(links, places, strict=True):
-            if link.unique_key not in self._started:
-                self.session.wait(link.unique_key, place, link)
 
     async def reclaim_request(self, request: Request, *, forefront: bool = False) -> ProcessedRequest | None:
         """Take a request back that is to be tried again: it goes ahead of all others."""
@@ -199,8 +191,7 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
 
     async def purge(self) -> None:
         """Forget all that waits; counters stay."""
-        self.session.frontier.clear()
-        self._started.clear()
+        self.session.clear()
         self._under_way.clear()
 
 

@@ -18,11 +18,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from linkscore.v1 import common_pb2
@@ -30,15 +30,6 @@ from linkscore.v1 import common_pb2
 _OUTAGES = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FieldViolation:
-    """One field of a request that breaks a rule."""
-
-    field: str
-    description: str
-    reason: str = ""
 
 
 class LinkscoreError(Exception):
@@ -53,7 +44,7 @@ class LinkscoreError(Exception):
     retry_after_s
         Seconds the server asks to wait; None if it does not say.
     field_violations
-        What is wrong with the request, field by field.
+        What is wrong with the request, field by field: `field`, `description` and `reason` of each.
     metadata
         The server's further facts about the error.
     """
@@ -65,7 +56,7 @@ class LinkscoreError(Exception):
         code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
         reason: str = "",
         retry_after_s: float | None = None,
-        field_violations: Sequence[FieldViolation] = (),
+        field_violations: Sequence[Any] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
@@ -140,44 +131,29 @@ _TYPES: dict[grpc.StatusCode, type[LinkscoreError]] = {
 def from_rpc_error(error: grpc.RpcError) -> LinkscoreError:
     """Turn the error of a call, sync or aio, into one of the tree, with the details the server attached."""
     code = error.code()
-    kind = _TYPES.get(code, LinkscoreError)
-    made = kind(error.details() or code.name, code=code)
-    status = _status_of(error)
-    if status is not None:
-        _attach_details(made, status)
+    made = _TYPES.get(code, LinkscoreError)(error.details() or code.name, code=code)
+    try:
+        status = rpc_status.from_call(error)
+    except (ValueError, DecodeError):  # details that contradict the status line, or a proxy's: trust the line
+        status = None
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    bad = error_details_pb2.BadRequest()
+    for detail in status.details if status is not None else ():
+        if detail.Unpack(info):
+            made.reason, made.metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(retry):
+            made.retry_after_s = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
+        elif detail.Unpack(bad):
+            made.field_violations = tuple(bad.field_violations)
     return made
 
 
 def raise_if_invalid(status: common_pb2.ItemStatus) -> None:
     """Raise what is wrong with the only item of a call, which the server answers as data."""
-    if status.code != common_pb2.ITEM_CODE_INVALID:
-        return
-    violations = [FieldViolation(p.field, p.description, p.reason) for p in status.problems]
-    raise InvalidArgument(
-        "; ".join(f"{v.field}: {v.description}" for v in violations),
-        code=grpc.StatusCode.INVALID_ARGUMENT,
-        reason=violations[0].reason if violations else "",
-        field_violations=violations,
-    )
-
-
-def _status_of(error: grpc.RpcError) -> status_pb2.Status | None:
-    try:
-        return rpc_status.from_call(error)
-    except (ValueError, DecodeError):  # details that contradict the status line, or a proxy's: trust the line
-        return None
-
-
-def _attach_details(error: LinkscoreError, status: status_pb2.Status) -> None:
-    info = error_details_pb2.ErrorInfo()
-    retry = error_details_pb2.RetryInfo()
-    bad = error_details_pb2.BadRequest()
-    for detail in status.details:
-        if detail.Unpack(info):
-            error.reason, error.metadata = info.reason, dict(info.metadata)
-        elif detail.Unpack(retry):
-            error.retry_after_s = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
-        elif detail.Unpack(bad):
-            error.field_violations = tuple(
-                FieldViolation(v.field, v.description, getattr(v, "reason", "")) for v in bad.field_violations
-            )
+    if status.code == common_pb2.ITEM_CODE_INVALID:
+        raise InvalidArgument(
+            "; ".join(f"{each.field}: {each.description}" for each in status.problems),
+            code=grpc.StatusCode.INVALID_ARGUMENT,
+            reason=status.problems[0].reason if status.problems else "",
+            field_violations=status.problems,
+        )

@@ -1,4 +1,4 @@
-"""Small builders and readers around the generated messages."""
+"""Small builders and readers around the generated messages, and whether an answer can be read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import string
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
+from google.protobuf import field_mask_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -48,7 +49,7 @@ Sites = Iterable[str] | Mapping[str, int | None]
 """Hosts, or how many URLs of each host wait (None: enough)."""
 
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
-_FIRST_FAILURE = 400
+FIRST_FAILURE = 400
 MAX_EXAMPLE_BYTES = 10_000_000  # of an example's HTML, as the contract has it
 _BASE64URL = frozenset(string.ascii_letters + string.digits + "-_")
 
@@ -85,51 +86,21 @@ def is_dropped(reason: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scored link, read from the columns of `LinkScores`.
+    """One scored link, read from the columns of `LinkScores`."""
 
-    Attributes
-    ----------
-    index
-        Place in the answer: input order, or document order when the server extracted the links.
-    url
-        Absolute URL; empty in answers of `score_links`, which are in input order.
-    score
-        [0, 1], higher first.
-    encoded_priority
-        The number in the encoding asked for; None if none was asked for.
-    bucket
-        Name of the group whose value moves together.
-    bucket_value
-        What `rank_buckets` would answer for `bucket` now.
-    ticket
-        Opaque bytes to keep with the URL and send back.
-    verdict
-        `Verdict` of filtering policies.
-    skip_reason
-        `SkipReason` of a link that a setting of the crawl says to skip; 0 if none does.
-    duplicate_probability
-        How probable the link leads to a copy of a page; 0 if nothing says so.
-    url_type
-        `UrlType` of the link; unspecified if the policy tells none.
-    in_scope
-        False for links outside the crawl's scope.
-    status
-        Why the link could not be used; None if it could.
-    """
-
-    index: int
-    url: str
-    score: float
-    encoded_priority: float | None
-    bucket: str
-    bucket_value: float
-    ticket: bytes
-    verdict: int
-    skip_reason: int
-    duplicate_probability: float
-    url_type: int
-    in_scope: bool
-    status: common_pb2.ItemStatus | None
+    index: int  # place in the answer: input order, or document order when the server extracted the links
+    url: str  # absolute; empty in answers of `score_links`, which are in input order
+    score: float  # [0, 1], higher first
+    encoded_priority: float | None  # the number in the encoding asked for; None if none was
+    bucket: str  # name of the group whose value moves together
+    bucket_value: float  # what `rank_buckets` would answer for `bucket` now
+    ticket: bytes  # opaque, to keep with the URL and send back
+    verdict: int  # `Verdict` of filtering policies
+    skip_reason: int  # `SkipReason` of a link that a setting of the crawl says to skip; 0 if none does
+    duplicate_probability: float  # that the link leads to a copy of a page; 0 if nothing says so
+    url_type: int  # `UrlType`; unspecified if the policy tells none
+    in_scope: bool  # False for links outside the crawl's scope
+    status: common_pb2.ItemStatus | None  # why the link could not be used; None if it could
 
     @property
     def usable(self) -> bool:
@@ -215,14 +186,7 @@ def message_of(kind: type[T], given: Any) -> T | None:
     >>> message_of(crawl_pb2.Budget, {"max_fetches": 5000}).max_fetches
     5000
     """
-    if given is None or isinstance(given, kind):
-        return given
-    option = kind.__name__.lower()
-    made = filled(kind, given, option)
-    for name, value in given.items():
-        if isinstance(value, int | float) and not 0 <= value < math.inf:
-            raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
-    return made
+    return given if given is None or isinstance(given, kind) else filled(kind, given, kind.__name__.lower())
 
 
 _MUST_BE = {
@@ -249,6 +213,8 @@ def filled(kind: type[T], given: Any, option: str) -> T:
             form = _MUST_BE.get(field.cpp_type, "a whole number from 0 to 2^64 - 1")
             labels = f"one of {', '.join(field.enum_type.values_by_name)}" if field.enum_type else ""
             raise ValueError(f"{option}: {name} must be {labels or form}, got {value!r}") from None
+        if isinstance(value, int | float) and not 0 <= value < math.inf:
+            raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
     return kind(**given)
 
 
@@ -299,11 +265,10 @@ def page(
         not_modified=not_modified,
         kind=kind,
         headers=[common_pb2.Header(name=name, value=value) for name, value in headers],
+        fetch_time=fetch_time,
     )
     if not status_code and made.WhichOneof("content"):
         made.status_code = 200
-    if fetch_time is not None:
-        made.fetch_time.FromDatetime(in_utc(fetch_time))
     return made
 
 
@@ -327,9 +292,9 @@ def failed_page(
     >>> failed_page(url="http://a.org/gone", status_code=404).status_code
     404
     """
-    if status_code < _FIRST_FAILURE and not fetch_error:
+    if status_code < FIRST_FAILURE and not fetch_error:
         raise ValueError(
-            f"status_code must be {_FIRST_FAILURE} or more, or fetch_error say why, got {status_code}"
+            f"status_code must be {FIRST_FAILURE} or more, or fetch_error say why, got {status_code}"
         )
     return page(url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket, event_id=event_id)
 
@@ -495,8 +460,8 @@ def rule_format(wanted: int | str) -> int:
 
 
 def crawl_name(crawl: str) -> str:
-    """Give the resource name of a crawl; full names pass unchanged."""
-    return crawl if crawl.startswith("crawls/") else f"crawls/{crawl}"
+    """Give the resource name of a crawl; full names pass unchanged, and that of all, which is empty."""
+    return crawl if not crawl or crawl.startswith("crawls/") else f"crawls/{crawl}"
 
 
 def site_name(crawl: str, site: str) -> str:
@@ -512,6 +477,102 @@ def site_name(crawl: str, site: str) -> str:
     return f"{crawl_name(crawl)}/sites/{quote(site, safe='')}"
 
 
-def in_utc(time: datetime) -> datetime:
-    """Give a time in UTC; one without a zone is."""
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+def _several(given: Any) -> list[Any]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError("must be a list")
+    return list(given)
+
+
+_SPECS: dict[str, Any] = {
+    "policy": policy_spec,
+    "extra_policies": lambda given: [policy_spec(policy) for policy in given],
+    "wanted": wanted_spec,
+    "budget": lambda given: message_of(crawl_pb2.Budget, given),
+    "copies": lambda given: message_of(crawl_pb2.Copies, given),
+    "revisit": lambda given: message_of(crawl_pb2.Revisit, given),
+    "respect": _several,
+    "examples": lambda given: [example_page(each) for each in _several(given)],
+}
+
+
+def option_problem(name: str, given: Any) -> str:
+    """Say why an option of a crawl cannot be what is given; empty if it can, as far as the client knows."""
+    try:
+        filled(crawl_pb2.Crawl, {name: _spec(name, given)}, name)
+    except (TypeError, ValueError) as error:
+        said = str(error).removeprefix(f"{name}: ") if type(error) is ValueError else "is of the wrong kind"
+        return said if ", got " in said else f"{said}, got {given!r}"
+    return ""
+
+
+def _spec(name: str, given: Any) -> Any:
+    return _SPECS[name](given) if name in _SPECS and given is not None else given
+
+
+def crawl_spec(crawl: str, config: Mapping[str, Any]) -> crawl_pb2.Crawl:
+    """Give the message of a crawl with these options; what is None is left out."""
+    given = {name: _spec(name, value) for name, value in config.items() if value is not None}
+    return crawl_pb2.Crawl(name=crawl_name(crawl), **given)
+
+
+def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCrawlRequest:
+    """Ask for these fields of a crawl; an empty `wanted` or `budget` takes away the one it has."""
+    fields = {name: value for name, value in given.items() if value is not None}
+    emptied = {
+        name: value or None if name in ("wanted", "budget") else value for name, value in fields.items()
+    }
+    return crawl_pb2.UpdateCrawlRequest(
+        crawl=crawl_spec(crawl, emptied), update_mask=field_mask_pb2.FieldMask(paths=list(fields))
+    )
+
+
+# Columns of `LinkScores` with an entry for each link, if they are there.
+_COLUMNS = (
+    *("urls", "encoded_priorities", "buckets", "tickets", "verdicts", "in_scope"),
+    *("skip_reasons", "duplicate_probabilities", "url_types"),
+)
+
+
+def problem_of(request: Any, answer: Any) -> str:
+    """Say why an answer cannot be read, empty if it can: columns that do not fit, numbers that are none."""
+    return next((problem for is_there, problem in _looked_at(request, answer) if is_there), "")
+
+
+def _looked_at(request: Any, answer: Any) -> Iterator[tuple[bool, str]]:
+    """Give each problem that an answer may have, and whether it has it."""
+    if answer is None:
+        yield True, "it is no message of this contract"  # as gRPC gives what it cannot decode
+    elif isinstance(answer, scoring_pb2.IngestPagesResponse):
+        yield (
+            len(answer.results) != len(request.pages),
+            "it has another number of results than pages were sent",
+        )
+        for result in answer.results:
+            yield from _columns_looked_at(result.links)
+    elif isinstance(answer, scoring_pb2.ScoreLinksResponse):
+        is_other = not request.explain and len(answer.links.scores) != len(request.links)
+        yield is_other, "it has another number of scores than links were sent"
+        yield from _columns_looked_at(answer.links)
+    elif isinstance(answer, scoring_pb2.RankBucketsResponse):
+        order, n = answer.order, len(answer.order)
+        is_odd = any(at >= len(request.buckets) for at in order) or len(set(order)) < n
+        yield is_odd, "order names a bucket that was not asked about, or one twice"
+        is_short = len(answer.values) != n or len(answer.urls) not in (0, n)
+        yield is_short, "column values or urls has another length than order"
+        yield not all(map(math.isfinite, answer.values)), "column values has a number that is not finite"
+    elif isinstance(answer, scoring_pb2.ReportFeedbackResponse):
+        yield len(answer.statuses) != len(request.feedback), "it has another number of statuses"
+
+
+def _columns_looked_at(links: common_pb2.LinkScores) -> Iterator[tuple[bool, str]]:
+    for name in _COLUMNS:
+        is_other = len(getattr(links, name)) not in (0, len(links.scores))
+        yield is_other, f"column {name} has another length than scores"
+    is_other = len(links.bucket_values) != len(links.bucket_names)
+    yield is_other, "column bucket_values has another length than bucket_names"
+    for name, values in (("buckets", links.bucket_names), ("tickets", links.ticket_values)):
+        is_beyond = any(not 0 <= at < len(values) for at in getattr(links, name))
+        yield is_beyond, f"column {name} points beyond what is there"
+    for name in ("scores", "encoded_priorities", "bucket_values"):
+        is_odd = not all(map(math.isfinite, getattr(links, name)))
+        yield is_odd, f"column {name} has a number that is not finite"

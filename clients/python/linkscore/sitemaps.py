@@ -1,28 +1,19 @@
-"""Sitemaps that name sitemaps: found one after the other, each sent once, within bounds."""
+"""What a crawler must know of sitemaps before it sends them: what they are, which others they may name."""
 
 from __future__ import annotations
 
 import gzip
 import re
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
-from linkscore.messages import page
 from linkscore.v1 import common_pb2
-from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-
-if TYPE_CHECKING:
-    from linkscore.client import Client
 
 MAX_DEPTH = 2
 """Indexes below each other, as the first index may name others: sitemaps.org has one, some sites two."""
 MAX_SITEMAPS = 1_000
 """A bound, chosen: with 50,000 URLs each they are more than a crawl goes through."""
-MAX_BYTES = 500 * 1024 * 1024
-"""A bound, chosen: ten sitemaps of the size that sitemaps.org allows."""
 MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 """Bytes of one sitemap, as sitemaps.org has it; the server reads no more."""
 MAX_SENT_BYTES = 8 * 1024 * 1024
@@ -41,14 +32,6 @@ _KINDS = {
     b"feed": common_pb2.PAGE_KIND_FEED,
     b"rdf": common_pb2.PAGE_KIND_FEED,
 }
-
-
-class SentSitemap(NamedTuple):
-    """A sitemap that was sent: its URL, how many indexes are above it, and what the server said."""
-
-    url: str
-    depth: int
-    result: scoring_pb2.PageResult
 
 
 def kind_of(body: bytes) -> common_pb2.PageKind:
@@ -100,84 +83,17 @@ def named_sitemaps(url: str, body: bytes, links: Iterable[str], *, asked: str = 
     return [link for link in links if own.intersection(_origins(link)[:1])]
 
 
-Fetched = bytes | tuple[str, bytes] | None
-"""A body as it came, packed or not, or (final URL, body) after redirects; None if it cannot be had."""
-
-
-def ingest_sitemaps(
-    client: Client,
-    *,
-    crawl: str,
-    urls: Iterable[str],
-    fetch: Callable[[str], Fetched],
-    max_depth: int = MAX_DEPTH,
-    max_sitemaps: int = MAX_SITEMAPS,
-    max_bytes: int = MAX_BYTES,
-) -> Iterator[SentSitemap]:
-    """Send sitemaps, and those that indexes among them name, in the order they are found.
-
-    What an index names is known from the answer of the server, which reads the XML.
-    An index may only name sitemaps of the host that it was asked of or came from: as sitemaps.org has it,
-    others speak for themselves. One of more than `MAX_SENT_BYTES` is packed. A sitemap that cannot be had,
-    is longer than `MAX_SITEMAP_BYTES`, even packed longer than those, or refused names nothing.
-
-    Parameters
-    ----------
-    urls
-        Absolute, those that `robots.txt` names for example.
-    fetch
-        URL -> body as it came, packed or not, or (final URL, body) after redirects: what an index names
-        there counts by that host; None if it cannot be had.
-    max_depth, max_sitemaps, max_bytes
-        Indexes below each other, bodies that are asked for, and bytes of all that came.
-
-    Raises
-    ------
-    LinkscoreError
-        As `Client.ingest_pages`.
-    """
-    waiting = deque((url, 0) for url in dict.fromkeys(urls))
-    met = {url for url, _ in waiting}
-    asked, left = 0, max_bytes
-    while waiting and asked < max_sitemaps and left > 0:
-        asked += 1
-        url, depth = waiting.popleft()
-        came = fetch(url)
-        final, body = came if isinstance(came, tuple) else (url, came)
-        if body is None or len(body) > min(left, MAX_SITEMAP_BYTES):
-            continue
-        left -= len(body)
-        if (sent := packed(body)) is None:
-            continue
-        result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)]).results[0]
-        yield SentSitemap(url, depth, result)
-        named = named_sitemaps(final, body, result.links.urls, asked=url) if depth < max_depth else None
-        for child in named or ():
-            if len(met) < max_sitemaps and child not in met:
-                met.add(child)
-                waiting.append((child, depth + 1))
-
-
-def _as_sent(url: str, final: str, body: bytes) -> common_pb2.Page:
-    final_url = final if final != url else ""
-    return page(url=url, final_url=final_url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
-
-
 def _origins(url: str) -> list[tuple[str, str, int | None]]:
     """Return scheme, host and port of a URL, and `https` beside `http`; of one that cannot be read none."""
     try:
         parts = urlsplit(url.strip())
-        host, port = _written(parts.hostname or ""), parts.port or _DEFAULT_PORTS.get(parts.scheme)
+        host = unquote(parts.hostname or "").rstrip(".")  # as servers write it, which follow the URL Standard
+        host = host if host.isascii() else host.encode("idna").decode()
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
         return []
     own = [(parts.scheme, host, port)]
     return [*own, ("https", host, 443)] if (parts.scheme, port) == ("http", 80) else own
-
-
-def _written(host: str) -> str:
-    """Return a host as servers write it, which follow the URL Standard."""
-    host = unquote(host).rstrip(".")
-    return host if host.isascii() else host.encode("idna").decode()
 
 
 def _root(body: bytes) -> bytes:

@@ -15,12 +15,12 @@ import json, sys
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import DropItem
-from linkscore import connection
+from linkscore import session
 
 base, settings = sys.argv[1], json.loads(sys.argv[2])
 for name in ("PATIENCE_S", "PROBE_FIRST_S", "PROBE_LONGEST_S", "PROBE_TIMEOUT_S"):
     if name in settings:
-        setattr(connection, name, settings.pop(name))
+        setattr(session, name, settings.pop(name))
 
 class Drop:
     def process_item(self, item, spider=None):

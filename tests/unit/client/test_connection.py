@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from typing import Any
 
 import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from linkscore import outages, page
-from linkscore.connection import Connection
-from linkscore.outages import OwedPage
-from linkscore.session import CrawlSession, Found
+from linkscore import page
+from linkscore import session as sessions
+from linkscore.session import CrawlSession, Found, OwedPage
 from support.fake_linkscore import FakeLinkscore
 
 EVERYTHING = ("IngestPages", "GetCrawl", "RankBuckets", "ReportFeedback", "CreateCrawl", "ScoreLinks")
@@ -46,9 +44,9 @@ class Pauses:
         self._over.release()
 
 
-async def caught_up(connection: Connection) -> None:
+async def caught_up(session: CrawlSession) -> None:
     """Wait until it does nothing beside the crawl."""
-    while connection._beside:
+    while session._beside:
         await asyncio.sleep(0.001)
 
 
@@ -64,12 +62,10 @@ def late() -> list[str]:
 
 
 @pytest.fixture
-async def connection(fake: FakeLinkscore, pauses: Pauses, late: list[str]) -> AsyncIterator[Connection]:
-    def note(sent: OwedPage, result: Any) -> None:
-        late.append(sent.page.url)
-
-    target = f"127.0.0.1:{fake.port}"
-    made = Connection(target, crawl="c", config={}, late_page=note, sleep=pauses, timeout_s=60)
+async def session(fake: FakeLinkscore, pauses: Pauses, late: list[str]) -> AsyncIterator[CrawlSession]:
+    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", timeout_s=60)
+    made.sleep = pauses
+    made.late = lambda owed, result: late.append(owed.page.url)  # type: ignore[method-assign]
     yield made
     await made.close()
 
@@ -84,14 +80,14 @@ def is_away(fake: FakeLinkscore, code: grpc.StatusCode = grpc.StatusCode.RESOURC
 
 
 async def test_while_away_nothing_is_called_but_a_cheap_probe(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses
+    fake: FakeLinkscore, session: CrawlSession, pauses: Pauses
 ) -> None:
-    await connection.greet()
+    await session.start()
     is_away(fake)
-    assert await connection.ingest(owed("/1")) is None
-    assert connection.away
+    assert await session.ingest(owed("/1")) is None
+    assert session.away
     before = dict(fake.calls)
-    assert await connection.ingest(owed("/2")) is None
+    assert await session.ingest(owed("/2")) is None
     await pauses.pass_(5)
     assert pauses.asked == [1, 2, 4, 5, 5, 5]
     assert fake.calls["GetCrawl"] == before.get("GetCrawl", 0) + 5
@@ -99,40 +95,40 @@ async def test_while_away_nothing_is_called_but_a_cheap_probe(
 
 
 async def test_when_it_is_back_the_pages_are_sent_oldest_first(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
+    fake: FakeLinkscore, session: CrawlSession, pauses: Pauses, late: list[str]
 ) -> None:
-    await connection.greet()
+    await session.start()
     is_away(fake)
     for path in ("/1", "/2", "/3"):
-        await connection.ingest(owed(path))
+        await session.ingest(owed(path))
     fake.refuses = {}
     pauses.end()
-    await caught_up(connection)
+    await caught_up(session)
     assert late == ["http://a.org/1", "http://a.org/2", "http://a.org/3"]
-    assert not connection.away
-    assert connection.counts["late/pages"] == 3
+    assert not session.away
+    assert session.counts["late/pages"] == 3
     assert len({one.event_id for one in fake.pages}) == 3
 
 
 async def test_a_server_that_answers_and_takes_nothing_in_is_away(
     fake: FakeLinkscore,
-    connection: Connection,
+    session: CrawlSession,
     pauses: Pauses,
     late: list[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    await connection.greet()
+    await session.start()
     fake.refuses = {"IngestPages": grpc.StatusCode.RESOURCE_EXHAUSTED}
     fake.failure_details = [error_details_pb2.ErrorInfo(reason="DISK_FULL", domain="linkscore")]
-    await connection.ingest(owed("/1"))
+    await session.ingest(owed("/1"))
     await pauses.pass_(6)
-    assert connection.away
-    assert await connection.call(lambda client: client.rank_buckets(crawl="c", buckets=["a"])) is None
+    assert session.away
+    assert await session.call(lambda client: client.rank_buckets(crawl="c", buckets=["a"])) is None
     assert fake.calls["RankBuckets"] == 0
     fake.refuses = {}
     pauses.end()
-    await caught_up(connection)
+    await caught_up(session)
     assert late == ["http://a.org/1"]
     warned = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert len(warned) == 1
@@ -141,43 +137,40 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
 
 
 async def test_a_server_that_lost_its_crawl_gets_it_again(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
+    fake: FakeLinkscore, session: CrawlSession, pauses: Pauses, late: list[str]
 ) -> None:
-    await connection.greet()
+    await session.start()
     is_away(fake)
-    await connection.ingest(owed("/1"))
+    await session.ingest(owed("/1"))
     fake.crawls.clear()
     fake.refuses = {}
     pauses.end()
-    await caught_up(connection)
+    await caught_up(session)
     assert "crawls/c" in fake.crawls
     assert late == ["http://a.org/1"]
 
 
 async def test_one_bad_page_does_not_keep_a_server_away(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
+    fake: FakeLinkscore, session: CrawlSession, pauses: Pauses, late: list[str]
 ) -> None:
-    await connection.greet()
-    fake.failures["IngestPages"] = [grpc.StatusCode.DEADLINE_EXCEEDED] * (1 + outages.MAX_TRIES)
-    await connection.ingest(owed("/bad"))
-    await pauses.pass_(outages.MAX_TRIES)
-    assert connection.away
+    await session.start()
+    fake.failures["IngestPages"] = [grpc.StatusCode.DEADLINE_EXCEEDED] * (1 + sessions.MAX_TRIES)
+    await session.ingest(owed("/bad"))
+    await pauses.pass_(sessions.MAX_TRIES)
+    assert session.away
     pauses.end()
-    await caught_up(connection)
-    assert (late, connection.away, connection.unknown) == ([], False, 1)
+    await caught_up(session)
+    assert (late, session.away, session.unknown) == ([], False, 1)
 
 
 async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(
     fake: FakeLinkscore, pauses: Pauses
 ) -> None:
     session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
-    session._connection._sleep = pauses
+    session.sleep = pauses
 
     async def fetch(url: str, *paths: str) -> None:
-        links = [Found(f"http://a.org/{path}") for path in paths]
-        places = await session.fetched(url, b"<p>", links)
-        for link, place in zip(links, places, strict=True):
-            session.wait(link.url, place)
+        await session.fetched(url, b"<p>", [Found(f"http://a.org/{path}") for path in paths])
 
     await fetch("http://a.org/", "tag/1", "thread/1")
     is_away(fake)
@@ -198,13 +191,26 @@ async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it
 
 
 async def test_the_end_of_a_crawl_sends_what_waits_without_waiting_for_the_next_probe(
-    fake: FakeLinkscore, connection: Connection, late: list[str]
+    fake: FakeLinkscore, session: CrawlSession, late: list[str]
 ) -> None:
-    await connection.greet()
+    await session.start()
     is_away(fake)
     for path in ("/1", "/2"):
-        await connection.ingest(owed(path))
+        await session.ingest(owed(path))
     fake.refuses = {}
-    await connection.close()
+    await session.close()
     assert late == ["http://a.org/1", "http://a.org/2"]
-    assert len(connection.buffer) == 0
+    assert session.unknown == 0
+
+
+async def test_beyond_a_bound_the_oldest_page_goes(
+    fake: FakeLinkscore, session: CrawlSession, late: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_BUFFER_BYTES", 2 * owed("/1").page.ByteSize())
+    await session.start()
+    is_away(fake)
+    for path in ("/1", "/2", "/3"):
+        await session.ingest(owed(path))
+    fake.refuses = {}
+    await session.close()
+    assert (late, session.unknown) == (["http://a.org/2", "http://a.org/3"], 1)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from linkscore.frontier import Place
 from linkscore.session import CrawlSession, Found
 from support.fake_linkscore import FakeLinkscore
 
@@ -16,9 +15,7 @@ from support.fake_linkscore import FakeLinkscore
 async def session(fake: FakeLinkscore) -> AsyncIterator[CrawlSession]:
     made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
     links = [Found(f"http://a.org/{path}") for path in ("tag/1", "tag/2", "thread/1", "thread/2")]
-    places = await made.fetched("http://a.org/", b"<p>", links)
-    for link, place in zip(links, places, strict=True):
-        made.wait(link.url, place)
+    await made.fetched("http://a.org/", b"<p>", links)
     yield made
     await made.close()
 
@@ -35,9 +32,13 @@ async def test_who_asks_knows_what_those_before_took(fake: FakeLinkscore, sessio
     assert fake.ranked == [["tag", "thread"], ["tag", "thread"], ["tag"]]
 
 
-async def test_a_link_found_again_elsewhere_teaches_nothing(session: CrawlSession) -> None:
-    session.wait("http://a.org/thread/1", Place("menu", 0.1, 0.1))
-    assert session.frontier.outlook.guess("http://a.org/thread/3") == ("thread", pytest.approx(0.9))
+async def test_a_link_found_again_elsewhere_teaches_nothing(
+    fake: FakeLinkscore, session: CrawlSession
+) -> None:
+    fake.bucket_of = lambda url: "menu"
+    await session.fetched("http://a.org/", b"<p>", [Found("http://a.org/thread/1")])
+    assert session.frontier.waiting["menu"] == 1
+    assert session.outlook.guess("http://a.org/thread/3") == ("thread", pytest.approx(0.9))
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore import outages, page
-from linkscore.frontier import Frontier, Place
-from linkscore.outages import TRUST, Outlook, OwedPage, PageBuffer, url_shapes
+from linkscore.frontier import TRUST, Frontier, Outlook, Place, url_shapes
 
 
 def worth(outlook: Outlook, bucket: str) -> float:
@@ -21,13 +19,13 @@ def take(outlook: Outlook, bucket: str, n: int) -> None:
 def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
     outlook = Outlook()
     take(outlook, "tried", 9)
-    outlook.away = True
+    outlook.turn(away=True)
     assert worth(outlook, "tried") == worth(outlook, "untried") == 1.0
     take(outlook, "tried", 2 * TRUST)
     take(outlook, "untried", 2 * TRUST)
     assert worth(outlook, "tried") == pytest.approx(10 * TRUST / (10 * TRUST + 2 * TRUST))
     assert worth(outlook, "untried") == pytest.approx(1 / 3)
-    outlook.away = False
+    outlook.turn(away=False)
     assert worth(outlook, "untried") == 1.0
 
 
@@ -37,7 +35,7 @@ def test_links_to_pages_that_are_not_there_go_last() -> None:
     for n in range(3):
         outlook.fetched(f"http://a.org/log-in?to={n}", is_page=False)
     assert worth(outlook, "door") == 1.0  # the server knows better, while it answers
-    outlook.away = True
+    outlook.turn(away=True)
     assert worth(outlook, "door") == pytest.approx(1 / 4)
 
 
@@ -46,7 +44,7 @@ def test_links_of_one_shape_are_trusted_and_fade_together_though_each_has_a_buck
     outlook.fetched("http://a.org/tag/green", is_page=True)
     for name in ("red", "blue"):
         outlook.placed(f"http://a.org/tag/{name}", name, 0.5)
-    outlook.away = True
+    outlook.turn(away=True)
     take(outlook, "red", 2 * TRUST)
     assert worth(outlook, "blue") == pytest.approx(1 / 2)
 
@@ -66,16 +64,6 @@ def test_links_of_one_shape_are_trusted_and_fade_together_though_each_has_a_buck
 )
 def test_urls_of_a_kind_have_one_shape(url: str, fine: str, coarse: str) -> None:
     assert url_shapes(url) == (fine, coarse)
-
-
-def test_a_full_buffer_lets_the_oldest_page_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "MAX_BUFFER_BYTES", 2_500)
-    buffer = PageBuffer()
-    for n in range(4):
-        buffer.add(OwedPage(page(url=f"http://a.org/{n}", body=b"x" * 1_000)))
-    assert (len(buffer), buffer.dropped) == (2, 2)
-    assert buffer.oldest is not None
-    assert buffer.oldest.page.url == "http://a.org/2"
 
 
 def test_a_guessed_link_waits_behind_the_scored_ones_of_its_bucket() -> None:

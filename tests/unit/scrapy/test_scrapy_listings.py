@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from scrapy import Request
 from scrapy.http import XmlResponse
 
-from linkscore.scrapy.middleware import LISTING, Listings, listing_request
-from linkscore.scrapy.pages import PageAnswer
+from linkscore.scrapy.middleware import LISTING, Revisits
+from linkscore.scrapy.session import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 INDEX, URLS, FEED = b"<sitemapindex/>", b"<urlset/>", b"<rss/>"
 
@@ -20,11 +22,10 @@ def response_to(request: Any, body: bytes) -> XmlResponse:
 
 
 def followed(body: bytes, urls: list[str], above: int = 0, spider: Any = None) -> list[Any]:
-    listings = Listings(SimpleNamespace(spider=spider))
-    response = response_to(listing_request("http://h/s.xml", above), body)
-    return list(
-        listings.follow(response, PageAnswer(common_pb2.LinkScores(urls=urls, scores=[0.5] * len(urls))))
-    )
+    response = response_to(Request("http://h/s.xml", meta={LISTING: above}), body)
+    links = common_pb2.LinkScores(urls=urls, scores=[0.5] * len(urls))
+    answer = PageAnswer(scoring_pb2.PageResult(links=links))
+    return list(Revisits(SimpleNamespace(spider=spider), Any).follow(response, answer))
 
 
 def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> None:

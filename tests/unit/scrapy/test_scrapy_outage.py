@@ -9,15 +9,13 @@ from scrapy import Request
 
 from linkscore.messages import rows
 from linkscore.scrapy import BucketQueue
-from linkscore.scrapy.pages import META, mark_guess
-from linkscore.scrapy.session import Session
+from linkscore.scrapy.session import META, Session, mark_guess
 from linkscore.v1 import common_pb2
 from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
 
 
 def leave(crawler: FakeCrawler, *, away: bool = True) -> None:
-    connection = Session.of(crawler).connection
-    connection.away = connection.outlook.away = away
+    Session.of(crawler).outlook.turn(away=away)
 
 
 def guessed(url: str, bucket: str, value: float = 0.9) -> Request:

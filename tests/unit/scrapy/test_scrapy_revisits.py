@@ -13,8 +13,8 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.middleware import DueRequests, Listings
-from linkscore.scrapy.pages import MAX_BODY_BYTES, FetchedPage, page_message
+from linkscore.scrapy.middleware import Revisits
+from linkscore.scrapy.session import MAX_BODY_BYTES, page_message
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
 
@@ -24,9 +24,8 @@ class Asked:
     def __init__(self, pages: list[pb.DuePage], most: int = 100) -> None:
         self.config = SimpleNamespace(crawl="c", due_pages=most)
         self.pages, self.counted, self.sizes = pages, 0, list[int]()
-        self.connection = self
         self.failures: list[Exception] = []
-        self.failed = self.failures.append
+        self.met = self.failures.append
 
     def count(self, name: str) -> None:
         self.counted += name == "revisits"
@@ -48,7 +47,7 @@ async def requests(session: Any, *start: Any, spider: Any = None) -> list[Any]:
             yield each
 
     crawler = SimpleNamespace(spider=spider)
-    return [each async for each in DueRequests(crawler, session, Listings(crawler)).after(given())]
+    return [each async for each in Revisits(crawler, session).after(given())]
 
 
 def due(*paths: str, **said: str) -> list[pb.DuePage]:
@@ -96,7 +95,7 @@ async def test_no_more_are_asked_for_than_a_run_may_get() -> None:
 @pytest.mark.parametrize("kind", [Response, HtmlResponse, XmlResponse])
 def test_a_page_that_is_not_modified_says_so_without_content(kind: type[Response]) -> None:
     response = kind("http://h/", 304, request=Request("http://h/"))
-    page = page_message(FetchedPage(response.url), response)
+    page = page_message(response)
     assert page.not_modified
     assert page.WhichOneof("content") is None
 
@@ -127,6 +126,6 @@ def test_settings_are_read(given: dict[str, Any], revisit: dict[str, Any] | None
 @pytest.mark.parametrize(("body", "is_whole"), [(b"<urlset>", True), (b"<html>", False)])
 def test_a_long_sitemap_is_packed_and_a_long_page_is_cut(body: bytes, is_whole: bool) -> None:
     response = XmlResponse("http://h/s", body=body.ljust(MAX_BODY_BYTES + 1), request=Request("http://h/s"))
-    sent = page_message(FetchedPage(response.url), response, listings=True).body
+    sent = page_message(response, listings=True).body
     assert len(sent) <= MAX_BODY_BYTES
     assert (gzip.decompress(sent) == response.body) if is_whole else (sent == response.body[:-1])

@@ -27,7 +27,7 @@ async def session(fake, make_crawler):
 
 
 def counts(session: Session) -> dict[str, int]:
-    return dict(session.connection.counts)
+    return dict(session.counts)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_buckets_are_ranked_after_each_fetch(session: Session, taken: list
     await rank(session, after=1)
     assert (session.frontier.values["a"], session.frontier.values["b"]) == (0.9, 0.1)
     assert counts(session) == {"ranked": 1}
-    assert session.fetched == 0
+    assert session.answers == 0
 
 
 async def test_what_is_under_way_is_told_until_it_is_answered(

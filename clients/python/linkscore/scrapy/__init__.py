@@ -10,15 +10,14 @@
 
 Needs Scrapy >= 2.13 on the asyncio reactor, its default. Further settings are in `linkscore.scrapy.config`.
 
-A response goes through `middleware` to `session`, which holds the connection and looks at Scrapy's engine;
-`pages` is what the server is told and what its answer puts on the spider's Requests. The scheduler's `queue`
-keeps the order.
+A response goes through `middleware` to `session`, which tells the server, puts its answer on the spider's
+Requests and looks at Scrapy's engine. The scheduler's `queue` keeps the order.
 """
 
 from __future__ import annotations
 
 from linkscore.scrapy.middleware import LinkscoreMiddleware
-from linkscore.scrapy.pages import page_note
 from linkscore.scrapy.queue import BucketQueue
+from linkscore.scrapy.session import page_note
 
 __all__ = ["BucketQueue", "LinkscoreMiddleware", "page_note"]

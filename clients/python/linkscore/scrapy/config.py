@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 from linkscore._channel import DEFAULT_TARGET, number_problem
 from linkscore.client import Client
-from linkscore.connection import near, option_problems, start_problem
 from linkscore.errors import LinkscoreError
-from linkscore.messages import CrawlOptions
+from linkscore.session import near, option_problems, start_problem
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 
 logger = logging.getLogger("linkscore")
@@ -32,94 +31,83 @@ def _tls(settings: Any, name: str) -> bool | str:
         return str(settings.get(name))
 
 
-# How a setting is read, by the type of its field.
+# How a setting is read, by what it must be.
 _READ: dict[str, Callable[[Any, str], Any]] = {
-    "str": lambda settings, name: str(settings.get(name) or ""),
-    "bool": lambda settings, name: settings.getbool(name),
-    "float": lambda settings, name: float(str(settings.get(name))),
-    "int": lambda settings, name: int(str(settings.get(name))),
-    "tuple[str, ...]": lambda settings, name: tuple(settings.getlist(name)),
-    "dict[str, Any]": lambda settings, name: settings.getdict(name),
-    "bool | str": _tls,
-    "Any": lambda settings, name: settings.get(name) or None,
+    "a text": lambda settings, name: str(settings.get(name) or ""),
+    "True or False": lambda settings, name: settings.getbool(name),
+    "True, False or the name of a file": _tls,
+    "a number": lambda settings, name: float(str(settings.get(name))),
+    "a whole number": lambda settings, name: int(str(settings.get(name))),
+    "a list": lambda settings, name: tuple(settings.getlist(name)),
+    "a dictionary": lambda settings, name: settings.getdict(name),
+    "anything": lambda settings, name: settings.get(name) or None,
 }
 
-
-_KINDS = {
-    "float": "must be a number",
-    "int": "must be a whole number",
-    "dict[str, Any]": "must be a dictionary",
-    "bool": "must be True or False",
-    "tuple[str, ...]": "must be a list",
+SETTINGS: dict[str, tuple[str, Any]] = {
+    "target": ("a text", DEFAULT_TARGET),  # host:port
+    "observe_only": ("True or False", False),
+    "required": ("True or False", False),
+    "crawl": ("a text", ""),
+    "policy": ("anything", None),
+    "experience": ("a list", ()),
+    "wanted": ("anything", None),
+    "examples": ("a list", ()),
+    "learn": ("a text", ""),
+    "timeout": ("a number", 5.0),
+    "report_empty": ("True or False", True),
+    "obey_skip": ("True or False", False),
+    "token": ("a text", ""),
+    "token_file": ("a text", ""),
+    "tls": ("True, False or the name of a file", False),
+    "budget": ("a dictionary", None),
+    "respect": ("a list", ()),
+    "revisit": ("a dictionary", None),
+    "revisit_pages": ("a whole number", None),  # those of a day
 }
+"""Settings of a Scrapy crawl with their defaults, each `LINKSCORE_` and the upper-case name: see
+docs/guides/scrapy.md."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """Settings of a Scrapy crawl, each `LINKSCORE_` and the upper-case name: see docs/guides/scrapy.md."""
-
-    target: str = DEFAULT_TARGET  # host:port
-    observe_only: bool = False
-    required: bool = False
-    crawl: str = ""
-    policy: Any = None
-    experience: tuple[str, ...] = ()
-    wanted: Any = None
-    examples: tuple[str, ...] = ()
-    learn: str = ""
-    timeout: float = 5.0
-    report_empty: bool = True
-    obey_skip: bool = False
-    token: str = ""
-    token_file: str = ""
-    tls: bool | str = False
-    budget: dict[str, Any] | None = None
-    respect: tuple[str, ...] = ()
-    revisit: dict[str, Any] | None = None
-    revisit_pages: int | None = None  # those of a day
+class Config(SimpleNamespace):
+    """What a project sets, by the names of `SETTINGS`; `crawl` is the name of the spider if not set."""
 
     @classmethod
-    def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
+    def from_settings(cls, settings: Any, *, spider_name: str) -> Self:
         """Read the settings of a project; ValueError names all problems at once."""
-        kinds = {PREFIX + field.name.upper(): str(field.type) for field in fields(cls)}
-        problems, given = [], dict[str, Any]()
+        problems, given = [], {name: default for name, (_, default) in SETTINGS.items()}
         for name in sorted(name for name in settings if name.startswith(PREFIX)):
-            if name not in kinds:
-                problems.append(f"{name}: no such setting{near(name, kinds)}")
+            option = name.removeprefix(PREFIX).lower()
+            if _setting(option) != name or option not in SETTINGS:
+                problems.append(f"{name}: no such setting{near(name, map(_setting, SETTINGS))}")
             elif settings.get(name) is not None:
+                kind = SETTINGS[option][0]
                 try:
-                    value = _READ[kinds[name].removesuffix(" | None")](settings, name)
-                except (TypeError, ValueError) as error:
-                    kind = _KINDS.get(kinds[name].removesuffix(" | None"), "")
-                    problems.append(f"{name}: {kind or error}, got {settings.get(name)!r}")
-                else:
-                    given[name.removeprefix(PREFIX).lower()] = value
-        given["crawl"] = given.get("crawl") or crawl_id(spider_name)
+                    given[option] = _READ[kind](settings, name)
+                except (TypeError, ValueError):
+                    problems.append(f"{name}: must be {kind}, got {settings.get(name)!r}")
+        given["crawl"] = given["crawl"] or crawl_id(spider_name)
         made = cls(**given)
-        problems += made._problems()
+        problems += made.problems()
         if problems:
             raise _refused("; ".join(problems))
         return made
 
-    def crawl_options(self) -> CrawlOptions:
+    def crawl_options(self) -> dict[str, Any]:
         """Give what the crawl is created with: what was set, and nothing else."""
-        options: Any = {"policy": self.policy, "wanted": self.wanted}
-        for name in ("budget", "respect", "revisit", "examples"):
-            if value := getattr(self, name):
-                options[name] = value
+        names = ("policy", "wanted", "budget", "respect", "revisit", "examples")
+        options = {name: value for name in names if (value := getattr(self, name))}
         if self.learn:
             options["learn"] = LEARN.get(self.learn, 0)
         if self.experience:
             options["experience"] = [Path(name).read_bytes() for name in self.experience]
-        made: CrawlOptions = options
-        return made
+        return options
 
     def client_options(self) -> dict[str, Any]:
         """Give the options of a client."""
         return {
             "tls": self.tls,
-            "token": self.token or None,
-            "token_file": self.token_file or None,
+            "token": self.token,
+            "token_file": self.token_file,
             "timeout_s": self.timeout,
         }
 
@@ -149,18 +137,16 @@ class Config:
             except OSError as error:
                 raise _refused(f"LINKSCORE_TOKEN_FILE: {error}") from None
 
-    def _problems(self) -> list[str]:
+    def problems(self) -> list[str]:
+        """Give the settings that cannot be, and why, before anything is asked."""
         try:
-            crawl = self.crawl_options()
+            found = option_problems(self.target, self.crawl_options(), self.client_options())
         except OSError as error:
             return [f"LINKSCORE_EXPERIENCE: cannot read {error.filename!r} ({error.strerror})"]
-        problems = option_problems(self.target, crawl, self.client_options())
-        found = [f"{_setting(name)}: {problem}" for name, problem in problems]
-        if problem := number_problem(self.revisit_pages or 0, 0, MAX_DUE):
-            found.append(f"LINKSCORE_REVISIT_PAGES: {problem}")
+        found["revisit_pages"] = number_problem(self.revisit_pages or 0, 0, MAX_DUE)
         if self.learn and self.learn not in LEARN:
-            found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
-        return found
+            found["learn"] = f"must be {' or '.join(LEARN)}, got {self.learn!r}"
+        return [f"{_setting(name)}: {problem}" for name, problem in found.items() if problem]
 
 
 def _setting(option: str) -> str:

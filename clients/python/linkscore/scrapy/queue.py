@@ -1,12 +1,11 @@
-"""The scheduler priority queue: one queue per bucket, in the order of the buckets' values; and its files."""
+"""The scheduler priority queue: one queue per bucket, in the order of the buckets' values; and its file."""
 
 from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,12 +14,9 @@ from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
 from scrapy.utils.misc import load_object
 from scrapy.utils.request import request_from_dict
 
-from linkscore.frontier import Item, Place, QueueKey
+from linkscore.frontier import Place
 from linkscore.messages import Row
-from linkscore.scrapy.pages import META, mark, note_of, places_of
-from linkscore.scrapy.session import Session, Throttle, flush_seen
-
-State = dict[str, Any]
+from linkscore.scrapy.session import META, Session, mark, note_of, places_of
 
 # A bound, chosen: requests that wait without a score whose place is looked for when the server is back.
 _MAX_UNSCORED = 100_000
@@ -34,68 +30,49 @@ class BucketQueue:
     scored request waiting - the server was never there, or only watches - the order is thus Scrapy's own.
 
     While the server is away, a new request waits behind the scored ones of the bucket where links like it
-    were last found. Values fade with what is taken from their buckets (`linkscore.outages.Outlook`). When the
-    server is back `place` lets requests wait where they belong.
+    were last found. Values fade with what is taken from their buckets (`linkscore.frontier.Outlook`). When
+    the server is back `place` lets requests wait where they belong.
 
     A URL found again while it waits also waits in the buckets it was found through then, at most four in all.
     With `JOBDIR` the buckets are kept in one file that also survives a kill.
     """
 
     @classmethod
-    def from_crawler(
-        cls,
-        crawler: Any,
-        downstream_queue_cls: Any,
-        key: str,
-        startprios: State | Sequence[int] = (),
-        *,
-        start_queue_cls: Any = None,
-    ) -> Self:
+    def from_crawler(cls, crawler: Any, *given: Any, **more: Any) -> Self:
         """Make the queue, as Scrapy's scheduler does: once in memory, and once on disk with `JOBDIR`."""
-        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+        return cls(crawler, *given, **more)
 
     def __init__(
-        self,
-        crawler: Any,
-        downstream_queue_cls: Any,
-        key: str,
-        startprios: State | Sequence[int] = (),
-        *,
-        start_queue_cls: Any = None,
+        self, crawler: Any, downstream_queue_cls: Any, key: str, startprios: Any = (), **more: Any
     ) -> None:
-        state = _checked(startprios)
+        if startprios and not {"plain", "urgent"} <= set(startprios):
+            raise ValueError(
+                f"BucketQueue cannot resume the state of another SCHEDULER_PRIORITY_QUEUE: {startprios!r}"
+            )
+        state: dict[str, Any] = startprios or {}
         self._crawler = crawler
-        self._key = key
         self._session = session = Session.of(crawler)
-        self._throttle = Throttle(crawler, session)
-        self._plain = load_object(SCHEDULER_PRIORITY_QUEUE).from_crawler(
-            crawler,
-            downstream_queue_cls,
-            f"{key}/plain" if key else "",
-            state.get("plain") or (),
-            start_queue_cls=start_queue_cls,
-        )
+        plain_key, begun = f"{key}/plain" if key else "", state.get("plain") or ()
+        plain = load_object(SCHEDULER_PRIORITY_QUEUE)
+        self._plain = plain.from_crawler(crawler, downstream_queue_cls, plain_key, begun, **more)
         self._urgent: int = state.get("urgent", 0)
         #: Requests of the plain queue that came while the server was away, by fingerprint.
         self._unscored: dict[bytes, Any] = {}
         #: Those of the plain queue that wait in buckets by now, or did: they are passed over there.
         self._moved: set[bytes] = {bytes.fromhex(mark) for mark in state.get("moved", ())}
         self._frontier = session.frontier
-        self._disk = self._open(key) if key else None
+        self._disk = self._open(Path(key, "buckets.sqlite")) if key else None
         session.queues.add(self)
         crawler.signals.connect(self._seen_again, signals.request_dropped)
 
-    def _open(self, key: str) -> DiskRequestStore:
+    def _open(self, path: Path) -> DiskRequestStore:
         """Open the file of the job directory, and take what waits in it into the frontier."""
         places = self._crawler.settings.getint("CONCURRENT_REQUESTS")
-        disk = DiskRequestStore(
-            Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places
-        )
-        self._frontier.revalue(disk.values())
+        disk = self._session.disk = DiskRequestStore(path, spider=self._crawler.spider, in_flight=2 * places)
+        self._frontier.values.update(disk.values())
         for number, fingerprint, waits_in in disk.entries():
             again = fingerprint in self._frontier
             self._frontier.add(number if again else fingerprint, waits_in, number=number)
-        self._session.disk = disk
         return disk
 
     def __len__(self) -> int:
@@ -113,24 +90,29 @@ class BucketQueue:
         if not places:
             self._push_plain(request)
             return
-        fingerprint = self._fingerprint(request)
+        fingerprint, number = self._fingerprint(request), self._frontier.last_number + 1
         if self._disk is not None:
-            self._disk.put(self._frontier.last_number + 1, request, fingerprint, places)
-            flush_seen(self._crawler)
+            self._disk.put(number, request, fingerprint, places)
+            self._flush_seen()
         # One that the duplicate filter had to let pass waits beside the other.
-        key = self._frontier.last_number + 1 if fingerprint in self._frontier else fingerprint
+        key = number if fingerprint in self._frontier else fingerprint
         self._frontier.add(key, places, request if self._disk is None else None)
         if not note_of(request).get("guessed"):  # links that were fetched do not come here, and teach nothing
             self._session.outlook.placed(request.url, places[0].bucket, places[0].value)
 
     def _places(self, request: Any) -> list[Place]:
         places = places_of(request)
-        slot = self._throttle.slot_of(request) if places else ""
+        slot = self._session.slot_of(request) if places else ""
         return [place._replace(slot=slot) for place in places]
 
-    def _fingerprint(self, request: Any) -> bytes:
-        fingerprint: bytes = self._crawler.request_fingerprinter.fingerprint(request)
-        return fingerprint
+    def _fingerprint(self, request: Any) -> Any:
+        return self._crawler.request_fingerprinter.fingerprint(request)
+
+    def _flush_seen(self) -> None:
+        """Write what the duplicate filter knows to its file: a kill must not part it from the queue."""
+        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
+        if file := getattr(getattr(scheduler, "df", None), "file", None):
+            file.flush()
 
     def _push_plain(self, request: Any) -> None:
         self._plain.push(request)
@@ -144,33 +126,27 @@ class BucketQueue:
     def place(self, fingerprint: bytes, found: list[Row]) -> bool:
         """Let a request that waits without a score, or by a guess, wait where it belongs; say if it did."""
         item = self._frontier.get(fingerprint)
-        if item is not None and item.guessed:
-            request = self._request(item)
-            mark(request, found)
-            self._move(item, request)
-            return True
-        request = self._unscored.pop(fingerprint, None)
+        is_guess = item is not None and item.guessed
+        request = self._request(item) if is_guess else self._unscored.pop(fingerprint, None)
         if request is None:
             return False
         mark(request, found)
-        self._moved.add(fingerprint)
-        self.push(request)
+        if is_guess:
+            self._move(item, request)
+        else:
+            self._moved.add(fingerprint)
+            self.push(request)
         return True
 
-    def _disk_of(self, item: Item) -> DiskRequestStore | None:
-        """Return where the request of an item is; None if it is with the item."""
-        return self._session.disk if item.value is None else None
+    def _request(self, item: Any) -> Any:
+        return self._session.disk.get(item.number) if item.value is None else item.value
 
-    def _request(self, item: Item) -> Any:
-        disk = self._disk_of(item)
-        return item.value if disk is None else disk.get(item.number)
-
-    def _move(self, item: Item, request: Any) -> None:
+    def _move(self, item: Any, request: Any) -> None:
         """Let a request that waits by a guess wait where its marks say."""
         if places := self._places(request):
             self._frontier.add(item.url, places)
-            if disk := self._disk_of(item):
-                disk.move(item.number, request, places)
+            if item.value is None:
+                self._session.disk.put(item.number, request, self._fingerprint(request), places)
 
     def _seen_again(self, request: Any) -> None:
         """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
@@ -183,68 +159,42 @@ class BucketQueue:
             waiting.meta[META], waiting.priority = request.meta[META], request.priority
             self._move(item, waiting)
         elif new := self._frontier.add(item.url, places):
-            if disk := self._disk_of(item):
-                disk.also(item.number, new)
+            if item.value is None:
+                self._session.disk.also(item.number, new)
             self._session.count("also_waits", len(new))
 
     def pop(self) -> Any:
         """Give the request to fetch next; None if there is none, or none may go now."""
-        if self._session.releasing or self._stops():
+        session = self._session
+        if session.releasing or session.stops(has_others=bool(self._plain)):
             return None
-        if self._plain_first():
+        if not (self._has_scored and len(self._frontier)) or (self._urgent and self._plain):
             return self._pop_plain()
-        queue = self._next()
+        if session.must_wait():
+            queue = None
+        else:  # the best that may go now and whose host has room
+            queue = self._frontier.best(idle=session.idle, has_room=session.rooms())
         if queue is None:
             return self._pop_plain() if self._frontier.all_held else None
         item = self._frontier.take_from(queue)
-        disk = self._disk_of(item)
-        request = item.value if disk is None else disk.take(item.number)
+        request = self._request(item)
+        if item.value is None:
+            session.disk.take(item.number)
         item.value = None  # it lives as long as its request
-        self._session.under_way[request] = item
+        session.under_way[request] = item
         return request
-
-    def _stops(self) -> bool:
-        """Say whether no fetch may begin; close the spider when none ever will."""
-        allowance = self._session.allowance
-        if not (allowance.holds_any or allowance.left is not None):
-            return False
-        allowance.without_answer(self._session.connection.uncounted)
-        if allowance.spent or (self._frontier.all_held and not self._plain and self._throttle.is_last()):
-            self._session.stop()
-            return True
-        return allowance.is_full(self._throttle.pending())
-
-    def _plain_first(self) -> bool:
-        return not (self._has_scored and len(self._frontier)) or bool(self._urgent and self._plain)
 
     def _pop_plain(self) -> Any:
         while (request := self._plain.pop()) is not None:
-            if self._urgent:
-                self._urgent -= _is_urgent(request)
-            if not self._left_plain(request):
+            self._urgent -= bool(self._urgent) and _is_urgent(request)
+            fingerprint = self._fingerprint(request) if self._moved or self._unscored else b""
+            self._unscored.pop(fingerprint, None)
+            if fingerprint not in self._moved:
                 return request
+            self._moved.discard(fingerprint)  # it waits in buckets by now, or did
         return None
 
-    def _left_plain(self, request: Any) -> bool:
-        """Say whether a request of the plain queue waits in buckets by now, or did."""
-        if not (self._moved or self._unscored):
-            return False
-        fingerprint = self._fingerprint(request)
-        self._unscored.pop(fingerprint, None)
-        moved = fingerprint in self._moved
-        self._moved.discard(fingerprint)
-        return moved
-
-    def _next(self) -> QueueKey | None:
-        """Give the best queue that may go now and whose host has room."""
-        if self._throttle.must_wait():
-            return None
-        busy: Counter[str] = self._throttle.busy()
-        return self._frontier.best(
-            idle=self._session.idle, has_room=lambda slot: self._throttle.has_room(slot, busy)
-        )
-
-    def close(self) -> State:
+    def close(self) -> dict[str, Any]:
         """Close what is open; give the state that Scrapy keeps for the next run."""
         self._session.queues.discard(self)  # pages that are sent in the end find no place here any more
         if self._disk is not None:
@@ -256,24 +206,11 @@ class BucketQueue:
 
 
 def _is_urgent(request: Any) -> bool:
-    marks = ("is_start_request", "redirect_times")
-    return request.priority > 0 or any(request.meta.get(mark) for mark in marks)
-
-
-def _checked(state: Any) -> State:
-    if isinstance(state, dict) and set(state) - {"moved"} == {"plain", "urgent"}:
-        return state
-    if state:
-        raise ValueError(
-            f"BucketQueue cannot resume the state of another SCHEDULER_PRIORITY_QUEUE: {state!r}"
-        )
-    return {}
+    return request.priority > 0 or any(map(request.meta.get, ("is_start_request", "redirect_times")))
 
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS request (number INTEGER PRIMARY KEY, fingerprint BLOB, body BLOB);
-CREATE TABLE IF NOT EXISTS wait (number INTEGER, bucket TEXT, slot TEXT, penalty REAL);
-CREATE INDEX IF NOT EXISTS wait_number ON wait (number);
+CREATE TABLE IF NOT EXISTS request (number INTEGER PRIMARY KEY, fingerprint BLOB, places BLOB, body BLOB);
 CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, value REAL);
 """
 
@@ -288,92 +225,63 @@ class DiskRequestStore:
 
     def __init__(self, path: Path, *, spider: Any, in_flight: int = 32) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._spider = spider
-        self._in_flight = in_flight
+        self._spider, self._in_flight = spider, in_flight
         self._taken: deque[int] = deque()
         self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
         # As safe as Scrapy's own queues if the machine goes down.
-        self._db.execute("PRAGMA synchronous = OFF")
-        self._db.executescript(_SCHEMA)
+        self._db.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; {_SCHEMA}")
 
     def entries(self) -> Iterator[tuple[int, bytes, list[Place]]]:
         """Give what waits since the last run, oldest first."""
-        places: dict[int, list[Place]] = {}
-        for number, bucket, slot, penalty in self._db.execute(
-            "SELECT number, bucket, slot, penalty FROM wait"
-        ):
-            places.setdefault(number, []).append(Place(bucket, -penalty, 0.0, slot=slot))
-        rows = self._db.execute("SELECT number, fingerprint FROM request ORDER BY number")
-        for number, fingerprint in rows:
-            yield number, fingerprint, places.get(number, [])
+        found = self._db.execute("SELECT number, fingerprint, places FROM request ORDER BY number")
+        for number, fingerprint, places in found:
+            yield number, fingerprint, _loaded(places)
 
     def values(self) -> dict[str, float]:
         """Give the buckets' values as last saved."""
         return dict(self._db.execute("SELECT name, value FROM bucket"))
 
     def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
-        body = _dump(request, self._spider)
-        with self._transaction():
-            self._db.execute("INSERT INTO request VALUES (?, ?, ?)", (number, fingerprint, body))
-            self._write(number, places)
+        """Keep a request and where it waits, in place of what is kept under its number."""
+        try:
+            body = pickle.dumps(request.to_dict(spider=self._spider), protocol=4)
+        except (pickle.PicklingError, AttributeError, TypeError) as e:
+            raise ValueError(str(e)) from e
+        row = (number, fingerprint, pickle.dumps(places), body)
+        self._db.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?)", row)
 
     def also(self, number: int, places: Sequence[Place]) -> None:
-        with self._transaction():
-            self._write(number, places)
-
-    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
-        body = _dump(request, self._spider)
-        with self._transaction():
-            self._db.execute("UPDATE request SET body = ? WHERE number = ?", (body, number))
-            self._db.execute("DELETE FROM wait WHERE number = ?", (number,))
-            self._write(number, places)
-
-    def _write(self, number: int, places: Sequence[Place]) -> None:
-        rows = [(number, place.bucket, place.slot, place.penalty) for place in places]
-        self._db.executemany("INSERT INTO wait VALUES (?, ?, ?, ?)", rows)
-        fresh = [(place.bucket, place.value) for place in places]
-        self._db.executemany("INSERT OR IGNORE INTO bucket VALUES (?, ?)", fresh)
+        """Let a request wait in further places."""
+        (before,) = self._db.execute("SELECT places FROM request WHERE number = ?", (number,)).fetchone()
+        written = pickle.dumps([*_loaded(before), *places])
+        self._db.execute("UPDATE request SET places = ? WHERE number = ?", (written, number))
 
     def get(self, number: int) -> Any:
+        """Give a request."""
         (body,) = self._db.execute("SELECT body FROM request WHERE number = ?", (number,)).fetchone()
-        # A job directory is trusted like the project's code, here as in Scrapy's own disk queues.
-        return request_from_dict(pickle.loads(body), spider=self._spider)  # noqa: S301
+        return request_from_dict(_loaded(body), spider=self._spider)
 
-    def take(self, number: int) -> Any:
-        request = self.get(number)
+    def take(self, number: int) -> None:
+        """Forget a request when so many more are taken as may be under way."""
         self._taken.append(number)
         if len(self._taken) > self._in_flight:
-            self._forget([self._taken.popleft()])
-        return request
+            self._forget(1)
 
-    def _forget(self, numbers: Sequence[int]) -> None:
-        keys = [(number,) for number in numbers]
-        with self._transaction():
-            self._db.executemany("DELETE FROM request WHERE number = ?", keys)
-            self._db.executemany("DELETE FROM wait WHERE number = ?", keys)
+    def _forget(self, n: int) -> None:
+        keys = [(self._taken.popleft(),) for _ in range(n)]
+        self._db.executemany("DELETE FROM request WHERE number = ?", keys)
 
     def save(self, values: Mapping[str, float]) -> None:
-        with self._transaction():
+        """Keep what buckets are worth."""
+        with self._db:
+            self._db.execute("BEGIN")
             self._db.executemany("INSERT OR REPLACE INTO bucket VALUES (?, ?)", values.items())
 
     def close(self) -> None:
-        self._forget(list(self._taken))
+        """Forget what was taken: it was answered; close the file."""
+        self._forget(len(self._taken))
         self._db.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
-
-def _dump(request: Any, spider: Any) -> bytes:
-    try:
-        return pickle.dumps(request.to_dict(spider=spider), protocol=4)
-    except (pickle.PicklingError, AttributeError, TypeError) as e:
-        raise ValueError(str(e)) from e
+def _loaded(body: bytes) -> Any:
+    return pickle.loads(body)  # noqa: S301 - a job directory is trusted, as by Scrapy's own disk queues
