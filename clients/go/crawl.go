@@ -139,12 +139,6 @@ func failure(url string, status int, reason string, ticket []byte) Page {
 	return Page{URL: url, StatusCode: status, FetchError: reason, Ticket: ticket}
 }
 
-// RankBuckets returns the value of each bucket now. Name those that are not empty, every few fetches.
-func (c *Crawl) RankBuckets(ctx context.Context, buckets []string) (map[string]float64, error) {
-	values, _, err := c.PlanBuckets(ctx, &pb.RankBucketsRequest{Buckets: buckets})
-	return values, err
-}
-
 // PlanBuckets returns the value of each bucket, and how many links of each to fetch before asking again. These may
 // be fewer than asked for, none even: wait for the next answer then.
 func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
@@ -162,6 +156,9 @@ func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (
 		if i < len(answer.GetUrls()) && answer.GetUrls()[i] > 0 {
 			urls[asked.GetBuckets()[at]] = int(answer.GetUrls()[i])
 		}
+	}
+	if len(values) < len(answer.GetOrder()) {
+		return nil, nil, odd("its order names a bucket twice")
 	}
 	return values, urls, nil
 }

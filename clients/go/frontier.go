@@ -88,6 +88,13 @@ func newFrontier() *frontier {
 
 func (f *frontier) add(into *bucket, url string, value any) { f.place(f.made(url, value), into, nil) }
 
+// addOnce leaves a URL that waits where it is.
+func (f *frontier) addOnce(into *bucket, url string, value any) {
+	if f.waiting[url] == nil {
+		f.add(into, url, value)
+	}
+}
+
 // addUnscored lets a link wait that was found while the server was away: where new links of its shape were found last, or,
 // if there was none, behind all others; true if it is a guess. It gets its score with the answer to its page.
 func (f *frontier) addUnscored(url string, value any) bool {

@@ -70,6 +70,7 @@ type Session struct {
 	cancel context.CancelFunc
 	after  func(time.Duration) <-chan time.Time
 
+	greeted atomic.Bool
 	turn    sync.Mutex // of those who ask what comes next: each knows what those before it took
 	sending sync.Mutex // held by the one who asks whether the server is back, and sends
 	mu      sync.Mutex // of what follows; not held while Key or Logger run, which may ask the session
@@ -181,7 +182,7 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 
 // AddSeed lets a URL wait ahead of every scored one.
 func (s *Session) AddSeed(url string, value any) {
-	s.locked(func() { s.order.add(s.order.seeds, url, value) })
+	s.locked(func() { s.order.addOnce(s.order.seeds, url, value) })
 }
 
 // AddUnknown lets a URL that the server said nothing about wait behind every scored one.
@@ -202,7 +203,7 @@ func (s *Session) Found(url string, found []Link, answered bool, value any) {
 		s.order.found(url, found, value)
 	case answered:
 		s.Stats.Missed.Add(1)
-		s.order.add(s.order.unknown, url, value)
+		s.order.addOnce(s.order.unknown, url, value)
 	default:
 		s.Stats.Fallback.Add(1)
 		if s.order.addUnscored(url, value) {
@@ -289,7 +290,9 @@ func (s *Session) call(ctx context.Context, call func(context.Context) error, la
 		return false
 	}
 	err := s.attempt(ctx, call)
-	s.note(err, later)
+	if !errors.Is(ctx.Err(), context.Canceled) { // who gave up knows
+		s.note(err, later)
+	}
 	return err == nil
 }
 
@@ -312,7 +315,7 @@ func (s *Session) note(err error, later owed) {
 		s.met(err, later)
 		return
 	}
-	if err == nil || CodeOf(err) == codes.Canceled {
+	if err == nil {
 		return
 	}
 	var first bool
@@ -336,6 +339,9 @@ func (s *Session) ensure(ctx context.Context) error {
 	client := s.crawl.client
 	if _, err = client.EnsureCrawl(ctx, s.crawl.Name, config); err != nil {
 		return err
+	}
+	if s.greeted.Swap(true) {
+		return nil
 	}
 	there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name}) // for the log alone
 	s.set.Logger.Info("linkscore orders this crawl", "server", client.Conn.Target(), "version", there.GetServerVersion(),
@@ -445,7 +451,7 @@ func (s *Session) tellOldest() (waited bool, err error) {
 		return false, nil
 	}
 	err = oldest.call(s.ctx)
-	if !isOutage(err) && CodeOf(err) != codes.Canceled {
+	if !isOutage(err) && s.ctx.Err() == nil {
 		s.note(err, owed{})
 		return true, nil
 	}

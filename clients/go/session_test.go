@@ -173,16 +173,31 @@ func TestAFullDiskIsAnOutageUntilAPageIsTakenIn(t *testing.T) {
 }
 
 func TestAnOddAnswerLeavesTheCrawlInItsOwnOrderWithOneLine(t *testing.T) {
-	f := &fake{spoil: func(r *pb.IngestPagesResponse) { r.Results[0].Links.Scores[0] = math.NaN() }} // others: the scenario odd_answers
-	s, _, said := session(t, f)
-	for n := range 2 {
-		if _, answered := s.Page(t.Context(), page(n)); answered {
-			t.Fatal("answered")
+	for _, code := range []codes.Code{codes.OK, codes.Canceled, codes.NotFound} {
+		f := &fake{spoil: func(r *pb.IngestPagesResponse) { r.Results[0].Links.Scores[0] = math.NaN() }} // others: the scenario odd_answers
+		s, _, said := session(t, f)
+		f.refuses(status.Error(code, "odd"), "IngestPages")
+		for n := range 2 {
+			if _, answered := s.Page(t.Context(), page(n)); answered {
+				t.Fatal("answered")
+			}
+			s.Found("http://a.test/own", nil, false, nil)
 		}
-		s.Found("http://a.test/own", nil, false, nil)
+		if item := s.Next(t.Context()); item == nil || said.count("the crawl goes on") != 1 || said.count("orders this") != 1 || !s.Allows() {
+			t.Fatal(item, said.text.String())
+		}
 	}
-	if item := s.Next(t.Context()); item == nil || said.count("the crawl goes on") != 1 || !s.Allows() {
-		t.Fatal(item, said.text.String())
+}
+
+func TestALinkThatWaitsIsFetchedOnceThoughTheServerDoesNotKnowIt(t *testing.T) {
+	s, _, _ := session(t, &fake{})
+	for range 2 {
+		s.AddSeed("http://a.test/", nil)
+		s.Found("http://a.test/1", nil, true, nil)
+	}
+	first, second := s.Next(t.Context()), s.Next(t.Context())
+	if first.URL != "http://a.test/" || second.URL != "http://a.test/1" || s.Next(t.Context()) != nil || s.Len() != 0 {
+		t.Fatal(first, second, s.Len())
 	}
 }
 

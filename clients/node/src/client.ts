@@ -26,7 +26,7 @@ import {
   type RankBucketsResponse,
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
-import { checkNames, crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
+import { checkNames, crawlName, named, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
 
 export const VERSION = "0.1.0";
 
@@ -204,9 +204,9 @@ export class Client {
     const { name } = this.crawl(id);
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
-    const budget = options.budget && fromJson(BudgetSchema, options.budget);
+    const budget = named("budget", options.budget, (given) => given && fromJson(BudgetSchema, given));
     if (!Array.isArray(options.examples ?? [])) throw new TypeError("linkscore: examples must be a list of URL or URL=FILE");
-    const examples = (options.examples ?? []).map(exampleMessage);
+    const examples = named("examples", options.examples ?? [], (given) => given.map(exampleMessage));
     const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
     const config = create(CrawlSchema, { name, examples, ...given });
     const { crawls } = this.stubs;
@@ -292,7 +292,7 @@ function secretOf({ token, tokenFile }: ClientOptions): () => Promise<string | u
     try {
       last = (await readFile(tokenFile, "utf8")).trim() || last;
     } catch (error) {
-      if (last === undefined) throw error;
+      if (last === undefined) throw new TypeError(`linkscore: tokenFile: ${String(error)}`);
     }
     return last;
   };
@@ -313,7 +313,7 @@ function readable(links: LinkScores | undefined): Link[] {
 function orderly(answer: RankBucketsResponse, asked: number): RankBucketsResponse {
   const { order, values, urls } = answer;
   const fits = values.length === order.length && (!urls.length || urls.length === order.length);
-  if (!fits || order.some((at) => at >= asked) || !values.every(Number.isFinite)) throw odd("its order is none of what was asked");
+  if (!fits || new Set(order).size < order.length || order.some((at) => at >= asked) || !values.every(Number.isFinite)) throw odd("its order is none of what was asked");
   return answer;
 }
 

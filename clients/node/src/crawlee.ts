@@ -192,6 +192,7 @@ class BucketQueue implements IRequestManager {
 
   /** Whether there is nothing to fetch now: nothing waits, or nothing should go before the next page is answered. */
   async isEmpty(): Promise<boolean> {
+    await this.session.start(); // a wrong budget ends it, not the crawl before it began
     if (this.session.isFull(this.active)) return true;
     return !this.again.length && (!this.frontier.size || this.frontier.held);
   }

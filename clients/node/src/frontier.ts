@@ -84,11 +84,11 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.place(this.made(key, value), this.seeds);
+    if (!this.waiting.has(key)) this.place(this.made(key, value), this.seeds);
   }
 
   addUnknown(key: string, value: T): void {
-    this.place(this.made(key, value), this.unknown);
+    if (!this.waiting.has(key)) this.place(this.made(key, value), this.unknown);
   }
 
   /**

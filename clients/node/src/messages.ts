@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
 
 import { create, fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 
@@ -73,6 +74,15 @@ export function checkNames(options: object, known: readonly string[]): void {
   if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${known.join(", ")})`);
 }
 
+/** What is made of an option; an error names the option and what was given. */
+export function named<G, M>(option: string, given: G, make: (given: G) => M): M {
+  try {
+    return make(given);
+  } catch (thrown) {
+    throw new TypeError(`linkscore: ${option}: ${thrown instanceof Error ? thrown.message : String(thrown)}, got ${inspect(given)}`);
+  }
+}
+
 /** What a crawl is for, in words: a query, or queries, samples, languages and least length by the names of the message. */
 export type Wanted = string | MessageInitShape<typeof WantedSchema>;
 
@@ -115,15 +125,12 @@ export function isDropped({ skipReason }: Link): boolean {
 /** @throws TypeError if a parameter is unknown or of the wrong type. */
 export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
   if (policy === undefined || (typeof policy === "object" && "$typeName" in policy)) return policy;
+  if (Array.isArray(policy) || typeof policy === "number") throw new TypeError(`linkscore: policy must be a name or {name, params}, got ${inspect(policy)}`);
   const { name, params = {}, ...rest } = typeof policy === "string" ? { name: policy } : policy;
   checkNames(rest, ["name", "params"]);
   const known = PolicySpecSchema.fields.some((field) => field.name === name && name !== "external");
   const json: JsonValue = known ? { [name]: params } : { external: { name, params } };
-  try {
-    return fromJson(PolicySpecSchema, json);
-  } catch (thrown) {
-    throw new TypeError(`policy ${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-  }
+  return named("policy", json, (given) => fromJson(PolicySpecSchema, given));
 }
 
 export function pageMessage(page: Page): PageMessage {

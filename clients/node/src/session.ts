@@ -93,6 +93,7 @@ export class Session<T> {
   private readonly key: (url: string) => string;
   private readonly call: CallOptions;
   private started: Promise<void> | undefined;
+  private greeted = false;
   private over = false;
   private readonly refusals = new Set<string>();
   private away = false;
@@ -239,6 +240,8 @@ export class Session<T> {
   private async ensure(): Promise<void> {
     const { policy, wanted, budget, examples } = this.options;
     await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget, examples });
+    if (this.greeted) return;
+    this.greeted = true;
     const there = await this.crawl.get(this.call).catch(() => undefined); // for the log alone
     this.log.info("linkscore orders this crawl", {
       server: this.client.target,

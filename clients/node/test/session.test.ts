@@ -115,15 +115,28 @@ function exhausted(reason: string, retrySeconds = 0): Failure {
   return { code: Code.RESOURCE_EXHAUSTED, metadata };
 }
 
-test("an odd answer leaves the crawl in its own order with one line", async () => {
-  const { session, lines } = await started();
-  fake.spoil = ({ scores }) => (scores[0] = NaN); // others: the scenario odd_answers
+for (const code of [undefined, Code.CANCELLED, Code.NOT_FOUND]) {
+  test(`an odd answer leaves the crawl in its own order with one line: ${code}`, async () => {
+    const { session, lines } = await started();
+    fake.spoil = ({ scores }) => (scores[0] = NaN); // others: the scenario odd_answers
+    if (code) refuse({ code }, "IngestPages");
+    for (let n = 0; n < 2; n++) {
+      assert.equal(await session.page(page(n)), undefined);
+      session.found(`own${n}`, `${ROOT}/own${n}`, [], false, `own${n}`);
+    }
+    assert.equal((await session.frontier.next())?.value, "own0");
+    for (const said of ["orders this crawl", "the crawl goes on"]) assert.equal(lines.filter((line) => line.includes(said)).length, 1);
+  });
+}
+
+test("a link that waits is fetched once though the server does not know it", async () => {
+  const { session } = await started();
   for (let n = 0; n < 2; n++) {
-    assert.equal(await session.page(page(n)), undefined);
-    session.found(`own${n}`, `${ROOT}/own${n}`, [], false, `own${n}`);
+    session.frontier.addSeed(ROOT, ROOT);
+    session.found(`${ROOT}/1`, `${ROOT}/1`, [], true, `${ROOT}/1`);
   }
-  assert.equal((await session.frontier.next())?.value, "own0");
-  assert.equal(lines.filter((line) => line.includes("the crawl goes on")).length, 1);
+  const taken = [await session.frontier.next(), await session.frontier.next(), await session.frontier.next()];
+  assert.deepEqual(taken.map((item) => item?.value), [ROOT, `${ROOT}/1`, undefined]);
 });
 
 for (const code of [Code.INVALID_ARGUMENT, Code.UNAUTHENTICATED, Code.PERMISSION_DENIED, Code.FAILED_PRECONDITION]) {
@@ -216,6 +229,9 @@ test("a server that is away at the start is an error only if it is required", as
   session.close();
   await assert.rejects(new Session<string>(gone, "x", { log, required: true }).start(), { code: Code.UNAVAILABLE });
   assert.throws(() => new Session<string>(gone, "x", { wantde: "y" } as object), /no such option: wantde \(there are policy,/);
+  for (const [option, given] of Object.entries({ policy: ["harvest", { curiosity: 1 }], budget: { maxFetches: -1 }, examples: ["http://a/=/none.html"] })) {
+    await assert.rejects(gone.ensureCrawl("x", { [option]: given } as object), new RegExp(`^TypeError: linkscore: ${option}.*got (\\[|\\{)`));
+  }
   for (const wrong of [{ polcy: "x" }, { wanted: { query: "x" } }, { policy: { harvest: {} } }, { examples: "http://a/" }]) {
     await assert.rejects(gone.ensureCrawl("x", wrong as object), /no such option: (polcy|query|harvest) |examples must be a list/);
   }

@@ -152,7 +152,7 @@ def raise_if_invalid(status: common_pb2.ItemStatus) -> None:
     """Raise what is wrong with the only item of a call, which the server answers as data."""
     if status.code == common_pb2.ITEM_CODE_INVALID:
         raise InvalidArgument(
-            "; ".join(f"{each.field}: {each.description}" for each in status.problems),
+            "; ".join(f"{each.field}: {each.description}" for each in status.problems) or "breaks a rule",
             code=grpc.StatusCode.INVALID_ARGUMENT,
             reason=status.problems[0].reason if status.problems else "",
             field_violations=status.problems,

@@ -43,21 +43,21 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 logger = logging.getLogger("linkscore")
+# gRPC writes a traceback for each answer that is no message; what is said of it here is a line.
+logging.getLogger("grpc._common").addFilter(lambda record: "linkscore.v1." not in str(record.exc_info))
 
 T = TypeVar("T")
 
 PROBE_FIRST_S, PROBE_LONGEST_S = 1.0, 5.0
 """Pause before the first probe of an outage, which doubles, and its bound; chosen: a probe costs nothing."""
 
-PROBE_TIMEOUT_S = 1.0
-"""Deadline of the cheap call that asks whether the server is back; it takes milliseconds."""
+PROBE_TIMEOUT_S = 1.0  # for the cheap call that asks whether the server is back; it takes milliseconds
 
 PATIENCE_S = 60.0
 """Absence after which a crawl ends that only waits for the server: it is back in seconds if it starts again;
 chosen, not measured."""
 
-MINUTE_S = 60.0
-"""Between two lines that say how it goes."""
+MINUTE_S = 60.0  # between two lines that say how it goes
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """Bytes of pages that wait for the server; a bound, chosen."""

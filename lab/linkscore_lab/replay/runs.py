@@ -64,10 +64,10 @@ class Task:
 
 
 def read_budget(text: str, n_reachable: int) -> int:
-    """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``."""
+    """Return a number of fetches, at least one, from ``"25%"`` of the reachable pages or ``"1000"``."""
     number, share = text.removesuffix("%").strip(), text.endswith("%")
     try:
-        budget = int(n_reachable * float(number) / 100) if share else int(number)
+        budget = int(n_reachable * float(number) / 100) or float(number) > 0 if share else int(number)
     except (ValueError, OverflowError):
         budget = 0
     if budget < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -176,3 +177,19 @@ async def test_numbers_that_this_client_does_not_know_do_not_matter(
     fake.spoil = spoiling("IngestPages", spoil)
     await fetch(session)
     assert session.counts["scored"] == 2
+
+
+async def test_bytes_that_are_no_message_are_one_line_and_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Garbage(grpc.GenericRpcHandler):
+        def service(self, call: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: b"\xff")
+
+    server = grpc.server(ThreadPoolExecutor(1), [Garbage()])
+    session = CrawlSession(f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}", crawl="c")
+    server.start()
+    assert [await session.fetched(f"http://a.org/{n}", b"<p>", []) for n in range(2)] == [None, None]
+    await session.close()
+    server.stop(0).wait()
+    assert ["it is no message of this contract" in line for line in caplog.messages] == [True]

@@ -162,5 +162,4 @@ def _refused(problem: str) -> ValueError:
 
 def crawl_id(name: str) -> str:
     """Turn a spider's name into the id of a crawl: 1..63 of a-z, 0-9, `-` and `_`."""
-    clean = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).lstrip("-_")[:63]
-    return clean or "scrapy"
+    return re.sub(r"[^a-z0-9_-]+", "-", name.lower()).lstrip("-_")[:63] or "scrapy"

@@ -91,6 +91,7 @@ public final class Crawl {
       int rows = answer.getOrderCount();
       if (answer.getValuesCount() != rows
           || (answer.getUrlsCount() != rows && answer.getUrlsCount() > 0)
+          || answer.getOrderList().stream().distinct().count() < rows
           || answer.getOrderList().stream().anyMatch(at -> at < 0 || at >= asked.getBucketsCount())
           || !answer.getValuesList().stream().allMatch(Double::isFinite)) {
         throw LinkscoreException.odd("its order is none of the buckets asked about");
