@@ -13,7 +13,6 @@ import asyncio
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,9 +33,9 @@ from linkscore_console import words
 
 _T = TypeVar("_T")
 
-LOAD = 0.02
-"""Share of the server's time that the console takes at most: a question is asked again only after the cost of
-all that are being asked / LOAD. Chosen, so that an open console slows a crawl by less than 3 %."""
+LOAD = 0.005
+"""Share of the server's time that a question of the console takes at most: it is asked again only after what
+it took / LOAD. Chosen, so that the questions of a view slow a crawl by less than 3 %."""
 _LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
 """How long an answer is shown again: bounds, chosen."""
 _MAX_ANSWERS = 64
@@ -44,13 +43,6 @@ _MAX_ANSWERS = 64
 
 AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
 """Errors that say something of the server, not of the question."""
-
-
-@dataclass(slots=True)
-class _Answer:
-    value: Any
-    at: float
-    cost_s: float
 
 
 @dataclass(slots=True)
@@ -65,14 +57,9 @@ class Health:
 class Source:
     """Asks a server, and remembers answers for as long as they may be shown."""
 
-    def __init__(
-        self, client: AsyncClient, target: str, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.client = client
-        self.target = target
-        self.health = Health()
-        self._clock = clock
-        self._answers: OrderedDict[tuple[Any, ...], _Answer] = OrderedDict()
+    def __init__(self, client: AsyncClient, target: str) -> None:
+        self.client, self.target, self.health = client, target, Health()
+        self._answers: dict[tuple[Any, ...], tuple[Any, float]] = {}  # and until when they are shown
         self._locks: dict[tuple[Any, ...], asyncio.Lock] = {}
 
     async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
@@ -81,10 +68,16 @@ class Source:
         lock = self._locks.setdefault(key, asyncio.Lock())
         try:
             async with lock:  # who asks the same meanwhile waits for the one answer
-                known = self._answers.get(key)
-                if known is not None and self._clock() - known.at < self._keep_s():
-                    return cast("_T", known.value)
-                return await self._asked(key, question, fields)
+                value, until_s = self._answers.pop(key, (None, 0.0))
+                began_s = time.monotonic()
+                if began_s >= until_s:
+                    value = await self._watched(question(**fields))
+                    now_s = time.monotonic()
+                    until_s = now_s + min(_MOST_AGE_S, max(_LEAST_AGE_S, (now_s - began_s) / LOAD))
+                self._answers[key] = value, until_s
+                if len(self._answers) > _MAX_ANSWERS:
+                    del self._answers[next(iter(self._answers))]
+                return cast("_T", value)
         finally:
             if not lock.locked():
                 self._locks.pop(key, None)
@@ -96,24 +89,6 @@ class Source:
             return await self._watched(order(**fields))
         finally:
             self._answers.clear()
-
-    async def _asked(
-        self, key: tuple[Any, ...], question: Callable[..., Awaitable[_T]], fields: dict[str, Any]
-    ) -> _T:
-        started = self._clock()
-        value = await self._watched(question(**fields))
-        now = self._clock()
-        self._answers[key] = _Answer(value, now, now - started)
-        self._answers.move_to_end(key)
-        if len(self._answers) > _MAX_ANSWERS:
-            self._answers.popitem(last=False)
-        return value
-
-    def _keep_s(self) -> float:
-        """Return how long answers are shown again, by what all those of the last minute cost."""
-        since = self._clock() - _MOST_AGE_S
-        cost_s = sum(answer.cost_s for answer in self._answers.values() if answer.at >= since)
-        return min(_MOST_AGE_S, max(_LEAST_AGE_S, cost_s / LOAD))
 
     async def _watched(self, call: Awaitable[_T]) -> _T:
         try:

@@ -24,8 +24,7 @@ from linkscore.messages import is_dropped
 from linkscore.session import CrawlSession, OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import Crawls
-from linkscore_frontier.records import Arrival, Question, State
-from linkscore_frontier.store import CrawlStore
+from linkscore_frontier.store import Arrival, CrawlStore, Question, State
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import quote, unquote
 
-from linkscore_frontier.records import Given, State
-from linkscore_frontier.store import MAX_GIVEN, CrawlStore
+from linkscore_frontier.store import MAX_GIVEN, CrawlStore, Given, State
 
 T = TypeVar("T")
 

@@ -28,8 +28,7 @@ from linkscore_frontier.advice import (
     ticket_in,
 )
 from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
-from linkscore_frontier.records import Arrival, Listed, Question, State, Status
-from linkscore_frontier.store import CrawlStore
+from linkscore_frontier.store import Arrival, CrawlStore, Listed, Question, State, Status
 from linkscore_server.operator_files import ANYBODY, Caller, Role, TokenFile
 
 ROLES: dict[str, Role] = {

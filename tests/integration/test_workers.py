@@ -158,7 +158,7 @@ def test_workers_are_replaced_and_no_page_is_lost(tmp_path: Path) -> None:
 
 SLOW_TO_WRITE = """
 import asyncio, os, sys
-if "linkscore_server.front.worker" in sys.orig_argv:
+if "linkscore_server.front.workers" in sys.orig_argv:
     os.kill(os.getppid(), 1)
     from linkscore_server.crawls.registry import CrawlRegistry
     close = CrawlRegistry.close

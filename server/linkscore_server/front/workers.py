@@ -3,22 +3,27 @@
 Each listens at the common port (SO_REUSEPORT: the kernel gives a connection to one of them), has the shards
 that its number says, and asks the others over sockets in a private folder. Here they are started, started
 again when they end, replaced one by one on SIGHUP, and ended in two steps: until the last call is answered
-each may need the others.
+each may need the others. A worker reads what it is from the first line of its input, and ends when the input
+does: it never outlives who started it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import logging
 import os
+import resource
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict
 from functools import partial
+from io import FileIO
 from pathlib import Path
 from wsgiref.simple_server import WSGIServer
 
@@ -29,14 +34,75 @@ from prometheus_client.registry import Collector
 
 from linkscore_cli.files import bound, check_free
 from linkscore_scoring.errors import LinkscoreError
-from linkscore_server import tasks
+from linkscore_server import app, tasks
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.front.front import Share
 from linkscore_server.front.owners import Peer
-from linkscore_server.front.worker import DRAINED, SERVES, packed
+from linkscore_server.observability import logs
 from linkscore_server.observability.metrics import serve_metrics
 from linkscore_server.settings import Settings, read_again
 from linkscore_server.store import open_store
+
+SERVES, DRAINED = "serves", "drained"
+"""What a worker says on its output."""
+
+
+def packed(settings: Settings, share: Share, lock: int) -> str:
+    """Return what a worker is told, one line."""
+    return json.dumps({"settings": asdict(settings), "share": [share.number, share.sockets], "lock": lock})
+
+
+def _unpacked(line: str) -> tuple[Settings, Share, int]:
+    said = json.loads(line)
+    number, sockets = said["share"]
+    return Settings(**said["settings"]), Share(number, tuple(sockets)), said["lock"]
+
+
+async def _run(line: str) -> None:
+    """Serve until SIGTERM or the end of the input, then drain; end when all others have drained too."""
+    settings, share, lock = _unpacked(line)
+    os.set_inheritable(lock, False)  # processes that read large pages or mine do not hold it
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    stopping, ended = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+
+    async def watch_input() -> None:
+        reader = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        await reader.read()
+        stopping.set()
+        ended.set()
+
+    watching = tasks.beside(watch_input(), "the input of a worker", failed=lambda _: stopping.set())
+    folder = DataFolder(Path(settings.data_dir), lock=lock)
+    server = app.Application(settings, share=share, folder=folder)
+    starting = tasks.awaited(server.start())
+    waiting = tasks.awaited(stopping.wait())
+    await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if starting.done():
+        starting.result()
+        app.tune_interpreter()
+        _say(SERVES)
+        await waiting
+        await server.drain()
+        _say(DRAINED)
+        await ended.wait()
+    starting.cancel()
+    waiting.cancel()
+    await asyncio.gather(starting, waiting, return_exceptions=True)
+    watching.cancel()
+    await server.stop(ends_process=True)
+    os._exit(0)  # as `app.run` does
+
+
+def _say(word: str) -> None:
+    try:
+        os.write(sys.stdout.fileno(), f"{word}\n".encode())
+    except BrokenPipeError:
+        _log.info("nobody is there to hear %r: the supervisor has ended", word)
+
 
 _log = logging.getLogger(__name__)
 _START_S = 600.0
@@ -75,7 +141,7 @@ class Worker:
         self._socket.unlink(missing_ok=True)
         self.began_s, self._said = time.monotonic(), {SERVES: asyncio.Event(), DRAINED: asyncio.Event()}
         process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "linkscore_server.front.worker"),
+            *(sys.executable, "-m", "linkscore_server.front.workers"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             pass_fds=[self._lock],
@@ -318,3 +384,22 @@ def share_of(settings: Settings, listen: str) -> Settings:
         memory_mb=max(1, settings.memory_mb // n),
         max_inflight_bytes=max(settings.max_message_bytes, settings.max_inflight_bytes // n),
     )
+
+
+def main() -> None:
+    """Run the worker that the first line of the input describes."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # is for the supervisor, and may be sent to all processes
+    with FileIO(0, closefd=False) as unbuffered:  # what follows the line stays in the pipe
+        line = unbuffered.readline().decode()
+    if not line:
+        return
+    logs.set_up(_unpacked(line)[0].log_level)
+    try:
+        asyncio.run(_run(line))
+    except Exception as exc:
+        logs.log_failed_start(exc)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -15,8 +15,7 @@ import pytest
 from linkscore.frontier import Place
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.records import Arrival, Question, State, Status
-from linkscore_frontier.store import CrawlStore
+from linkscore_frontier.store import Arrival, CrawlStore, Question, State, Status
 from support.command_line import run
 
 NOW = 1_000.0
