@@ -18,8 +18,8 @@ from starlette.types import ASGIApp
 
 from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
+from linkscore_console import views
 from linkscore_console.page import AWAY, Console, FormToken, Guard, Source, console_of, environment
-from linkscore_console.views import crawls, sitemap, teach
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -38,15 +38,15 @@ class ConsoleSettings:
 
 _SITE = "/crawls/{crawl}/sites/{site}"
 _ROUTES = [
-    Route("/", crawls.every, name="crawls"),
-    Route("/crawls/{crawl}", crawls.one),
-    Route(f"{_SITE}/map", sitemap.site_map),
-    Route(f"{_SITE}/map/{{template}}", sitemap.template),
-    Route(f"{_SITE}/learn", sitemap.learn, methods=["POST"]),
-    Route(f"{_SITE}/harvest", sitemap.harvest),
-    Route(f"{_SITE}/teach", teach.teach),
-    Route(f"{_SITE}/teach/answer", teach.answer, methods=["POST"]),
-    Route(f"{_SITE}/teach/example", teach.example, methods=["POST"]),
+    Route("/", views.every, name="crawls"),
+    Route("/crawls/{crawl}", views.one),
+    Route(f"{_SITE}/map", views.site_map),
+    Route(f"{_SITE}/map/{{template}}", views.template),
+    Route(f"{_SITE}/learn", views.learn, methods=["POST"]),
+    Route(f"{_SITE}/harvest", views.harvest),
+    Route(f"{_SITE}/teach", views.teach),
+    Route(f"{_SITE}/teach/answer", views.answer, methods=["POST"]),
+    Route(f"{_SITE}/teach/example", views.example, methods=["POST"]),
     Route("/health", lambda request: PlainTextResponse("ok\n")),
     Mount("/static", StaticFiles(directory=_STATIC), name="static"),
 ]

@@ -1,21 +1,258 @@
-"""The site map: templates as nodes, navigation as edges, one template in detail."""
+"""The views: each asks the source and fills its template.
+
+All crawls, and one with its sites; the site map, templates as nodes and navigation as edges; what the fetches
+brought over time, and whether to go on; teaching, page by page, and what each answer did to the order.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
+from linkscore.errors import LinkscoreError
+from linkscore.v1 import (
+    common_pb2,
+    crawl_service_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import Console, Found, back_to, console_of, view
+from linkscore_console.page import AWAY, MAX_EXAMPLE_BYTES, Console, Found, Source, back_to, console_of, view
+
+_CARDS = 12
+"""Pages asked about at a time."""
+_SHOWN_GROUPS = 8
+"""Groups of links whose order before and after an answer is shown."""
+_COMPARED = 200
+"""Groups among which their places before are looked up."""
+_MAX_EFFECTS = 256
+"""A bound: sites whose last effect is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A group of links after an answer: place and value now and before (0: it was not compared)."""
+
+    bucket: inspection_service_pb2.BucketStats
+    place: int
+    before: int
+    value_before: float
+
+    @property
+    def up(self) -> int:
+        """Places it rose; negative if it fell, 0 if it was not compared."""
+        return self.before - self.place if self.before else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an answer did: what was said, and the order now."""
+
+    said: str
+    moved: list[Moved]
+
+
+_effects: OrderedDict[tuple[str, str, str], Effect] = OrderedDict()
+"""The last effect by server, crawl and site; for the page that follows the form."""
+
+
+@view("teach.html")
+async def teach(console: Console, request: Request, crawl: str, site: str) -> Found:
+    """Ask about fetched pages."""
+    client = console.source.client
+    found, configured = await asyncio.gather(
+        console.source.ask(client.suggest_examples, crawl=crawl, site=site, max_results=_CARDS),
+        console.source.ask(client.get_crawl, crawl=crawl),
+    )
+    effect = _effects.get((console.source.target, crawl, site))
+    return {"found": found, "examples": configured.examples, "effect": effect}
+
+
+async def answer(request: Request) -> Response:
+    """Take the answer to one question: wanted pages become examples, others feedback."""
+    console, crawl, site = console_of(request), *request.path_params.values()
+    form = await console.form_of(request)
+    url, wanted = form.get("url", ""), form.get("answer", "")
+    if wanted not in ("wanted", "unwanted"):
+        raise HTTPException(400, "The answer must be wanted or unwanted.")
+    before = await _order(console, crawl, site)
+    client = console.source.client
+    if wanted == "wanted":
+        example = crawl_service_pb2.ExamplePage(url=url)
+        await console.source.tell(client.update_crawl, crawl=crawl, examples=[example])
+    else:
+        feedback = link_scoring_service_pb2.Feedback(url=url, relevant=False)
+        await console.source.tell(client.report_feedback, crawl=crawl, feedback=[feedback])
+    said = f"{'Wanted' if wanted == 'wanted' else 'Not wanted'}: {words.shown(url, 120)}"
+    await _remember(console, crawl, site, said, before)
+    return back_to(words.site_url(crawl, site, "teach"))
+
+
+async def example(request: Request) -> Response:
+    """Take an example that was pasted: a URL, the HTML of a page, or both."""
+    console, crawl, site = console_of(request), *request.path_params.values()
+    form = await console.form_of(request, MAX_EXAMPLE_BYTES)
+    url, body = form.get("url", "").strip(), form.get("body", "")
+    made = crawl_service_pb2.ExamplePage(
+        url=url,
+        body=body.encode(),
+        content_type="text/html; charset=utf-8" if body else "",
+        page_type=form.get("page_type", "").strip(),
+    )
+    before = await _order(console, crawl, site)
+    await console.source.tell(console.source.client.update_crawl, crawl=crawl, examples=[made])
+    await _remember(console, crawl, site, f"Example: {words.shown(url, 120) or 'a page without URL'}", before)
+    return back_to(words.site_url(crawl, site, "teach"))
+
+
+async def _order(console: Console, crawl: str, site: str) -> Sequence[inspection_service_pb2.BucketStats]:
+    """Return the groups of waiting links, best first, as they are this moment."""
+    client = console.source.client
+    return (await client.list_buckets(crawl=crawl, site=site, page_size=_COMPARED)).buckets
+
+
+async def _remember(
+    console: Console,
+    crawl: str,
+    site: str,
+    said: str,
+    before: Sequence[inspection_service_pb2.BucketStats],
+) -> None:
+    """Keep what an answer did to the order, for the page that is shown next."""
+    after = await _order(console, crawl, site)
+    key = (console.source.target, crawl, site)
+    _effects[key] = Effect(said, moved(before, after))
+    _effects.move_to_end(key)
+    if len(_effects) > _MAX_EFFECTS:
+        _effects.popitem(last=False)
+
+
+def moved(
+    before: Sequence[inspection_service_pb2.BucketStats], after: Sequence[inspection_service_pb2.BucketStats]
+) -> list[Moved]:
+    """Return the best groups now, each with its place before."""
+    known = {_group(bucket): (place, bucket.value) for place, bucket in enumerate(before, 1)}
+    return [
+        Moved(bucket, place, *known.get(_group(bucket), (0, 0.0)))
+        for place, bucket in enumerate(after[:_SHOWN_GROUPS], 1)
+    ]
+
+
+def _group(bucket: inspection_service_pb2.BucketStats) -> tuple[str, str]:
+    return bucket.url_pattern, bucket.tag_path
+
+
+_T = TypeVar("_T")
+
+_SHOWN_CRAWLS = 50
+"""A bound: rows of a page, each two calls; the command line lists them all. Chosen."""
+_SHOWN_SITES = 100
+"""A bound: rows of a page, all of them one call; the command line lists them all. Chosen."""
+_MANY_FAILED, _MANY_COPIES, _FEW = 0.2, 0.5, 20
+"""Shares of pages that failed, or showed only text known before, from which a crawl is said to be in trouble,
+and pages it takes to say so. Chosen, not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRow:
+    """A crawl, what became of it (None: it could not be asked), and what is wrong."""
+
+    name: str
+    crawl: crawl_service_pb2.Crawl
+    policy: str
+    extra: list[str]
+    activity: crawl_service_pb2.Activity | None
+    trouble: list[str]
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted beside the queries."""
+        wanted = self.crawl.wanted
+        said = [
+            f"in {', '.join(wanted.languages)}" if wanted.languages else "",
+            f"{len(wanted.samples)} samples" if wanted.samples else "",
+            f"{wanted.least_words} words and more" if wanted.least_words else "",
+        ]
+        return ", ".join(filter(None, said))
+
+
+@view("crawls.html")
+async def every(console: Console, request: Request) -> Found:
+    """List crawls."""
+    found = await console.source.ask(_first_crawls, source=console.source)
+    rows = await asyncio.gather(*(_row(console.source, crawl) for crawl in found[:_SHOWN_CRAWLS]))
+    return {"rows": rows, "more": len(found) > _SHOWN_CRAWLS}
+
+
+@view("crawl.html")
+async def one(console: Console, request: Request, crawl: str) -> Found:
+    """Show a crawl and its sites."""
+    row, sites = await asyncio.gather(
+        _row(console.source, await console.source.ask(console.source.client.get_crawl, crawl=crawl)),
+        console.source.ask(_first_sites, source=console.source, crawl=crawl),
+    )
+    return {"row": row, "sites": sites[:_SHOWN_SITES], "more": len(sites) > _SHOWN_SITES}
+
+
+async def _first_crawls(source: Source) -> list[crawl_service_pb2.Crawl]:
+    return await _first(source.client.list_crawls(page_size=_SHOWN_CRAWLS + 1), _SHOWN_CRAWLS)
+
+
+async def _first_sites(source: Source, crawl: str) -> list[site_model_service_pb2.Site]:
+    return await _first(source.client.list_sites(crawl=crawl, page_size=_SHOWN_SITES + 1), _SHOWN_SITES)
+
+
+async def _first(listed: AsyncIterator[_T], shown: int) -> list[_T]:
+    """Return what is shown of a list, and one more if there is."""
+    found: list[_T] = []
+    async for one in listed:
+        found.append(one)
+        if len(found) > shown:
+            break
+    return found
+
+
+async def _row(source: Source, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
+    name = crawl.name.removeprefix("crawls/")
+    activity, trouble = None, []
+    try:
+        activity = await source.ask(source.client.get_activity, crawl=name)
+        trouble = _trouble(activity)
+    except AWAY:
+        raise
+    except LinkscoreError as error:
+        trouble = [str(error)]
+    return CrawlRow(
+        name,
+        crawl,
+        words.policy_name(crawl.policy),
+        [words.policy_name(spec) for spec in crawl.extra_policies],
+        activity,
+        trouble,
+    )
+
+
+def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
+    pages = activity.page_count
+    if pages < _FEW:
+        return []
+    found = []
+    if activity.failed_count > _MANY_FAILED * pages:
+        found.append(f"{words.share(activity.failed_count / pages)} of the fetches failed")
+    if activity.duplicate_count > _MANY_COPIES * pages:
+        found.append(f"{words.share(activity.duplicate_count / pages)} of the pages showed nothing new")
+    return found
+
 
 _SERIES = 8
 """Templates with a line of their own; more colours cannot be told apart."""

@@ -1,1 +1,0 @@
-"""The views: each asks the source and fills its template."""
