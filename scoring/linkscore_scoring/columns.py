@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
-_W = TypeVar("_W")
 
 
 class Repeated(Sequence[_V], Generic[_V]):
@@ -46,20 +45,6 @@ class Repeated(Sequence[_V], Generic[_V]):
             return values
         distinct, places = numbered(values)
         return cls(distinct, np.array(places, dtype=np.int64))
-
-    def as_values(self, values: list[_W]) -> Repeated[_W]:
-        """Return a column of other values, one for each of the distinct ones; some of them may be equal.
-
-        Examples
-        --------
-        >>> column = Repeated.of(["B", "a", "b"]).as_values(["b", "a", "b"])
-        >>> column.distinct, list(column)
-        (['b', 'a'], ['b', 'a', 'b'])
-        """
-        if len(set(values)) == len(values):
-            return Repeated(values, self.places)
-        own = Repeated.of(values)
-        return Repeated(own.distinct, own.places[self.places])
 
     def first_rows(self) -> list[int]:
         """Return the first row of each distinct value."""

@@ -8,6 +8,7 @@ together.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -43,18 +44,18 @@ class PriorityScale(Stateful):
     """
 
     _cuts: Stored[list[float]]
-    _recent: Stored[list[float]]
+    _recent: Stored[deque[float]]
     _seen: Stored[int]
     _next_cut: Stored[int]
 
     def __init__(self) -> None:
-        self._cuts, self._recent = [], []
+        self._cuts, self._recent = [], deque(maxlen=_RECENT)
         self._seen, self._next_cut = 0, 2 * _RECENT
 
     def update(self, scores: NDArray[np.float64]) -> None:
         """Take in scores that were answered; those of one answer that are equal count once."""
-        new = list(dict.fromkeys(scores.tolist()))
-        self._recent = [*self._recent, *new][-_RECENT:]
+        new = dict.fromkeys(scores.tolist())
+        self._recent.extend(new)
         self._seen += len(new)
         if len(self._cuts) < LEVELS - 1:
             shown = dict.fromkeys([*self._cuts, *(round(score, _DECIMALS) for score in new)])

@@ -5,9 +5,11 @@ Every one is a dataclass of plain columns; identity hashes are `hashing.hash64` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+
+import numpy as np
 
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.features.types import PageWords, PathTrie
@@ -17,6 +19,9 @@ UNKNOWN_CLUSTER = -2
 
 UNKNOWN_LINK_PATH = 0
 """Link path id of a link whose place on the page is not known."""
+
+Fold = Callable[[Sequence[int]], list[int]]
+"""Gives the ids that link paths are counted under, `LinkPathTable.folded`."""
 
 
 def cluster_name(cluster: int) -> str:
@@ -67,11 +72,21 @@ class LinkBatch:
     def __len__(self) -> int:
         return len(self.urls)
 
-    def grouped(self) -> Repeated[tuple[int, int]]:
-        """Return pattern and link path of each link, of which there are few distinct ones; found once."""
+    def grouped(self, fold: Fold) -> Repeated[tuple[int, int]]:
+        """Return pattern and folded link path of each link, few distinct ones; found once."""
         if self._grouped is None:
-            self._grouped = Repeated.of(zip(self.patterns, self.link_paths, strict=True))
+            self._grouped = Repeated.of(zip(self.patterns, fold(self.link_paths), strict=True))
         return self._grouped
+
+    def group_like(self, known: LinkBatch, rows: Sequence[int], fold: Fold) -> None:
+        """Take over the groups of a batch that is these rows of this one."""
+        groups, places = known.grouped(fold), np.full(len(self), -1, dtype=np.int64)
+        numbers = {group: number for number, group in enumerate(groups.distinct)}
+        places[np.array(rows, dtype=np.int64)] = groups.places
+        others = np.flatnonzero(places < 0).tolist()
+        for row, link_path in zip(others, fold([self.link_paths[row] for row in others]), strict=True):
+            places[row] = numbers.setdefault((self.patterns[row], link_path), len(numbers))
+        self._grouped = Repeated(list(numbers), places)
 
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""

@@ -310,7 +310,7 @@ class CrawlQueries:
     ) -> Iterator[tuple[SiteShard, Sequence[int], LinkBatch]]:
         """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
         given = Repeated.of(tickets)
-        read = given.as_values(list(map(self.crawl.book.read, given.distinct)))
+        read = Repeated(list(map(self.crawl.book.read, given.distinct)), given.places)
         hosts = [self.crawl.sites.host(ticket.site) if ticket is not None else "" for ticket in read.distinct]
         rows: dict[str, Sequence[int]] = {}
         if len(hosts) == 1 and hosts[0]:

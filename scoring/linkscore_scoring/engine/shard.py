@@ -255,10 +255,11 @@ class SiteShard:
         batch = taken
         if batch is None or len(inside) < len(links.urls):
             pick, patterns = picking(inside), [ROOT] * len(links.urls)
-            if taken is not None:
-                known = taken.patterns
-            else:
-                known = model.patterns_of(pick(fetch.link_keys), pick(links.keys))
+            known = (
+                taken.patterns
+                if taken is not None
+                else model.patterns_of(pick(fetch.link_keys), pick(links.keys))
+            )
             for row, pattern in zip(inside, known, strict=True):
                 patterns[row] = pattern
             batch = links_of_page(
@@ -270,6 +271,8 @@ class SiteShard:
                 source=cluster,
                 depth=depth + 1,
             )
+            if taken is not None:
+                batch.group_like(taken, inside, model.link_paths.folded)
         found = self.score(policy, batch, is_spent=is_spent, page=page)
         if any(fetch.page_links):
             told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)

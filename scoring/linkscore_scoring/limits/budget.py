@@ -242,7 +242,7 @@ class TrapCaps(Stateful):
         paths = {path for path, fetched in self.link_paths.items() if fetched >= most}
         if not (shapes or paths):
             return
-        groups, good = links.grouped(), set(self.good)
+        groups, good = links.grouped(site.link_paths.folded), set(self.good)
 
         def is_capped(pattern: int, link_path: int) -> bool:
             for node in site.patterns.lineage(pattern):  # from fine to coarse
@@ -250,7 +250,7 @@ class TrapCaps(Stateful):
                     return False
                 if node in shapes:
                     return True
-            return site.link_paths.get(link_path).folded in paths
+            return link_path in paths
 
         capped = [is_capped(*group) for group in groups.distinct]
         for row, place in enumerate(groups.places.tolist()):

@@ -473,7 +473,7 @@ class SiteCopies(Stateful):
         """Yield the rows of which a hypothesis speaks, with what it says; cost O(links)."""
         if not self.hypotheses.all:
             return
-        groups = links.grouped()
+        groups = links.grouped(site.link_paths.folded)
         shapes = [self._shape(site.patterns.resolve(pattern), site) for pattern, _ in groups.distinct]
         for row, place in enumerate(groups.places.tolist()):
             link, path = shapes[place]

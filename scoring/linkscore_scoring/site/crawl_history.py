@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from linkscore_scoring.columns import Records, left_sum, shrunk
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, Fold, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_REPORTED = 20
@@ -38,7 +38,6 @@ _GROWN = 5
 
 Group = tuple[int, int]
 """URL pattern and folded link path: what links of one shape at one place of a page have in common."""
-Fold = Callable[[Sequence[int]], list[int]]
 
 _K = TypeVar("_K", bound=Hashable)
 

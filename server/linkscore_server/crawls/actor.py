@@ -143,9 +143,8 @@ _T = TypeVar("_T")
 
 _MOST_PASSED = 1_000
 """Calls that wait for their sites and are looked at again for each group, before no later one goes first."""
-_EVENTS_A_SLICE = 32
-"""Events of one call, pages apart, that are applied before the event loop serves other calls; after a page it
-does in any case. Chosen, not measured."""
+_SLICE_S = 0.005
+"""For how long events are applied before the event loop serves other calls. Chosen, not measured."""
 _READ_AT_ONCE = 8
 """Calls whose sites are read back at a time: a bound on memory, however many calls wait. Chosen."""
 _FEW = 4
@@ -427,11 +426,13 @@ class CrawlActor:
         return first
 
     async def _apply_group(self, group: list[Submission], seq: int) -> None:
+        until = time.perf_counter() + _SLICE_S
         for item in group:
             outcomes: Outcomes = []
             for at, event in enumerate(item.events):
-                if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
+                if time.perf_counter() > until:
                     await asyncio.sleep(0)
+                    until = time.perf_counter() + _SLICE_S
                 if at in item.repeats:
                     outcomes.append(self._answered_again(event))
                     continue
@@ -439,8 +440,6 @@ class CrawlActor:
                 seq += 1
             if not item.done.done():
                 item.done.set_result(outcomes)
-            if len(group) > 1:
-                await asyncio.sleep(0)
 
     def _applied(
         self, seq: int, event: Event, raw: bytes, learned: LearnedSite | None

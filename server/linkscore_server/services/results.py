@@ -17,10 +17,10 @@ from linkscore_scoring.engine.results import (
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
+from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import ExampleWanted, Revisit, Suggestion, cluster_name
+from linkscore_scoring.types import ExampleWanted, Revisit, cluster_name
 from linkscore_server.services.messages import (
     check_most,
     invalid,
@@ -97,7 +97,7 @@ def add_page_result(
     result.links.SetInParent()
     add_link_scores(result.links, outcome.links, links)
     for planned in outcome.suggestions:
-        result.suggestions.append(suggestion(planned))
+        result.suggestions.append(same_fields(common_pb2.FetchSuggestion, planned))
     result.event_seq = 0 if outcome.duplicate else outcome.seq
     result.model_revision = outcome.revision
     result.learning = outcome.learning
@@ -121,14 +121,6 @@ def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
         result.changed_share = revisit.share
     if revisit.next_s is not None:
         result.next_fetch_time.seconds = int(revisit.next_s)
-
-
-def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
-    return same_fields(common_pb2.FetchSuggestion, planned)
-
-
-def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality:
-    return same_fields(site_model_service_pb2.PolicyQuality, known, judged_count=known.judged)
 
 
 def explanations(

@@ -128,7 +128,7 @@ class LinkScoringService:
                 group.cancel()
         answer = pb.IngestPagesResponse(policy=(choice or actor.model.config.policy).name)
         for event in parsed:
-            if answer.results:
+            if choice is not None:
                 await asyncio.sleep(0)  # another policy may take its time for each page
             result = answer.results.add()
             if isinstance(event, PageFetched):

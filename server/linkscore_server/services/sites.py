@@ -159,7 +159,10 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
         policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
-        policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
+        policy_qualities=[
+            same_fields(pb.PolicyQuality, known, judged_count=known.judged)
+            for known in shard.policy_qualities()
+        ],
     )
 
 

@@ -150,7 +150,7 @@ class Harvest(Policy):
         self._leave(page, site)
         followed = _followed(page.pattern, page.contexts, site)
         if page.redirects:  # where it leads waits in its place; it is no pull
-            tables.find(self._arms_of(page.links, site), page.fresh)
+            tables.find(page.links.grouped(site.link_paths.folded), page.fresh)
             tables.follow([tables.row(arm) for arm in followed])
             self._changed()
             return
@@ -170,7 +170,7 @@ class Harvest(Policy):
             near=near,
         )
         if not page.failed:
-            tables.add_links(self._arms_of(page.links, site), page)
+            tables.add_links(page.links.grouped(site.link_paths.folded), page)
         tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
         self._changed()
 
@@ -313,17 +313,9 @@ class Harvest(Policy):
         buckets = Repeated(list(map(_bucket, arms.distinct)), arms.places)
         return Scored(values[arms.places], buckets, skip_reasons=skips)
 
-    def _arms_of(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
-        """Return the arm of each link."""
-        groups = links.grouped()
-        paths = site.link_paths.folded([path for _, path in groups.distinct])
-        return groups.as_values(
-            [(pattern, path) for (pattern, _), path in zip(groups.distinct, paths, strict=True)]
-        )
-
     def _with_examples(self, links: LinkBatch, site: SiteModel) -> Repeated[Node]:
-        """Return the same; a link that leads to an example is of an arm of its own."""
-        arms, examples = self._arms_of(links, site), self.likeness.keys
+        """Return the arm of each link; one that leads to an example is of an arm of its own."""
+        arms, examples = links.grouped(site.link_paths.folded), self.likeness.keys
         if examples.isdisjoint(links.keys):
             return arms
         rows = zip(links.keys, arms, strict=True)

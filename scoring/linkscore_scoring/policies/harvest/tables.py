@@ -223,9 +223,8 @@ class Tables(Stateful):
         self.ways.add(page=[page] * len(nodes), node=nodes)
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
         own = _lengths(chars, len(url))
-        for node in nodes:
-            novels[node] += novel
-            np.maximum(lengths[node], own, out=lengths[node])
+        novels[nodes] += novel
+        lengths[nodes] = np.maximum(lengths[nodes], own)
         if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):
             self.texts[chars] = self.texts.get(chars, 0) + 1
             drop_oldest(self.texts, self.t.kept)
