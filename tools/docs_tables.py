@@ -189,7 +189,7 @@ POLICY_PAGES = {
     "source": ("source_ucc", "source_target"),
     "behavior": ("behavior_fetch", "behavior_discovery"),
     "baselines": (
-        *("breadth_first", "depth_first", "uniform_random", "keyword", "newest"),
+        *("breadth_first", "uniform_random", "keyword", "newest"),
         *("in_degree", "pagerank", "opic"),
     ),
 }

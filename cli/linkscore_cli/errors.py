@@ -23,7 +23,6 @@ _OPTIONS = {
     "max_results": ("most",),
     "name": ("site", "crawl"),
     "news_labels": ("labels",),
-    "news_threshold": ("threshold",),
     "relevant": ("relevant", "relevant_url"),
     "warc": ("archives", "sites", "warc"),
     "window_days": ("window",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import grpc
 import pytest
 
 from linkscore.v1 import browse_log_service_pb2 as browse
@@ -16,7 +15,7 @@ from support.server_process import Stubs
 HOST = "log.test"
 START = 20_000 * 86_400
 FETCH = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams())
-DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams(ranking="hub"))
+DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams())
 pytestmark = pytest.mark.usefixtures("takes_logs")
 
 
@@ -68,12 +67,3 @@ def test_patterns_and_hubs_are_handed_out(server: Stubs, new_crawl: Callable[...
     assert [(rule.match_count, rule.total_count) for rule in rules] == [(30, 31)]
     seeds = server.sites.SuggestSeeds(sites.SuggestSeedsRequest(crawl=crawl, site=HOST)).seeds
     assert seeds[0].url == url("/list")
-
-
-@pytest.mark.parametrize("ranking", ["hub", "gain"])
-def test_rankings_of_the_other_scenario_are_refused(
-    server: Stubs, new_crawl: Callable[..., str], ranking: str
-) -> None:
-    spec = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams(ranking=ranking))
-    with pytest.raises(grpc.RpcError, match="ranking: must be one of demand"):
-        new_crawl(policy=spec)

@@ -175,7 +175,6 @@ def test_seeds_need_a_site_without_a_log_or_a_policy_that_looks_for_news(
         (lambda s, c: stats(s, "crawls/nope"), "NOT_FOUND", "CRAWL_NOT_FOUND"),
         (lambda s, c: mine(s, f"{c}/sites/b.org"), "NOT_FOUND", "SITE_NOT_FOUND"),
         (lambda s, c: mine(s, f"{c}/sites/b.org", window_days=1), "INVALID_ARGUMENT", "INVALID_VALUE"),
-        (lambda s, c: mine(s, f"{c}/sites/b.org", news_threshold=-1), "INVALID_ARGUMENT", "INVALID_VALUE"),
         (
             lambda s, c: mine(s, f"{c}/sites/b.org", news_labels=[pb.NewsLabel(url="/x")]),
             "INVALID_ARGUMENT",

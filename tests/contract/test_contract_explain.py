@@ -20,7 +20,7 @@ from support.small_site import HOST, url_of
 IN_GROUPS_TOO = True
 
 
-@pytest.mark.parametrize("name", ["breadth_first", "depth_first", "uniform_random", "source_ucc", "harvest"])
+@pytest.mark.parametrize("name", ["breadth_first", "newest", "uniform_random", "source_ucc", "harvest"])
 def test_an_explanation_has_the_score_and_says_why(server: Stubs, learned: str, name: str) -> None:
     spec = policy_pb2.PolicySpec()
     getattr(spec, name).SetInParent()

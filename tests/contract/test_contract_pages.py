@@ -152,7 +152,7 @@ def test_the_policy_of_a_request_scores_that_request_only(server: Stubs, crawl: 
     assert server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[page(1)])).policy == "harvest"
 
 
-@pytest.mark.parametrize("name", ["breadth_first", "depth_first", "uniform_random", "source_ucc", "harvest"])
+@pytest.mark.parametrize("name", ["breadth_first", "newest", "uniform_random", "source_ucc", "harvest"])
 def test_every_policy_without_required_parameters_answers_before_any_learning(
     server: Stubs, crawl: str, name: str
 ) -> None:

@@ -233,16 +233,17 @@ def test_linkscore_orders_and_is_told_of_failures(tmp_path: Path) -> None:
         frontier(tmp_path / "f", "--target", server.target) as process,
         Crawler(process.target) as crawler,
     ):
-        client.ensure_crawl(crawl="default", policy="depth_first")
+        client.ensure_crawl(crawl="default", policy="newest")
         crawler.put(discovered("http://a.org/elsewhere", bucket=""))
-        for parent, name in (("", "list"), ("list", "thread")):
+        for parent, name in (("", "2025/01/list"), ("2025/01/list", "2026/01/thread")):
             body = f'<a href="/{name}">A</a>'.encode()
             answer = client.ingest_pages(
                 crawl="default", pages=[page(url=f"http://a.org/{parent}", body=body)]
             )
             crawler.put(*scored(answer))
-        # Depth first: the deepest link goes out first, the one linkscore said nothing about last.
-        assert crawler.get(each=5) == [f"http://a.org/{name}" for name in ("thread", "list", "elsewhere")]
+        # The newest link goes out first, the one linkscore said nothing about last.
+        expected = ("2026/01/thread", "2025/01/list", "elsewhere")
+        assert crawler.get(each=5) == [f"http://a.org/{name}" for name in expected]
         gone = scored(answer)[0].discovered.info
         crawler.put(known(gone.url, status="404", ticket=gone.metadata["linkscore.ticket"].values[0]))
         assert eventually(lambda: client.get_crawl(crawl="default").page_count == 3)

@@ -63,9 +63,9 @@ def test_a_frontier_asks_linkscore_by_tls_and_with_its_token(made: Path, tmp_pat
         frontier(tmp_path / "f", "--target", server.target, *asks) as process,
         Crawler(process.target) as crawler,
     ):
-        client.ensure_crawl(crawl="default", policy="depth_first")
+        client.ensure_crawl(crawl="default", policy="newest")
         client.ingest_pages(crawl="default", pages=[page(url="http://a.org/", body=b"<p>")])
         places = {"score": "0.5", "value": "0.5"}
         crawler.put(discovered("http://a.org/1", bucket="a.org/d1", **places))
         crawler.put(discovered("http://a.org/2", bucket="a.org/d2", **places))
-        assert crawler.get(each=2) == ["http://a.org/2", "http://a.org/1"]  # the deeper bucket first
+        assert crawler.get(each=2) == ["http://a.org/2", "http://a.org/1"]  # the newer bucket first

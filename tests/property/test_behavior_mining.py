@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.behavior import (
-    CUTS,
     UNKNOWN_PAGE,
     BehaviorModel,
-    BehaviorSettings,
     mine_behavior,
 )
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
@@ -50,10 +48,10 @@ def logs(draw: st.DrawFn) -> BrowseCounts:
     return BrowseCounts(0, 10, urls, *columns[0], *columns[1])
 
 
-@given(logs(), st.sampled_from(CUTS), st.booleans())
+@given(logs())
 @settings(max_examples=120, deadline=None)
-def test_any_log_can_be_mined(counts: BrowseCounts, cut: str, by_drop: bool) -> None:
-    model = mine_behavior(counts, BehaviorSettings(cut=cut, by_drop=by_drop))
+def test_any_log_can_be_mined(counts: BrowseCounts) -> None:
+    model = mine_behavior(counts)
     assert (model is None) == (counts.clicks.sum() == 0)
     if model is None:
         return

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog, batches_of
-from linkscore_server.browse_logs.staging import staged
 from linkscore_server.browse_logs.visits import VisitQuery, Visits
 
 DAY = 20_000
@@ -37,7 +36,7 @@ def counted(batches: list[list[tuple[int, str, str, str]]]) -> tuple[list[str], 
     store = Visits()
     for number, rows in enumerate(batches):
         message = pb.ImportBrowseRecordsRequest(batch_id=str(number), records=map(record, rows))
-        staged(message, store, host_of, foreign=False)
+        store.stage(message, host_of)
         store.show(str(number))
     found = store.counts(QUESTION)
     columns = (

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -19,13 +20,16 @@ from linkscore_lab.replay.runs import (
     type_rewards,
     wanted_pages,
 )
+from linkscore_research.behavior import patterns
+from linkscore_research.behavior.patterns import behavior_graph, salient
+from linkscore_research.behavior.transits import transit_cut
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.behavior import Click, counted
 from linkscore_research.papers.figures import filled, untrue
 from linkscore_research.papers.focus import crawled, keyword_entry, obeys_hints, only_kinds
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
-from linkscore_research.papers.news import seed_rows, shares
+from linkscore_research.papers.news import concentration, seed_rows, shares
 from linkscore_research.papers.page import page_files, stale_files
 from linkscore_research.papers.results import (
     RESULTS,
@@ -38,6 +42,7 @@ from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.sites import ForumExperiment
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE
+from support.browse_logs.clicks import counts_of
 
 XENFORO = next(engine for engine in ENGINES if engine.name == "as XenForo")
 
@@ -191,3 +196,54 @@ def test_a_crawl_in_the_published_form_is_a_site(tmp_path: Path) -> None:
             "http://b.test/y",
         ]
         assert [key for key, kind in site.types.items() if kind == WANTED] == ["http://b.test/y"]
+
+
+def test_early_clicks_by_hand() -> None:
+    counts = counts_of({"http://a.test/": {2: 6, 3: 3, 9: 1}})
+    # First click on the third day of ten: 9 of 10 clicks in 3 of the 8 days there are.
+    assert concentration(counts)[0][0] == pytest.approx(0.9 / (3 / 8))
+    # As printed: days a to a + m (9 of 10), m / (n - a) = 3 / 7.
+    assert concentration(counts, literal=True)[0][0] == pytest.approx(0.9 / (3 / 7))
+
+
+def test_values_above_the_largest_drop_of_the_logarithm_stay() -> None:
+    counts = np.array([1, 90, 2, 80, 1])  # ln 90 - ln 80 = .12, ln 80 - ln 2 = 3.69, ln 2 - ln 1 = .69
+    assert salient(counts, 174).tolist() == [False, True, False, True, False]
+
+
+def test_one_step_of_the_behaviour_graph_is_eq_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Home 0 and posts 1; 10 records home -> post, 5 post -> home; 5 more of each from outside.
+
+    auth0 = (10, 15) / 25, hub0 = (10, 5) / 15. auth(0) = 5/5 hub(1) = 1/3, auth(1) = 10/10 hub(0) = 2/3;
+    hub(0) = 10/15 auth(1) = .4, hub(1) = 5/10 auth(0) = .2.
+    """
+    monkeypatch.setattr(patterns, "MAX_ITERATIONS", 1)
+    ways, transits = np.array([0, 1]), np.array([10.0, 5.0])
+    auth, hub = behavior_graph(ways, ways[::-1], transits, np.array([10.0, 15.0]), np.array([10.0, 5.0]))
+    assert auth == pytest.approx(np.array([1, 2]) / np.sqrt(5))
+    assert hub == pytest.approx(np.array([2, 1]) / np.sqrt(5))
+
+
+# 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6
+PARENTS = np.array([-1, 0, 0, 1, 1, 2, 2])
+LEAVES = np.array([False, False, False, True, True, True, True])
+
+
+def cut(transits: list[tuple[int, int, int]]) -> list[int]:
+    """Return the leaves after merging."""
+    sources, targets, counts = (np.array(column) for column in zip(*transits, strict=True))
+    kept = transit_cut(PARENTS, LEAVES, sources, targets, counts.astype(float))
+    return np.flatnonzero(kept).tolist()
+
+
+def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> None:
+    """5 is reached from 3 and 6 from 4: (1, 0, .5) and (0, 1, .5) have cosine .25 / 1.25 = .2; both lead
+    nowhere, cosine 1; together .6, which is too little.
+    """
+    assert cut([(3, 5, 10), (4, 6, 10)]) == [3, 4, 5, 6]
+
+
+def test_a_merged_node_is_compared_by_the_sum_of_its_children() -> None:
+    """Both pairs merge, then their parents, which by now only go to themselves and each other alike."""
+    ways = [(a, b, 10) for a in (3, 4, 5, 6) for b in (3, 4, 5, 6)]
+    assert cut(ways) == [0]

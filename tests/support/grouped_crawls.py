@@ -15,7 +15,6 @@ from support.small_site import HOST, page
 SITES = [f"site{n}.test" for n in range(12)]
 SHARE_NOTHING = (
     "harvest",
-    "depth_first",
     "breadth_first",
     "uniform_random",
     "opic",

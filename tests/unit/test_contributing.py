@@ -60,6 +60,11 @@ def test_the_three_edits_and_what_the_page_says_to_run_pass_in_a_copy(tmp_path: 
             shutil.copy(ROOT / name, tmp_path / name)
     written(tmp_path, POLICY)
     written(tmp_path, TEST)
+    (found,) = re.findall(r"`(\"short_urls\": .*,)`", PAGE)
+    registry = tmp_path / "scoring/linkscore_scoring/policies/registry.py"
+    registry.write_text(
+        registry.read_text(encoding="utf-8").replace("_HOMES = {\n", f"_HOMES = {{\n    {found}\n")
+    )
     line, _, message = EDITS[PROTO].partition("\n\n")
     text = (ROOT / PROTO).read_text(encoding="utf-8")
     before = "    ExternalPolicy external"

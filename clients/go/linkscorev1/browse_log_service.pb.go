@@ -355,9 +355,7 @@ type MineSiteRequest struct {
 	WindowDays uint32 `protobuf:"varint,2,opt,name=window_days,json=windowDays,proto3" json:"window_days,omitempty"`
 	// Pages that are known to be news or not, at most 100,000: the threshold of news is fitted on them and kept. Empty
 	// keeps the one in force.
-	NewsLabels []*NewsLabel `protobuf:"bytes,3,rep,name=news_labels,json=newsLabels,proto3" json:"news_labels,omitempty"`
-	// Threshold of news, > 0, instead of a fitted one; 0 leaves it alone.
-	NewsThreshold float64 `protobuf:"fixed64,4,opt,name=news_threshold,json=newsThreshold,proto3" json:"news_threshold,omitempty"`
+	NewsLabels    []*NewsLabel `protobuf:"bytes,3,rep,name=news_labels,json=newsLabels,proto3" json:"news_labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -411,13 +409,6 @@ func (x *MineSiteRequest) GetNewsLabels() []*NewsLabel {
 		return x.NewsLabels
 	}
 	return nil
-}
-
-func (x *MineSiteRequest) GetNewsThreshold() float64 {
-	if x != nil {
-		return x.NewsThreshold
-	}
-	return 0
 }
 
 // What one policy goes by after a mining.
@@ -886,14 +877,13 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"6\n" +
 	"\tNewsLabel\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x17\n" +
-	"\ais_news\x18\x02 \x01(\bR\x06isNews\"\xa7\x01\n" +
+	"\ais_news\x18\x02 \x01(\bR\x06isNews\"\x80\x01\n" +
 	"\x0fMineSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vwindow_days\x18\x02 \x01(\rR\n" +
 	"windowDays\x128\n" +
 	"\vnews_labels\x18\x03 \x03(\v2\x17.linkscore.v1.NewsLabelR\n" +
-	"newsLabels\x12%\n" +
-	"\x0enews_threshold\x18\x04 \x01(\x01R\rnewsThreshold\"?\n" +
+	"newsLabels\"?\n" +
 	"\vMinedPolicy\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\"\xc6\x02\n" +

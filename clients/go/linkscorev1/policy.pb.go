@@ -32,7 +32,6 @@ type PolicySpec struct {
 	// Types that are valid to be assigned to Policy:
 	//
 	//	*PolicySpec_BreadthFirst
-	//	*PolicySpec_DepthFirst
 	//	*PolicySpec_UniformRandom
 	//	*PolicySpec_SourceUcc
 	//	*PolicySpec_SourceTarget
@@ -95,15 +94,6 @@ func (x *PolicySpec) GetBreadthFirst() *BreadthFirstParams {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_BreadthFirst); ok {
 			return x.BreadthFirst
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetDepthFirst() *DepthFirstParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_DepthFirst); ok {
-			return x.DepthFirst
 		}
 	}
 	return nil
@@ -262,11 +252,6 @@ type PolicySpec_BreadthFirst struct {
 	BreadthFirst *BreadthFirstParams `protobuf:"bytes,1,opt,name=breadth_first,json=breadthFirst,proto3,oneof"`
 }
 
-type PolicySpec_DepthFirst struct {
-	// Deepest first. Baseline.
-	DepthFirst *DepthFirstParams `protobuf:"bytes,2,opt,name=depth_first,json=depthFirst,proto3,oneof"`
-}
-
 type PolicySpec_UniformRandom struct {
 	// A seeded random order. Baseline.
 	UniformRandom *UniformRandomParams `protobuf:"bytes,3,opt,name=uniform_random,json=uniformRandom,proto3,oneof"`
@@ -349,8 +334,6 @@ type PolicySpec_External struct {
 
 func (*PolicySpec_BreadthFirst) isPolicySpec_Policy() {}
 
-func (*PolicySpec_DepthFirst) isPolicySpec_Policy() {}
-
 func (*PolicySpec_UniformRandom) isPolicySpec_Policy() {}
 
 func (*PolicySpec_SourceUcc) isPolicySpec_Policy() {}
@@ -420,43 +403,6 @@ func (*BreadthFirstParams) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{1}
 }
 
-// Parameters of `depth_first`: none.
-type DepthFirstParams struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DepthFirstParams) Reset() {
-	*x = DepthFirstParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DepthFirstParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DepthFirstParams) ProtoMessage() {}
-
-func (x *DepthFirstParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DepthFirstParams.ProtoReflect.Descriptor instead.
-func (*DepthFirstParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{2}
-}
-
 // Parameters of `uniform_random`.
 type UniformRandomParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -468,7 +414,7 @@ type UniformRandomParams struct {
 
 func (x *UniformRandomParams) Reset() {
 	*x = UniformRandomParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[3]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +426,7 @@ func (x *UniformRandomParams) String() string {
 func (*UniformRandomParams) ProtoMessage() {}
 
 func (x *UniformRandomParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[3]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +439,7 @@ func (x *UniformRandomParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UniformRandomParams.ProtoReflect.Descriptor instead.
 func (*UniformRandomParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *UniformRandomParams) GetSeed() uint64 {
@@ -520,7 +466,7 @@ type SourceUccParams struct {
 
 func (x *SourceUccParams) Reset() {
 	*x = SourceUccParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[4]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -532,7 +478,7 @@ func (x *SourceUccParams) String() string {
 func (*SourceUccParams) ProtoMessage() {}
 
 func (x *SourceUccParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[4]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -545,7 +491,7 @@ func (x *SourceUccParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceUccParams.ProtoReflect.Descriptor instead.
 func (*SourceUccParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SourceUccParams) GetAlpha() float64 {
@@ -595,7 +541,7 @@ type SourceTargetParams struct {
 
 func (x *SourceTargetParams) Reset() {
 	*x = SourceTargetParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[5]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +553,7 @@ func (x *SourceTargetParams) String() string {
 func (*SourceTargetParams) ProtoMessage() {}
 
 func (x *SourceTargetParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[5]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +566,7 @@ func (x *SourceTargetParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceTargetParams.ProtoReflect.Descriptor instead.
 func (*SourceTargetParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SourceTargetParams) GetExampleUrl() string {
@@ -673,7 +619,7 @@ type HarvestParams struct {
 
 func (x *HarvestParams) Reset() {
 	*x = HarvestParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[6]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +631,7 @@ func (x *HarvestParams) String() string {
 func (*HarvestParams) ProtoMessage() {}
 
 func (x *HarvestParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[6]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +644,7 @@ func (x *HarvestParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HarvestParams.ProtoReflect.Descriptor instead.
 func (*HarvestParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HarvestParams) GetExploration() float64 {
@@ -731,7 +677,7 @@ type InDegreeParams struct {
 
 func (x *InDegreeParams) Reset() {
 	*x = InDegreeParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[7]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +689,7 @@ func (x *InDegreeParams) String() string {
 func (*InDegreeParams) ProtoMessage() {}
 
 func (x *InDegreeParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[7]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +702,7 @@ func (x *InDegreeParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InDegreeParams.ProtoReflect.Descriptor instead.
 func (*InDegreeParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{6}
 }
 
 // Parameters of `pagerank`.
@@ -774,7 +720,7 @@ type PagerankParams struct {
 
 func (x *PagerankParams) Reset() {
 	*x = PagerankParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[8]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +732,7 @@ func (x *PagerankParams) String() string {
 func (*PagerankParams) ProtoMessage() {}
 
 func (x *PagerankParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[8]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +745,7 @@ func (x *PagerankParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PagerankParams.ProtoReflect.Descriptor instead.
 func (*PagerankParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PagerankParams) GetDamping() float64 {
@@ -832,7 +778,7 @@ type OpicParams struct {
 
 func (x *OpicParams) Reset() {
 	*x = OpicParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[9]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +790,7 @@ func (x *OpicParams) String() string {
 func (*OpicParams) ProtoMessage() {}
 
 func (x *OpicParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[9]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +803,7 @@ func (x *OpicParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpicParams.ProtoReflect.Descriptor instead.
 func (*OpicParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{8}
 }
 
 // Parameters of `anthelion`.
@@ -882,7 +828,7 @@ type AnthelionParams struct {
 
 func (x *AnthelionParams) Reset() {
 	*x = AnthelionParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +840,7 @@ func (x *AnthelionParams) String() string {
 func (*AnthelionParams) ProtoMessage() {}
 
 func (x *AnthelionParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +853,7 @@ func (x *AnthelionParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnthelionParams.ProtoReflect.Descriptor instead.
 func (*AnthelionParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AnthelionParams) GetValueFunction() string {
@@ -963,7 +909,7 @@ type FocusParams struct {
 
 func (x *FocusParams) Reset() {
 	*x = FocusParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +921,7 @@ func (x *FocusParams) String() string {
 func (*FocusParams) ProtoMessage() {}
 
 func (x *FocusParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +934,7 @@ func (x *FocusParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FocusParams.ProtoReflect.Descriptor instead.
 func (*FocusParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FocusParams) GetFallback() string {
@@ -1018,33 +964,19 @@ type NewsPrefixParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Policy that scores while this one abstains, with its default parameters; default "harvest".
 	Fallback *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
-	// What tells news: "decay" of clicks, or ClickThroughConcentration, "consistent" or "literal" (eq. 1 as printed).
-	// Default "decay".
-	Signal *string `protobuf:"bytes,2,opt,name=signal,proto3,oneof" json:"signal,omitempty"`
-	// Days that count as first for concentration, 1..30; default 3.
-	M *uint32 `protobuf:"varint,3,opt,name=m,proto3,oneof" json:"m,omitempty"`
-	// Signal above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 1.91 for
-	// concentration and 0 for decay.
-	Threshold *float64 `protobuf:"fixed64,4,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// Decay of clicks above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 0.
+	Threshold *float64 `protobuf:"fixed64,2,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	// Least mean of daily clicks of a page that is looked at, [0, 1e6]; default 1.
-	MinDailyClicks *float64 `protobuf:"fixed64,5,opt,name=min_daily_clicks,json=minDailyClicks,proto3,oneof" json:"min_daily_clicks,omitempty"`
-	// Weigh pages by how sure their signal is and look into folders of mixed kind; false counts what the threshold calls
-	// news and takes the topmost folders, as the paper does. Default true.
-	Weighed *bool `protobuf:"varint,6,opt,name=weighed,proto3,oneof" json:"weighed,omitempty"`
+	MinDailyClicks *float64 `protobuf:"fixed64,3,opt,name=min_daily_clicks,json=minDailyClicks,proto3,oneof" json:"min_daily_clicks,omitempty"`
 	// Share of news above which a folder or program is a news prefix, [0, 1]; default 0.8.
-	Theta *float64 `protobuf:"fixed64,7,opt,name=theta,proto3,oneof" json:"theta,omitempty"`
-	// Pages that a prefix must be learned from, 1..1e6; default 3. The paper has no such bound: 1.
-	MinPages *uint32 `protobuf:"varint,8,opt,name=min_pages,json=minPages,proto3,oneof" json:"min_pages,omitempty"`
-	// Share of the news that must lie below prefixes learned from other pages; where less does, the policy abstains,
-	// [0, 1]; default 0.2.
-	MinCoverage   *float64 `protobuf:"fixed64,9,opt,name=min_coverage,json=minCoverage,proto3,oneof" json:"min_coverage,omitempty"`
+	Theta         *float64 `protobuf:"fixed64,4,opt,name=theta,proto3,oneof" json:"theta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NewsPrefixParams) Reset() {
 	*x = NewsPrefixParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +988,7 @@ func (x *NewsPrefixParams) String() string {
 func (*NewsPrefixParams) ProtoMessage() {}
 
 func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1001,7 @@ func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsPrefixParams.ProtoReflect.Descriptor instead.
 func (*NewsPrefixParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NewsPrefixParams) GetFallback() string {
@@ -1077,20 +1009,6 @@ func (x *NewsPrefixParams) GetFallback() string {
 		return *x.Fallback
 	}
 	return ""
-}
-
-func (x *NewsPrefixParams) GetSignal() string {
-	if x != nil && x.Signal != nil {
-		return *x.Signal
-	}
-	return ""
-}
-
-func (x *NewsPrefixParams) GetM() uint32 {
-	if x != nil && x.M != nil {
-		return *x.M
-	}
-	return 0
 }
 
 func (x *NewsPrefixParams) GetThreshold() float64 {
@@ -1107,13 +1025,6 @@ func (x *NewsPrefixParams) GetMinDailyClicks() float64 {
 	return 0
 }
 
-func (x *NewsPrefixParams) GetWeighed() bool {
-	if x != nil && x.Weighed != nil {
-		return *x.Weighed
-	}
-	return false
-}
-
 func (x *NewsPrefixParams) GetTheta() float64 {
 	if x != nil && x.Theta != nil {
 		return *x.Theta
@@ -1121,42 +1032,18 @@ func (x *NewsPrefixParams) GetTheta() float64 {
 	return 0
 }
 
-func (x *NewsPrefixParams) GetMinPages() uint32 {
-	if x != nil && x.MinPages != nil {
-		return *x.MinPages
-	}
-	return 0
-}
-
-func (x *NewsPrefixParams) GetMinCoverage() float64 {
-	if x != nil && x.MinCoverage != nil {
-		return *x.MinCoverage
-	}
-	return 0
-}
-
-// Parameters of `behavior_fetch`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
-// served decides before others of the crawl.
+// Parameters of `behavior_fetch`.
 type BehaviorFetchParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Policy that scores without a browse log of the site, with its default parameters; default "harvest".
-	Fallback *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
-	// What comes first: "demand", the visits expected of each URL, or URL patterns by "graph" (the paper's), "volume",
-	// "visits" or "average_visits". Default "demand".
-	Ranking *string `protobuf:"bytes,2,opt,name=ranking,proto3,oneof" json:"ranking,omitempty"`
-	// Last cut of the tree of URL patterns when logs are mined: "syntax" (none), "visit" or "transit"; default "transit".
-	Cut *string `protobuf:"bytes,3,opt,name=cut,proto3,oneof" json:"cut,omitempty"`
-	// Transit similarity above which sibling patterns become one, [0, 1]; default 0.9.
-	Threshold *float64 `protobuf:"fixed64,4,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
-	// Split the tree by the largest drop of frequencies, as the paper does; default false: by how common values are.
-	ByDrop        *bool `protobuf:"varint,5,opt,name=by_drop,json=byDrop,proto3,oneof" json:"by_drop,omitempty"`
+	Fallback      *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BehaviorFetchParams) Reset() {
 	*x = BehaviorFetchParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1055,7 @@ func (x *BehaviorFetchParams) String() string {
 func (*BehaviorFetchParams) ProtoMessage() {}
 
 func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1068,7 @@ func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorFetchParams.ProtoReflect.Descriptor instead.
 func (*BehaviorFetchParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BehaviorFetchParams) GetFallback() string {
@@ -1191,56 +1078,18 @@ func (x *BehaviorFetchParams) GetFallback() string {
 	return ""
 }
 
-func (x *BehaviorFetchParams) GetRanking() string {
-	if x != nil && x.Ranking != nil {
-		return *x.Ranking
-	}
-	return ""
-}
-
-func (x *BehaviorFetchParams) GetCut() string {
-	if x != nil && x.Cut != nil {
-		return *x.Cut
-	}
-	return ""
-}
-
-func (x *BehaviorFetchParams) GetThreshold() float64 {
-	if x != nil && x.Threshold != nil {
-		return *x.Threshold
-	}
-	return 0
-}
-
-func (x *BehaviorFetchParams) GetByDrop() bool {
-	if x != nil && x.ByDrop != nil {
-		return *x.ByDrop
-	}
-	return false
-}
-
-// Parameters of `behavior_discovery`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
-// served decides before others of the crawl.
+// Parameters of `behavior_discovery`.
 type BehaviorDiscoveryParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Policy that scores without a browse log of the site, with its default parameters; default "harvest".
-	Fallback *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
-	// What comes first: "gain", the visits of pages that each URL leads to and better ones do not show, or URL patterns
-	// by "hub" (the paper's), "referrals" or "average_referrals". Default "gain".
-	Ranking *string `protobuf:"bytes,2,opt,name=ranking,proto3,oneof" json:"ranking,omitempty"`
-	// Last cut of the tree of URL patterns when logs are mined: "syntax" (none), "visit" or "transit"; default "transit".
-	Cut *string `protobuf:"bytes,3,opt,name=cut,proto3,oneof" json:"cut,omitempty"`
-	// Transit similarity above which sibling patterns become one, [0, 1]; default 0.9.
-	Threshold *float64 `protobuf:"fixed64,4,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
-	// Split the tree by the largest drop of frequencies, as the paper does; default false: by how common values are.
-	ByDrop        *bool `protobuf:"varint,5,opt,name=by_drop,json=byDrop,proto3,oneof" json:"by_drop,omitempty"`
+	Fallback      *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BehaviorDiscoveryParams) Reset() {
 	*x = BehaviorDiscoveryParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1101,7 @@ func (x *BehaviorDiscoveryParams) String() string {
 func (*BehaviorDiscoveryParams) ProtoMessage() {}
 
 func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1114,7 @@ func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorDiscoveryParams.ProtoReflect.Descriptor instead.
 func (*BehaviorDiscoveryParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BehaviorDiscoveryParams) GetFallback() string {
@@ -1273,34 +1122,6 @@ func (x *BehaviorDiscoveryParams) GetFallback() string {
 		return *x.Fallback
 	}
 	return ""
-}
-
-func (x *BehaviorDiscoveryParams) GetRanking() string {
-	if x != nil && x.Ranking != nil {
-		return *x.Ranking
-	}
-	return ""
-}
-
-func (x *BehaviorDiscoveryParams) GetCut() string {
-	if x != nil && x.Cut != nil {
-		return *x.Cut
-	}
-	return ""
-}
-
-func (x *BehaviorDiscoveryParams) GetThreshold() float64 {
-	if x != nil && x.Threshold != nil {
-		return *x.Threshold
-	}
-	return 0
-}
-
-func (x *BehaviorDiscoveryParams) GetByDrop() bool {
-	if x != nil && x.ByDrop != nil {
-		return *x.ByDrop
-	}
-	return false
 }
 
 // Parameters of `topic`: none, see Crawl.wanted.
@@ -1312,7 +1133,7 @@ type TopicParams struct {
 
 func (x *TopicParams) Reset() {
 	*x = TopicParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1145,7 @@ func (x *TopicParams) String() string {
 func (*TopicParams) ProtoMessage() {}
 
 func (x *TopicParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1158,7 @@ func (x *TopicParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicParams.ProtoReflect.Descriptor instead.
 func (*TopicParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{14}
 }
 
 // Parameters of `keyword`: none, see Crawl.wanted.
@@ -1349,7 +1170,7 @@ type KeywordParams struct {
 
 func (x *KeywordParams) Reset() {
 	*x = KeywordParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1182,7 @@ func (x *KeywordParams) String() string {
 func (*KeywordParams) ProtoMessage() {}
 
 func (x *KeywordParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1195,7 @@ func (x *KeywordParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeywordParams.ProtoReflect.Descriptor instead.
 func (*KeywordParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{15}
 }
 
 // Parameters of `newest`: none.
@@ -1386,7 +1207,7 @@ type NewestParams struct {
 
 func (x *NewestParams) Reset() {
 	*x = NewestParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1398,7 +1219,7 @@ func (x *NewestParams) String() string {
 func (*NewestParams) ProtoMessage() {}
 
 func (x *NewestParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1411,7 +1232,7 @@ func (x *NewestParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewestParams.ProtoReflect.Descriptor instead.
 func (*NewestParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{16}
 }
 
 // A policy from outside the distribution.
@@ -1427,7 +1248,7 @@ type ExternalPolicy struct {
 
 func (x *ExternalPolicy) Reset() {
 	*x = ExternalPolicy{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1260,7 @@ func (x *ExternalPolicy) String() string {
 func (*ExternalPolicy) ProtoMessage() {}
 
 func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1273,7 @@ func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExternalPolicy.ProtoReflect.Descriptor instead.
 func (*ExternalPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExternalPolicy) GetName() string {
@@ -1473,12 +1294,10 @@ var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x90\t\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xcd\b\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
-	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
-	"\vdepth_first\x18\x02 \x01(\v2\x1e.linkscore.v1.DepthFirstParamsH\x00R\n" +
-	"depthFirst\x12J\n" +
+	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12J\n" +
 	"\x0euniform_random\x18\x03 \x01(\v2!.linkscore.v1.UniformRandomParamsH\x00R\runiformRandom\x12>\n" +
 	"\n" +
 	"source_ucc\x18\x04 \x01(\v2\x1d.linkscore.v1.SourceUccParamsH\x00R\tsourceUcc\x12G\n" +
@@ -1499,8 +1318,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x06newest\x18\x11 \x01(\v2\x1a.linkscore.v1.NewestParamsH\x00R\x06newest\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
-	"\x12BreadthFirstParams\"\x12\n" +
-	"\x10DepthFirstParams\"7\n" +
+	"\x12BreadthFirstParams\"7\n" +
 	"\x13UniformRandomParams\x12\x17\n" +
 	"\x04seed\x18\x01 \x01(\x04H\x00R\x04seed\x88\x01\x01B\a\n" +
 	"\x05_seed\"\xea\x01\n" +
@@ -1570,57 +1388,23 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\t_fallbackB\r\n" +
 	"\v_page_typesB\f\n" +
 	"\n" +
-	"_dry_pages\"\xaf\x03\n" +
+	"_dry_pages\"\xda\x01\n" +
 	"\x10NewsPrefixParams\x12\x1f\n" +
-	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\x1b\n" +
-	"\x06signal\x18\x02 \x01(\tH\x01R\x06signal\x88\x01\x01\x12\x11\n" +
-	"\x01m\x18\x03 \x01(\rH\x02R\x01m\x88\x01\x01\x12!\n" +
-	"\tthreshold\x18\x04 \x01(\x01H\x03R\tthreshold\x88\x01\x01\x12-\n" +
-	"\x10min_daily_clicks\x18\x05 \x01(\x01H\x04R\x0eminDailyClicks\x88\x01\x01\x12\x1d\n" +
-	"\aweighed\x18\x06 \x01(\bH\x05R\aweighed\x88\x01\x01\x12\x19\n" +
-	"\x05theta\x18\a \x01(\x01H\x06R\x05theta\x88\x01\x01\x12 \n" +
-	"\tmin_pages\x18\b \x01(\rH\aR\bminPages\x88\x01\x01\x12&\n" +
-	"\fmin_coverage\x18\t \x01(\x01H\bR\vminCoverage\x88\x01\x01B\v\n" +
-	"\t_fallbackB\t\n" +
-	"\a_signalB\x04\n" +
-	"\x02_mB\f\n" +
+	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12!\n" +
+	"\tthreshold\x18\x02 \x01(\x01H\x01R\tthreshold\x88\x01\x01\x12-\n" +
+	"\x10min_daily_clicks\x18\x03 \x01(\x01H\x02R\x0eminDailyClicks\x88\x01\x01\x12\x19\n" +
+	"\x05theta\x18\x04 \x01(\x01H\x03R\x05theta\x88\x01\x01B\v\n" +
+	"\t_fallbackB\f\n" +
 	"\n" +
 	"_thresholdB\x13\n" +
-	"\x11_min_daily_clicksB\n" +
-	"\n" +
-	"\b_weighedB\b\n" +
-	"\x06_thetaB\f\n" +
-	"\n" +
-	"_min_pagesB\x0f\n" +
-	"\r_min_coverage\"\xe8\x01\n" +
+	"\x11_min_daily_clicksB\b\n" +
+	"\x06_theta\"C\n" +
 	"\x13BehaviorFetchParams\x12\x1f\n" +
-	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\x1d\n" +
-	"\aranking\x18\x02 \x01(\tH\x01R\aranking\x88\x01\x01\x12\x15\n" +
-	"\x03cut\x18\x03 \x01(\tH\x02R\x03cut\x88\x01\x01\x12!\n" +
-	"\tthreshold\x18\x04 \x01(\x01H\x03R\tthreshold\x88\x01\x01\x12\x1c\n" +
-	"\aby_drop\x18\x05 \x01(\bH\x04R\x06byDrop\x88\x01\x01B\v\n" +
-	"\t_fallbackB\n" +
-	"\n" +
-	"\b_rankingB\x06\n" +
-	"\x04_cutB\f\n" +
-	"\n" +
-	"_thresholdB\n" +
-	"\n" +
-	"\b_by_drop\"\xec\x01\n" +
+	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01B\v\n" +
+	"\t_fallback\"G\n" +
 	"\x17BehaviorDiscoveryParams\x12\x1f\n" +
-	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\x1d\n" +
-	"\aranking\x18\x02 \x01(\tH\x01R\aranking\x88\x01\x01\x12\x15\n" +
-	"\x03cut\x18\x03 \x01(\tH\x02R\x03cut\x88\x01\x01\x12!\n" +
-	"\tthreshold\x18\x04 \x01(\x01H\x03R\tthreshold\x88\x01\x01\x12\x1c\n" +
-	"\aby_drop\x18\x05 \x01(\bH\x04R\x06byDrop\x88\x01\x01B\v\n" +
-	"\t_fallbackB\n" +
-	"\n" +
-	"\b_rankingB\x06\n" +
-	"\x04_cutB\f\n" +
-	"\n" +
-	"_thresholdB\n" +
-	"\n" +
-	"\b_by_drop\"\r\n" +
+	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01B\v\n" +
+	"\t_fallback\"\r\n" +
 	"\vTopicParams\"\x0f\n" +
 	"\rKeywordParams\"\x0e\n" +
 	"\fNewestParams\"U\n" +
@@ -1641,54 +1425,52 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*PolicySpec)(nil),              // 0: linkscore.v1.PolicySpec
 	(*BreadthFirstParams)(nil),      // 1: linkscore.v1.BreadthFirstParams
-	(*DepthFirstParams)(nil),        // 2: linkscore.v1.DepthFirstParams
-	(*UniformRandomParams)(nil),     // 3: linkscore.v1.UniformRandomParams
-	(*SourceUccParams)(nil),         // 4: linkscore.v1.SourceUccParams
-	(*SourceTargetParams)(nil),      // 5: linkscore.v1.SourceTargetParams
-	(*HarvestParams)(nil),           // 6: linkscore.v1.HarvestParams
-	(*InDegreeParams)(nil),          // 7: linkscore.v1.InDegreeParams
-	(*PagerankParams)(nil),          // 8: linkscore.v1.PagerankParams
-	(*OpicParams)(nil),              // 9: linkscore.v1.OpicParams
-	(*AnthelionParams)(nil),         // 10: linkscore.v1.AnthelionParams
-	(*FocusParams)(nil),             // 11: linkscore.v1.FocusParams
-	(*NewsPrefixParams)(nil),        // 12: linkscore.v1.NewsPrefixParams
-	(*BehaviorFetchParams)(nil),     // 13: linkscore.v1.BehaviorFetchParams
-	(*BehaviorDiscoveryParams)(nil), // 14: linkscore.v1.BehaviorDiscoveryParams
-	(*TopicParams)(nil),             // 15: linkscore.v1.TopicParams
-	(*KeywordParams)(nil),           // 16: linkscore.v1.KeywordParams
-	(*NewestParams)(nil),            // 17: linkscore.v1.NewestParams
-	(*ExternalPolicy)(nil),          // 18: linkscore.v1.ExternalPolicy
-	(*structpb.Struct)(nil),         // 19: google.protobuf.Struct
+	(*UniformRandomParams)(nil),     // 2: linkscore.v1.UniformRandomParams
+	(*SourceUccParams)(nil),         // 3: linkscore.v1.SourceUccParams
+	(*SourceTargetParams)(nil),      // 4: linkscore.v1.SourceTargetParams
+	(*HarvestParams)(nil),           // 5: linkscore.v1.HarvestParams
+	(*InDegreeParams)(nil),          // 6: linkscore.v1.InDegreeParams
+	(*PagerankParams)(nil),          // 7: linkscore.v1.PagerankParams
+	(*OpicParams)(nil),              // 8: linkscore.v1.OpicParams
+	(*AnthelionParams)(nil),         // 9: linkscore.v1.AnthelionParams
+	(*FocusParams)(nil),             // 10: linkscore.v1.FocusParams
+	(*NewsPrefixParams)(nil),        // 11: linkscore.v1.NewsPrefixParams
+	(*BehaviorFetchParams)(nil),     // 12: linkscore.v1.BehaviorFetchParams
+	(*BehaviorDiscoveryParams)(nil), // 13: linkscore.v1.BehaviorDiscoveryParams
+	(*TopicParams)(nil),             // 14: linkscore.v1.TopicParams
+	(*KeywordParams)(nil),           // 15: linkscore.v1.KeywordParams
+	(*NewestParams)(nil),            // 16: linkscore.v1.NewestParams
+	(*ExternalPolicy)(nil),          // 17: linkscore.v1.ExternalPolicy
+	(*structpb.Struct)(nil),         // 18: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
-	2,  // 1: linkscore.v1.PolicySpec.depth_first:type_name -> linkscore.v1.DepthFirstParams
-	3,  // 2: linkscore.v1.PolicySpec.uniform_random:type_name -> linkscore.v1.UniformRandomParams
-	4,  // 3: linkscore.v1.PolicySpec.source_ucc:type_name -> linkscore.v1.SourceUccParams
-	5,  // 4: linkscore.v1.PolicySpec.source_target:type_name -> linkscore.v1.SourceTargetParams
-	6,  // 5: linkscore.v1.PolicySpec.harvest:type_name -> linkscore.v1.HarvestParams
-	7,  // 6: linkscore.v1.PolicySpec.in_degree:type_name -> linkscore.v1.InDegreeParams
-	8,  // 7: linkscore.v1.PolicySpec.pagerank:type_name -> linkscore.v1.PagerankParams
-	9,  // 8: linkscore.v1.PolicySpec.opic:type_name -> linkscore.v1.OpicParams
-	10, // 9: linkscore.v1.PolicySpec.anthelion:type_name -> linkscore.v1.AnthelionParams
-	11, // 10: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
-	12, // 11: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
-	13, // 12: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
-	14, // 13: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
-	15, // 14: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
-	16, // 15: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
-	17, // 16: linkscore.v1.PolicySpec.newest:type_name -> linkscore.v1.NewestParams
-	18, // 17: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	19, // 18: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	2,  // 1: linkscore.v1.PolicySpec.uniform_random:type_name -> linkscore.v1.UniformRandomParams
+	3,  // 2: linkscore.v1.PolicySpec.source_ucc:type_name -> linkscore.v1.SourceUccParams
+	4,  // 3: linkscore.v1.PolicySpec.source_target:type_name -> linkscore.v1.SourceTargetParams
+	5,  // 4: linkscore.v1.PolicySpec.harvest:type_name -> linkscore.v1.HarvestParams
+	6,  // 5: linkscore.v1.PolicySpec.in_degree:type_name -> linkscore.v1.InDegreeParams
+	7,  // 6: linkscore.v1.PolicySpec.pagerank:type_name -> linkscore.v1.PagerankParams
+	8,  // 7: linkscore.v1.PolicySpec.opic:type_name -> linkscore.v1.OpicParams
+	9,  // 8: linkscore.v1.PolicySpec.anthelion:type_name -> linkscore.v1.AnthelionParams
+	10, // 9: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
+	11, // 10: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
+	12, // 11: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
+	13, // 12: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
+	14, // 13: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
+	15, // 14: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
+	16, // 15: linkscore.v1.PolicySpec.newest:type_name -> linkscore.v1.NewestParams
+	17, // 16: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	18, // 17: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -1698,7 +1480,6 @@ func file_linkscore_v1_policy_proto_init() {
 	}
 	file_linkscore_v1_policy_proto_msgTypes[0].OneofWrappers = []any{
 		(*PolicySpec_BreadthFirst)(nil),
-		(*PolicySpec_DepthFirst)(nil),
 		(*PolicySpec_UniformRandom)(nil),
 		(*PolicySpec_SourceUcc)(nil),
 		(*PolicySpec_SourceTarget)(nil),
@@ -1716,23 +1497,23 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_Newest)(nil),
 		(*PolicySpec_External)(nil),
 	}
+	file_linkscore_v1_policy_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[4].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[5].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[6].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[8].OneofWrappers = []any{}
+	file_linkscore_v1_policy_proto_msgTypes[7].OneofWrappers = []any{}
+	file_linkscore_v1_policy_proto_msgTypes[9].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[10].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[11].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[12].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[13].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

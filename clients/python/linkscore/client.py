@@ -756,7 +756,6 @@ class Client:
         site: str,
         window_days: int = 0,
         news_labels: Mapping[str, bool] | None = None,
-        news_threshold: float = 0.0,
         timeout_s: float | None = None,
     ) -> browse_pb2.MineSiteResponse:
         """Mine the browse log of a site now. Large logs need a longer `timeout_s`.
@@ -772,7 +771,6 @@ class Client:
             name=site_name(crawl, site),
             window_days=window_days,
             news_labels=labels,
-            news_threshold=news_threshold,
         )
 
     def get_browse_stats(

@@ -6,7 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.prepare import StoredSite
@@ -172,6 +172,7 @@ def _sources(site: StoredSite) -> list[array[int]]:
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
+    from linkscore_scoring.browse_logs.news import NewsSettings
 
 _NO_PAGE = "no usable page"
 
@@ -196,7 +197,7 @@ class InProcessScorer(CrawlScorer):
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, policy(config.policy.checked()).mining_settings())
+            self._mine(counts, policy(config.policy.checked()).news_settings())
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         record, event = site.records[visit.number], site.event(visit.number)
@@ -230,11 +231,10 @@ class InProcessScorer(CrawlScorer):
         found = self.queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
         return found.values.tolist(), found.takes.tolist()
 
-    def _mine(self, counts: BrowseCounts, settings: Mapping[str, Any]) -> None:
-        from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex
+    def _mine(self, counts: BrowseCounts, settings: NewsSettings | None) -> None:
+        from linkscore_scoring.browse_logs.mining import mine_site  # an annex
 
-        mined = plain(mine_site(counts, MiningSettings(**settings)))
-        self._apply(LogsMined(self.model.site_of(counts.urls[0]), mined))
+        self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mine_site(counts, settings))))
 
     def _apply(self, event: Event) -> Outcome:
         self._seq += 1

@@ -5,23 +5,20 @@ later days.
 from __future__ import annotations
 
 import heapq
-import math
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.replay.prepare import SiteSource, StoredSite, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.features.types import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
-from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
-from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch, BehaviorOrder
+from linkscore_scoring.policies.browse_log.behavior import BehaviorDiscovery, BehaviorFetch, BehaviorOrder
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page
@@ -37,7 +34,6 @@ class Mirror:
     name: str  # Of the archive
     keys: Sequence[str]  # Identity of each page
     links: Sequence[Ids]  # Rows of the pages that each page links to, redirects followed, without itself
-    layouts: Sequence[Mapping[str, int]]  # Bag of tag paths of each page
 
     def visits(self, counts: BrowseCounts) -> Floats:
         """Return the visits of each page, (n_pages,) float64; pages that were not visited have none."""
@@ -55,20 +51,7 @@ def read_mirror(archives: Sequence[Path], *, workers: int = 0) -> Mirror:
             for n in pages
         ]
         keys = [site.records[n].key for n in pages]
-        return Mirror(site.name, keys, links, [_layout(site, n) for n in pages])
-
-
-def layout_likeness(a: Mapping[str, int], b: Mapping[str, int]) -> float:
-    """Return the cosine of two bags of tag paths, counts as ln(1 + n); 0 if one is empty."""
-    one, two = ({path: math.log1p(n) for path, n in bag.items()} for bag in (a, b))
-    product = sum(weight * two[path] for path, weight in one.items() if path in two)
-    norms = math.sqrt(sum(w * w for w in one.values()) * sum(w * w for w in two.values()))
-    return product / norms if norms else 0.0
-
-
-def _layout(site: StoredSite, number: int) -> Mapping[str, int]:
-    event = site.event(number)
-    return Counter(plain_bag(event.features.paths)) if event and event.features else {}
+        return Mirror(site.name, keys, links)
 
 
 # Liu 2011 gives its figures for 80 % of the traffic.
@@ -156,9 +139,9 @@ class PolicyOrder:
     start: the order alone is judged, not how links are found.
     """
 
-    def __init__(self, policy: str, mined: MinedSite, **params: object) -> None:
+    def __init__(self, policy: str, mined: MinedSite) -> None:
         kind: type[BehaviorOrder] = BehaviorFetch if policy == BehaviorFetch.name else BehaviorDiscovery
-        self.policy = kind(make_params(kind, {"fallback": "breadth_first", **params}))
+        self.policy = kind(make_params(kind, {"fallback": "breadth_first"}))
         self.site = SiteModel("mirror", LearningConfig(), SiteBounds())
         self.site.browse = mined
         self.policy.logs_mined(self.site)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from rich.console import Console
 
 from linkscore_lab.commands import OUT, lab_errors
@@ -18,7 +19,7 @@ from linkscore_research.page_types.examples import Example, find_sites, read_exa
 from linkscore_research.page_types.generated import ENGINES, generated_examples
 from linkscore_research.page_types.train import Rows, train_all
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.focus.page_types import PageTypeModel, model_from
+from linkscore_scoring.policies.focus.page_types import PageTypeModel
 
 
 def classified(model: PageTypeModel, examples: Sequence[Example]) -> list[str]:
@@ -61,7 +62,9 @@ def run_training(
         console.print(f"weights: {out}", soft_wrap=True)
     for site in sites if report else ():
         examples = read_examples(site, per_type=0, workers=workers or cores())
-        told = told_apart(examples, classified(model_from(plain["without"][site.name]), examples))
+        told = told_apart(
+            examples, classified(msgspec.convert(plain["without"][site.name], PageTypeModel), examples)
+        )
         figures = ", ".join(f"{kind} P {p:.3f} R {r:.3f}" for kind, (p, r) in told.items())
         console.print(f"{site.name}: {figures}", soft_wrap=True)
     return plain

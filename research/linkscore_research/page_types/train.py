@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from linkscore_research.page_types.examples import Example
 from linkscore_scoring.features.layout.signals import SIGNALS
-from linkscore_scoring.policies.focus.page_types import MAX_DEVIATIONS, PageTypeModel, model_from
+from linkscore_scoring.policies.focus.page_types import MAX_DEVIATIONS, PageTypeModel
 
 SIGNS: dict[str, tuple[int, int]] = {
     # text
@@ -170,7 +171,7 @@ def train(rows: Rows, *, cost: float = COST) -> dict[str, Any]:
         margins = np.zeros((len(stored.sites), 2))
         for name in names:
             here = stored.sites == name
-            model = model_from(_fit(rows.some(rows.sites != name), cost))
+            model = msgspec.convert(_fit(rows.some(rows.sites != name), cost), PageTypeModel)
             margins[here] = margins_of(model, stored.signals[here])
         for column, kind in enumerate(KINDS):
             slope, offset = fit_platt(margins[:, column], stored.kinds == kind, stored.weights)

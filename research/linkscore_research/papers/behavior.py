@@ -24,14 +24,14 @@ from linkscore_research.behavior.orders import (
     greedy_order,
     read_mirror,
 )
-from linkscore_research.behavior.patterns import pattern_figures
+from linkscore_research.behavior.patterns import by_drop, paper_orders, pattern_figures
 from linkscore_research.page_types.examples import find_sites
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
-from linkscore_scoring.browse_logs.behavior import BehaviorSettings
+from linkscore_scoring.browse_logs.behavior import mine_behavior
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
-from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
+from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.errors import InvalidInput
 
 _DAY_S = 86_400
@@ -161,7 +161,7 @@ def wiki_mirror(links: Iterable[Sequence[str]]) -> Mirror:
                 waiting.append(target)
     rows = [np.array([order[to] for to in targets[name] if to != name], dtype=np.int64) for name in order]
     keys = [identity_or_none(WIKI + name) or "" for name in order]
-    return Mirror("wikispeedia", keys, rows, [{} for _ in keys])
+    return Mirror("wikispeedia", keys, rows)
 
 
 def path_clicks(paths: Iterable[Sequence[str]]) -> Iterator[Click]:
@@ -196,19 +196,18 @@ def _reported(
     fetch: list[list[Cell]] = [["visits judged", "", *judged]]
     discovery: list[list[Cell]] = [["visits judged", "", *judged]]
     for how, counts in mined.items():
-        ours = mine_site(counts)
-        paper = mine_site(counts, MiningSettings(behavior=BehaviorSettings(by_drop=True)))
-        for name, order in (
-            ("behavior_fetch", PolicyOrder("behavior_fetch", ours)),
-            ("its graph, split as the paper", PolicyOrder("behavior_fetch", paper, ranking="graph")),
+        ours, paper = mine_site(counts), mine_behavior(counts, by_drop)
+        assert paper is not None
+        by_graph, by_hub = paper_orders(counts, paper, mirror)
+        for name, pages in (
+            ("behavior_fetch", list(PolicyOrder("behavior_fetch", ours).fetches(mirror))),
+            ("its graph, split as the paper", by_graph),
         ):
-            pages = list(order.fetches(mirror))
             fetch.append([name, how, *(fetch_share(pages, found) for found in visits.values())])
-        for name, order in (
-            ("behavior_discovery", PolicyOrder("behavior_discovery", ours)),
-            ("its hubs, split as the paper", PolicyOrder("behavior_discovery", paper, ranking="hub")),
+        for name, pages in (
+            ("behavior_discovery", list(PolicyOrder("behavior_discovery", ours).visits(mirror))),
+            ("its hubs, split as the paper", by_hub),
         ):
-            pages = list(order.visits(mirror))
             shares = (discovery_share(pages, mirror.links, found) for found in visits.values())
             discovery.append([name, how, *shares])
     known = mirror.visits(mined["first referrer"])
@@ -229,15 +228,15 @@ def _reported(
             ["order", "transits", *heads], fetch, "Share of the pages to fetch for 80 % of the visits"
         ),
         PaperTable(["order", "transits", *heads], discovery, "Share of the pages to visit to discover 80 %"),
-        _patterns(mined["first referrer"], mirror, horizons),
+        _patterns(mined["first referrer"], horizons),
     ], []
 
 
-def _patterns(counts: BrowseCounts, mirror: Mirror, horizons: Sequence[Horizon]) -> PaperTable:
+def _patterns(counts: BrowseCounts, horizons: Sequence[Horizon]) -> PaperTable:
     """Return figure 6: pages and visits of later days that fit a pattern, and that the log has itself."""
     rows: dict[str, list[Cell]] = {}
     for horizon in horizons:
-        found = pattern_figures(counts, horizon.counts, mirror)
+        found = list(pattern_figures(counts, horizon.counts))
         for tree in found:
             row = rows.setdefault(tree.tree, [tree.tree, tree.leaves])
             row += [tree.later_urls, tree.later_visits]

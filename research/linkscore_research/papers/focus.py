@@ -12,6 +12,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+import msgspec
 from protego import Protego
 
 from linkscore_lab.datasets.site import identity_or_none
@@ -40,7 +41,7 @@ from linkscore_research.papers.sites import ForumExperiment, PaperOptions, store
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.focus.page_types import model_from, variants
+from linkscore_scoring.policies.focus.page_types import PageTypeModel, variants
 
 STORED = (
     "forum_phpbb",
@@ -309,7 +310,9 @@ def table_2(options: PaperOptions) -> Tables:
     for seed, n in product(SEEDS, TRAINED_ON):
         order = random.Random(seed).sample(engines, len(engines))
         chosen, others = set(order[:n]), set(order[max(TRAINED_ON) :])
-        model = model_from(train(Rows.of([example for example in made if _engine(example) in chosen])))
+        model = msgspec.convert(
+            train(Rows.of([example for example in made if _engine(example) in chosen])), PageTypeModel
+        )
         tested = {
             "other made-up engines": [example for example in made if _engine(example) in others],
             "stored sites": stored,

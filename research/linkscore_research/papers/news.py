@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkscore_lab.datasets.relevance import read_table
 from linkscore_lab.datasets.site import identity
@@ -16,13 +16,13 @@ from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.news import (
-    MAX_SEEDS,
     NewsSettings,
-    concentration,
+    Values,
+    fit_threshold,
     mine_crawl,
-    mine_news,
+    page_signals,
 )
-from linkscore_scoring.browse_logs.prefixes import PrefixTrie
+from linkscore_scoring.browse_logs.prefixes import NewsPages, PrefixFinder, find_prefixes, steps_of
 from linkscore_scoring.errors import InvalidInput
 
 _LOG, _FIT, _JUDGE = ".log.tsv.gz", ".fit.tsv.gz", ".judge.tsv.gz"
@@ -37,8 +37,55 @@ FRONT_SLASHES = 3
 """Slashes in the URL of a front page."""
 
 
-PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent", min_coverage=0.0)
-"""As in the paper, with eq. 1 counted so that even clicks give 1."""
+THRESHOLD, FIRST_DAYS, LEAST_DAYS = 1.91, 3, 7
+"""Threshold of section 6.1, fitted on one site; m, which the paper does not give (its mean bounds it by 6);
+and days that a page must be seen for: concentration cannot exceed days seen / m. Chosen, not measured."""
+
+
+def concentration(counts: BrowseCounts, *, literal: bool = False) -> tuple[Values, NDArray[np.bool_]]:
+    """Return ClickThroughConcentration of every page, the share of its clicks in its first days, (n_urls,),
+    and which pages have a click a day and were seen long enough to tell.
+
+    Section 4.1, eq. 1. m days count of the n - a + 1 there are, so that even clicks give exactly 1, which
+    eq. 1 as printed, `literal`, misses by one day.
+    """
+    n, first = len(counts.urls), counts.first_days()
+    totals = np.bincount(counts.click_urls, counts.clicks, n)
+    ages = counts.click_days - first[counts.click_urls]
+    early = ages < FIRST_DAYS + literal
+    head = np.bincount(counts.click_urls[early], counts.clicks[early], n)
+    seen = counts.n_days - first
+    span = seen - literal
+    share = np.divide(head, totals, out=np.zeros(n), where=(totals > 0) & (span > 0))
+    decided = (totals > 0) & (totals >= counts.n_days) & (seen >= max(2 * FIRST_DAYS, LEAST_DAYS))
+    return share * span / FIRST_DAYS, decided
+
+
+def paper_prefixes(counts: BrowseCounts, labels: Mapping[str, bool] | None) -> list[str]:
+    """Return the topmost folders and programs of which more than .8 is news, counted: section 5.2.
+
+    Labels say what is news, and without them concentration.
+    """
+    values, decided = concentration(counts)
+    rows, is_news = np.flatnonzero(decided), (values > THRESHOLD)[decided]
+    if labels:
+        rows, signals = page_signals(counts, NewsSettings())
+        given = np.array([labels.get(counts.urls[row], -1) for row in rows])
+        is_news = np.where(given >= 0, given == 1, signals > fitted(signals, given))
+    urls = [counts.urls[row] for row in rows.tolist()]
+    pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, np.zeros(len(urls)))
+
+    def rate(below: NDArray[np.intp]) -> tuple[float, float]:
+        return float(is_news[below].mean()), 0.0
+
+    found = find_prefixes(pages, rate, theta=NewsSettings().theta, min_pages=1, misfits=None)
+    return sorted(prefix.text for prefix in found)
+
+
+def fitted(signals: Values, given: NDArray[np.int64]) -> float:
+    """Return the threshold that labels give, 0 for none; -1 is no label."""
+    found = fit_threshold(signals[given >= 0], given[given >= 0] == 1)
+    return found.value if found else 0.0
 
 
 def read_news_labels(path: Path) -> dict[str, bool]:
@@ -71,9 +118,8 @@ def figure_2(options: PaperOptions) -> Tables:
     for name, counts, labels in logs(options):
         known = np.array([labels.get(url, -1) for url in counts.urls], dtype=np.int8)
         for mode in ("literal", "consistent"):
-            found = concentration(counts, NewsSettings(signal=mode))
-            news = found.values[found.decided & (known == 1)]
-            other = found.values[found.decided & (known == 0)]
+            values, decided = concentration(counts, literal=mode == "literal")
+            news, other = (values[decided & (known == kind)] for kind in (1, 0))
             low = float((other < LOW).mean())
             rows.append([name, mode, len(news), len(other), low, float(other.mean()), float(news.mean())])
     columns = ["log", "counted", "news", "others", "others below 3", "mean of others", "mean of news"]
@@ -87,11 +133,8 @@ def table_1(options: PaperOptions) -> Tables:
     """
     rows: list[list[Cell]] = [["paper, focus.cn", "folders, by hand", FOLDERS, 2322, 4, 15, 699]]
     for name, counts, labels in logs(options):
-        settings = PAPER
         for by, given in (("labels", labels), ("signal", None)):
-            model = mine_news(counts, replace(settings, signal="decay") if given else settings, given)
-            texts = [prefix.text for prefix in model.prefixes]
-            rows.append([name, by, *_inside(texts, labels)])
+            rows.append([name, by, *_inside(paper_prefixes(counts, given), labels)])
     columns = ["log", "prefixes by", "prefixes", "news inside", "others inside", "news outside"]
     return [PaperTable([*columns, "others outside"], rows)], []
 
@@ -102,9 +145,9 @@ def table_2(options: PaperOptions) -> Tables:
     Labels judge, and nothing is learned of them. A list fetches every page of its sites, as in the paper.
     """
     found = list(logs(options))
-    mined = mine_crawl(_together([counts for _, counts, _ in found]), NewsSettings(max_hubs=MAX_SEEDS))
+    mined = mine_crawl(_together([counts for _, counts, _ in found]), NewsSettings())
     labels = {url: is_news for _, _, known in found for url, is_news in known.items()}
-    trie = PrefixTrie([prefix.text for prefix in mined.model.prefixes])
+    trie = PrefixFinder([prefix.text for prefix in mined.model.prefixes])
     inside = {url for url in labels if trie.find(url) >= 0}
     rows: list[list[Cell]] = [
         ["paper", "1,542 sites by hand", 0.488, 0.586],
@@ -176,7 +219,7 @@ def _together(counts: Sequence[BrowseCounts]) -> BrowseCounts:
 
 def _inside(prefixes: list[str], labels: dict[str, bool]) -> list[int]:
     """Return how many of the best prefixes there are, then news and others inside and outside of them."""
-    trie = PrefixTrie(prefixes)
+    trie = PrefixFinder(prefixes)
     news = [trie.find(url) for url, is_news in labels.items() if is_news]
     best = sorted(range(len(prefixes)), key=lambda n: -news.count(n))[:FOLDERS]
     others = [trie.find(url) for url, is_news in labels.items() if not is_news]

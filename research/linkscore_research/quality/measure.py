@@ -36,7 +36,6 @@ SEEDS = (1, 2, 3)
 WITHOUT_RANDOMNESS = frozenset(
     {
         "breadth_first",
-        "depth_first",
         "in_degree",
         "opic",
         "pagerank",
@@ -185,16 +184,12 @@ def log_of(folder: Path, site: LabelledSite) -> Path | None:
 
 def measure_log(site: LabelledSite, log: Path, *, workers: int = 0) -> Measured:
     """Return the figures of a site's browse log: each order beside the oracle, in (0, 1]."""
-    from linkscore_research.behavior.report import ORACLE, behavior_report  # an annex
+    from linkscore_research.behavior.report import shares_of_oracle  # an annex
 
-    report = behavior_report(log, [site.archive], workers=workers)
+    found = shares_of_oracle(log, site.archive, workers=workers)
     return Measured(
         figures={
-            f"{site.name}:{task}:{_LOG}:{row.order.replace(' ', '_')}": Figure(
-                round(1.0 / row.times, _DIGITS)
-            )
-            for task, rows in (("visits", report.fetch), ("links", report.discovery))
-            for row in rows
-            if row.order != ORACLE
+            f"{site.name}:{task}:{_LOG}:{order.replace(' ', '_')}": Figure(round(share, _DIGITS))
+            for task, order, share in found
         }
     )

@@ -36,7 +36,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits.revisitor import SiteRevisitor
+from linkscore_scoring.revisits.changes import read_facts
+from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES
 from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import host_of, identity
@@ -71,7 +72,7 @@ class Crawled(Schedule):
         self._fetch(row, day)
 
     def best(self, day: float, n: int) -> list[int]:
-        revisits = cast("SiteRevisitor", self._model.shard(self._host).revisitor)
+        revisits = cast("SiteRevisits", self._model.shard(self._host).revisitor)
         rows = (self._site.row_of(due.url) for due in revisits.rank(START_S + day * DAY_S, n))
         return [row for row in rows if row >= 0]
 
@@ -83,7 +84,7 @@ class Crawled(Schedule):
         elif name:
             body = self._site.body(name)
             status, features = 200, extract(body, url=url)
-            features.facts |= SiteRevisitor.read(SentPage(len(body), url, body=body))
+            features.facts |= read_facts(SentPage(len(body), url, body=body))
         self._copies[row] = name
         self._seq += 1
         now_s, event_id = START_S + day * DAY_S, str(self._seq)

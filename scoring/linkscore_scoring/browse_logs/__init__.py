@@ -5,6 +5,6 @@ room knows a client or a single visit. `news` (Wang 2008) and `behavior` (Liu 20
 """
 
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings, mine_site
+from linkscore_scoring.browse_logs.mining import MinedSite, mine_site
 
-__all__ = ["OUTSIDE", "BrowseCounts", "MinedSite", "MiningSettings", "mine_site"]
+__all__ = ["OUTSIDE", "BrowseCounts", "MinedSite", "mine_site"]

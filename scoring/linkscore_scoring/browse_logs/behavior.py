@@ -1,7 +1,7 @@
 """How people browse a site, from its browse log (Liu 2011): URL patterns, and what their pages are worth.
 
-`mine_behavior` goes through it in order: the tree of `patterns`, its `cuts`, serials, demand and gain,
-rankings; the result is a `BehaviorModel`. Serials are numbers in URLs that grow as pages are born: ids of
+`mine_behavior` goes through it in order: the tree of `patterns`, its `cuts`, serials, demand and gain;
+the result is a `BehaviorModel`. Serials are numbers in URLs that grow as pages are born: ids of
 threads, years and months of posts. A browse log shows which do: the higher the number, the later the page's
 first visit. Beyond the highest number known lie the pages that nobody could visit yet, and people visit new
 pages most.
@@ -10,7 +10,7 @@ pages most.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.cuts import mdl_cut, totals, transit_cut
+from linkscore_scoring.browse_logs.cuts import mdl_cut, totals
 from linkscore_scoring.browse_logs.patterns import (
     ANY,
     HOST,
     NUMBER,
     KeyValues,
+    Labels,
     PatternTree,
+    generalised,
     is_number,
     key_values,
     pattern_tree,
@@ -230,12 +232,10 @@ def _newborn(numbers: Floats, kind: _Kind, frontier: float, rate: float, n_days:
 
 def _correlation(x: Floats, y: Ids, weights: Ids) -> float:
     """Return the weighted correlation, 0 if one side does not vary."""
-    total = float(weights.sum())
-    if total <= 0.0:
+    if not weights.any():
         return 0.0
-    dx, dy = x - (weights * x).sum() / total, y - (weights * y).sum() / total
-    spread = float((weights * dx * dx).sum() * (weights * dy * dy).sum())
-    return float((weights * dx * dy).sum() / np.sqrt(spread)) if spread > 0.0 else 0.0
+    (xx, xy), (_, yy) = np.cov(x, y, ddof=0, aweights=weights)
+    return float(xy / np.sqrt(xx * yy)) if xx * yy > 0.0 else 0.0
 
 
 def _label(key: str, value: str, pattern: Mapping[str, str]) -> str:
@@ -330,11 +330,9 @@ UNKNOWN_PAGE = -1
 class PatternStats:
     """Figures of every node of the tree, (n_nodes,) float64 each; those of a leaf are its pattern's."""
 
-    sizes: Floats  # |P|, F_in and F_out (Liu 2011, Table 1), subtrees included
+    sizes: Floats  # |P| and F_in (Liu 2011, Table 1), subtrees included
     visits: Floats
-    referrals: Floats
-    auth: Floats  # of the behaviour graph; of an inner node the mean of its patterns by their pages
-    hub: Floats
+    # of an inner node the mean of its patterns by their pages
     demand: Floats  # visits a day of a page of the log, on average
     newcomer: Floats  # visits a day to expect of a page that the log does not have
     gain: Floats  # visits a day that visiting a page discovers, on average
@@ -427,95 +425,18 @@ class BehaviorModel:
             raise ValueError("figures of patterns must be one a node")
 
 
-MAX_ITERATIONS = 200
-"""A bound: steps of the graph's iteration; a vector that swings for longer is taken as it is."""
-
-_TOLERANCE = 1e-9
-"""Largest change of a unit vector within two steps that ends the iteration: beyond what orders patterns."""
-
-
-def behavior_graph(
-    sources: Ids, targets: Ids, transits: Floats, f_in: Floats, f_out: Floats
-) -> tuple[Floats, Floats]:
-    """Return authority and hub of each pattern, (n_patterns,) each, of unit length or all 0.
-
-    Liu et al. 2011, eqs. 9 and 10. Both updates read the step before, so even and odd steps may swing: it
-    stops once a vector is what it was two steps ago, after 200 steps, or before a vector would become zero.
-    """
-    from scipy.sparse import csr_matrix  # slow to import: only where logs are mined
-
-    n = len(f_in)
-    cells = (sources, targets)
-    p_out = csr_matrix((transits / np.maximum(f_out[sources], 1.0), cells), shape=(n, n))
-    p_in = csr_matrix((transits / np.maximum(f_in[targets], 1.0), cells), shape=(n, n))
-    auth, hub = _share(f_in), _share(f_out)  # eq. 9
-    before = (auth, hub)
-    for _ in range(MAX_ITERATIONS):
-        new_auth, new_hub = p_out.T @ hub, p_in @ auth  # eq. 10
-        if not (new_auth.any() and new_hub.any()):
-            break
-        new = (new_auth / np.linalg.norm(new_auth), new_hub / np.linalg.norm(new_hub))
-        done = all(np.abs(x - y).max() < _TOLERANCE for x, y in zip(new, before, strict=True))
-        before, (auth, hub) = (auth, hub), new
-        if done:
-            break
-    return auth, hub
-
-
-def _share(counts: Floats) -> Floats:
-    return np.asarray(counts / max(float(counts.sum()), 1.0), dtype=np.float64)
-
-
-_WORTH: dict[str, Callable[[PatternStats], Floats]] = {
-    "demand": lambda s: s.demand,
-    "graph": lambda s: 0.5 * (s.auth + s.hub),
-    "volume": lambda s: s.sizes,
-    "visits": lambda s: s.visits,
-    "average_visits": lambda s: s.visits / np.maximum(s.sizes, 1.0),
-    "gain": lambda s: s.gain,
-    "hub": lambda s: s.hub,
-    "referrals": lambda s: s.referrals,
-    "average_referrals": lambda s: s.referrals / np.maximum(s.sizes, 1.0),
-}
-
-FETCH = ("demand", "graph", "volume", "visits", "average_visits")
-DISCOVERY = ("gain", "hub", "referrals", "average_referrals")
-"""Those for fetching pages and those for discovering them: ours first, the paper's second."""
-
-
-def worth_by(ranking: str, stats: PatternStats) -> Floats:
-    """Return what each pattern is worth by a ranking, (n_nodes,) float64, higher is better."""
-    return _WORTH[ranking](stats)
-
-
-SYNTAX, VISIT, TRANSIT = CUTS = ("syntax", "visit", "transit")
-"""Steps after which the tree may be taken: as it was split, after `mdl_cut`, after `transit_cut`."""
-
 _MAX_PAGES = 50_000
 """A bound of memory: pages of the log that keep figures of their own, the most visited ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehaviorSettings:
-    """How patterns are found."""
-
-    # Last step: ``syntax`` keeps the tree as it is, ``visit`` cuts it by description length, ``transit``
-    # merges siblings after that.
-    cut: str = TRANSIT
-    threshold: float = 0.9  # transit similarity above which siblings merge, [0, 1]
-    by_drop: bool = False  # split as the paper does; see `pattern_tree.TreeParams`
-
-
-def mine_behavior(
-    counts: BrowseCounts, settings: BehaviorSettings = BehaviorSettings()
-) -> BehaviorModel | None:
+def mine_behavior(counts: BrowseCounts, labels: Labels = generalised) -> BehaviorModel | None:
     """Return the patterns of a site, None if its log has no visit; deterministic.
 
-    Liu, Cai, Zhang and Zhang 2011, sections 3 and 4.
+    `labels`: see `pattern_tree`. Liu, Cai, Zhang and Zhang 2011, sections 3 and 4.
     """
     if not counts.urls or not counts.transits.sum():
         return None
-    tree, patterns = cut_tree(counts, settings)
+    tree, patterns = cut_by_visits(counts, *pattern_tree(counts.urls, labels))
     first, pairs = counts.first_days(), [key_values(url) for url in counts.urls]
     first[first == counts.n_days] = -1  # pages that referred, and were not visited
     fixed = {at: tree.pattern(at) for at in np.unique(patterns).tolist()}
@@ -532,29 +453,12 @@ def mine_behavior(
     return BehaviorModel(counts.n_days, tree, stats, serials, _own_pages(counts, visits, *own), examples)
 
 
-def cut_tree(counts: BrowseCounts, settings: BehaviorSettings) -> tuple[PatternTree, Ids]:
-    """Return the tree after the cuts asked for, and the leaf of each page of the log, (n_urls,)."""
-    tree, leaf = pattern_tree(counts.urls, by_drop=settings.by_drop)
-    if settings.cut == SYNTAX:
-        return tree, leaf
+def cut_by_visits(counts: BrowseCounts, tree: PatternTree, leaf: Ids) -> tuple[PatternTree, Ids]:
+    """Return a tree cut by description length, and the leaf of each page of the log, (n_urls,)."""
     parents, n = tree.parents(), len(tree)
     sizes, visits = (tally(leaf, x, n) for x in (np.ones(len(leaf)), counts.visits()))
     tree, ids = tree.pruned(mdl_cut(parents, totals(parents, sizes), totals(parents, visits)))
-    leaf = ids[leaf]
-    if settings.cut == VISIT:
-        return tree, leaf
-    sources, targets, transits = _between(counts, leaf)
-    kept = transit_cut(
-        tree.parents(), tree.leaves(), sources, targets, transits, threshold=settings.threshold
-    )
-    tree, ids = tree.pruned(kept)
     return tree, ids[leaf]
-
-
-def _between(counts: BrowseCounts, patterns: Ids) -> tuple[Ids, Ids, Floats]:
-    """Return the transits between patterns, -1 for the outside."""
-    sources = np.where(counts.from_urls == OUTSIDE, OUTSIDE, patterns[counts.from_urls])
-    return sources, patterns[counts.to_urls], counts.transits.astype(np.float64)
 
 
 def _stats(
@@ -562,25 +466,16 @@ def _stats(
 ) -> tuple[PatternStats, tuple[Floats, Floats]]:
     """Return the figures of every node, and demand and gain of every page."""
     n, parents = len(tree), tree.parents()
-    columns = (np.ones(len(patterns)), counts.visits(), counts.referrals())
-    sizes, visits, referrals = (tally(patterns, column, n) for column in columns)
-    sources, targets, transits = _between(counts, patterns)
-    inner = sources != OUTSIDE
-    auth, hub = behavior_graph(sources[inner], targets[inner], transits[inner], visits, referrals)
+    sizes, visits = (tally(patterns, column, n) for column in (np.ones(len(patterns)), counts.visits()))
     demand = own_demand(counts)
     newcomer = newcomer_demand(counts, first, patterns, n, born_late)
-    gain, own_gain = _gains(counts, demand, patterns, sizes)
-    means = (tally(patterns, demand, n) / np.maximum(sizes, 1.0), newcomer, gain)
-    whole = totals(parents, sizes)
-    averaged = [totals(parents, x * sizes) / np.maximum(whole, 1.0) for x in (auth, hub, *means)]
-    sums = [whole, totals(parents, visits), totals(parents, referrals)]
-    return PatternStats(*sums, *averaged), (demand, own_gain)
-
-
-def _gains(counts: BrowseCounts, demand: Floats, patterns: Ids, sizes: Floats) -> tuple[Floats, Floats]:
     real = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
-    transits = counts.transits[real].astype(np.float64)
-    return discovery_gain(counts.from_urls[real], counts.to_urls[real], transits, demand, patterns, sizes)
+    ways = counts.from_urls[real], counts.to_urls[real], counts.transits[real].astype(np.float64)
+    gain, own_gain = discovery_gain(*ways, demand, patterns, sizes)
+    whole = totals(parents, sizes)
+    means = (tally(patterns, demand, n) / np.maximum(sizes, 1.0), newcomer, gain)
+    averaged = [totals(parents, x * sizes) / np.maximum(whole, 1.0) for x in means]
+    return PatternStats(whole, totals(parents, visits), *averaged), (demand, own_gain)
 
 
 def _own_pages(counts: BrowseCounts, visits: Ids, demand: Floats, gain: Floats) -> OwnPages:

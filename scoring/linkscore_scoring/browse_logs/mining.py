@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from linkscore_scoring.browse_logs.behavior import BehaviorModel, BehaviorSettings, mine_behavior
+from linkscore_scoring.browse_logs.behavior import BehaviorModel, mine_behavior
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news import NewsModel, NewsSettings, mine_news
 
@@ -21,33 +21,20 @@ class MinedSite:
     behavior: BehaviorModel | None = None  # URL patterns as people browse them; None if the log has no visit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MiningSettings:
-    """What a mining run is told besides the counts."""
-
-    news: NewsSettings = field(default_factory=NewsSettings)  # how news is told and where it is looked for
-    behavior: BehaviorSettings = field(default_factory=BehaviorSettings)  # how URL patterns are found
-    # Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
-    news_labels: Mapping[str, bool] = field(default_factory=dict)
-    news_threshold: float = 0.0  # threshold of news, > 0
-
-
-_DEFAULT = MiningSettings()
-
-
 def mine_site(
-    counts: BrowseCounts, settings: MiningSettings = _DEFAULT, before: MinedSite | None = None
+    counts: BrowseCounts,
+    settings: NewsSettings | None = None,
+    labels: Mapping[str, bool] | None = None,
+    before: MinedSite | None = None,
 ) -> MinedSite:
-    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be
-    parallel."""
-    news = replace(settings.news, threshold=settings.news_threshold or settings.news.threshold)
-    model = mine_news(counts, news, settings.news_labels, before.news if before else None)
-    if settings.news_threshold:
-        model.threshold = replace(model.threshold, given=True)
+    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be parallel.
+
+    `settings`, `labels`: see `mine_news`. `before`: what the last mining gave.
+    """
     return MinedSite(
         counts.first_day,
         counts.n_days,
         int(counts.clicks.sum()),
-        news=model,
-        behavior=mine_behavior(counts, settings.behavior),
+        news=mine_news(counts, settings, labels, before.news if before else None),
+        behavior=mine_behavior(counts),
     )

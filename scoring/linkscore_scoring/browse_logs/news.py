@@ -20,27 +20,14 @@ from linkscore_scoring.browse_logs.prefixes import (
     CERTAIN,
     NewsPages,
     NewsPrefix,
-    PrefixTrie,
     held_out_coverage,
     learn_prefixes,
     steps_of,
 )
 
-DECAY, CONSISTENT, LITERAL = SIGNALS = ("decay", "consistent", "literal")
-
-_FEWEST_DAYS = 7
-"""A page seen for fewer days is undecided: concentration cannot exceed days seen / m. A week is chosen, not
-measured."""
-
 DECAY_DAYS = 5.0
 """Days in which clicks on news fall to a third. Between 3 and 8 it tells news from other pages equally well
 on three logs, see research/notebook/news-from-logs.md."""
-
-PAPER_THRESHOLD = 1.91
-"""Threshold of Wang 2008, section 6.1, fitted on one site: what is used without labels."""
-
-_LEAST_SIGNAL = 1e-3
-"""A bound: concentration is read as its logarithm, and a page without early clicks has none."""
 
 _FEWEST_LABELS = 20
 """Labelled pages from which a threshold is fitted. Chosen, not measured."""
@@ -52,52 +39,21 @@ Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+_MIN_COVERAGE = 0.2
+"""Share of the news that must lie below prefixes learned from other pages, else a model abstains. Chosen."""
+
+_MAX_HUBS = 100
+"""A bound: hubs of a site that are kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsSettings:
-    """Settings of `mine_news`; the defaults rest on research/notebook/news-from-logs.md but where it is
-    said."""
+    """Settings of `mine_news`."""
 
-    signal: str = DECAY  # of clicks (`decay_gain`), or `concentration`, `CONSISTENT` or `LITERAL`
-    m: int = 3  # days that count as first for concentration; the paper gives none, its mean bounds it by 6
-    threshold: float = 0.0  # signal above which a page is news; 0: fitted on labels, else the usual one
-    min_daily_clicks: float = (
-        1.0  # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
-    )
-    weighed: bool = True  # weigh pages by how sure their signal is; False counts them, as the paper
+    threshold: float = 0.0  # `decay_gain` above which a page is news; 0: fitted on labels, else 0
+    # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
+    min_daily_clicks: float = 1.0
     theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
-    min_pages: int = 3  # that a prefix must be learned from; the paper has no such bound
-    min_coverage: float = 0.2  # of the news below prefixes learned from other pages, else it abstains; chosen
-    max_hubs: int = 100  # that are kept: a bound of memory
-
-
-@dataclass(slots=True)
-class Concentration:
-    """Concentration of every page of a site, and which of them it tells anything about."""
-
-    values: Values  # (n_urls,) float64, 0 where there is none
-    frequent: Mask  # (n_urls,) bool: pages with enough clicks a day
-    decided: Mask  # (n_urls,) bool: frequent pages that were seen long enough
-
-
-def concentration(counts: BrowseCounts, settings: NewsSettings) -> Concentration:
-    """Return ClickThroughConcentration of every page: the share of its clicks in its first days.
-
-    Wang 2008, section 4.1, eq. 1. The default counts m days of the n - a + 1 there are, so that even clicks
-    give exactly 1, which eq. 1 misses by one day. A page seen for fewer than max(2 m, 7) days is undecided:
-    with so short a life none reaches a threshold near 2.
-    """
-    n, first = len(counts.urls), counts.first_days()
-    totals = np.bincount(counts.click_urls, counts.clicks, n).astype(np.int64)
-    ages = counts.click_days - first[counts.click_urls]
-    literal = settings.signal == LITERAL
-    early = ages < settings.m + literal
-    head = np.bincount(counts.click_urls[early], counts.clicks[early], n)
-    seen = counts.n_days - first
-    span = seen - literal
-    share = np.divide(head, totals, out=np.zeros(n), where=(totals > 0) & (span > 0))
-    frequent = (totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days)
-    decided = frequent & (seen >= max(2 * settings.m, _FEWEST_DAYS))
-    return Concentration(share * span / settings.m, frequent, decided)  # eq. 1
 
 
 def decay_gain(counts: BrowseCounts) -> Values:
@@ -105,7 +61,7 @@ def decay_gain(counts: BrowseCounts) -> Values:
 
     The mean over clicks of ln(p(age of the page | exp(-age / 5 days)) / p(age | even)), both cut off at the
     end of the window, squeezed by tanh: (n_urls,) in (-1, 1), above 0 for decay, 0 without clicks.
-    Concentration cannot exceed days seen / m, so it calls no page news that was seen for a week; this can.
+    The paper's concentration cannot exceed days seen / m, so it calls no page news that was seen for a week.
     """
     n, first, days = len(counts.urls), counts.first_days(), DECAY_DAYS
     totals = np.bincount(counts.click_urls, counts.clicks, n)
@@ -122,12 +78,9 @@ class NewsThreshold:
 
     value: float  # the threshold
     n: int = 0  # labelled pages that it is fitted on
-    given: bool = False  # somebody gave it for this mining and those to come
 
     def origin(self) -> str:
         """Say where the threshold comes from."""
-        if self.given:
-            return "given"
         return f"fitted on {self.n} labelled pages" if self.n else "not fitted"
 
 
@@ -187,13 +140,13 @@ class Hub:
     gain: int  # news pages among them that no hub before this one links to
 
 
-def hub_seeds(counts: BrowseCounts, is_news: Mask, n: int, *, by_gain: bool = True) -> list[Hub]:
+def hub_seeds(counts: BrowseCounts, is_news: Mask, n: int) -> list[Hub]:
     """Return the `n` best pages to find news from, best first; all of them link to news (Wang 2008, section
     5.1).
 
-    A page links to another if a record has the one as referrer and the other as target. With `by_gain` each
-    next hub is the one that links to most news not linked yet, since the fullest lists of a site mostly
-    repeat each other; else the paper's order: by news, ties by their share of the links, then by URL.
+    A page links to another if a record has the one as referrer and the other as target. Each next hub is the
+    one that links to most news not linked yet, since the fullest lists of a site mostly repeat each other;
+    ties are in the paper's order: by news, then by their share of the links, then by URL.
     """
     inside = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
     size = max(1, len(counts.urls))
@@ -204,18 +157,10 @@ def hub_seeds(counts: BrowseCounts, is_news: Mask, n: int, *, by_gain: bool = Tr
     for page, target in zip(pages[lead].tolist(), targets[lead].tolist(), strict=True):
         to_news.setdefault(page, set()).add(target)
     ranked = sorted(to_news, key=lambda page: (-len(to_news[page]), links[page], counts.urls[page]))
-    ordered = _covering(ranked, to_news) if by_gain else _as_ranked(ranked, to_news)
     return [
         Hub(counts.urls[page], len(to_news[page]), int(links[page]), gain)
-        for page, gain in islice(ordered, n)
+        for page, gain in islice(_covering(ranked, to_news), n)
     ]
-
-
-def _as_ranked(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple[int, int]]:
-    covered: set[int] = set()
-    for page in ranked:
-        yield page, len(to_news[page] - covered)
-        covered |= to_news[page]
 
 
 def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple[int, int]]:
@@ -242,13 +187,10 @@ def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple
 class NewsModel:
     """News of one site, mined from one window of its browse log."""
 
-    signal: str  # what tells news, above which value, and how sure a value is; see `NewsSettings`
-    threshold: NewsThreshold
+    threshold: NewsThreshold  # of the signal that tells news, and how sure a value is
     evidence: NewsEvidence
-    # Pages with enough clicks that could be judged, of them news, and others too young to judge.
-    pages: int
+    pages: int  # pages with enough clicks, and of them news
     news: int
-    undecided: int
     prefixes: list[NewsPrefix]  # news prefixes, by text; none lies below another
     # Share of the news that lies below prefixes learned from other pages; see `held_out_coverage`.
     covered: float
@@ -260,13 +202,9 @@ class NewsModel:
         """Whether prefixes tell too little to go by them."""
         return bool(self.reason)
 
-    def trie(self) -> PrefixTrie:
-        """Return a finder of prefixes by URL."""
-        return PrefixTrie([prefix.text for prefix in self.prefixes])
-
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""
-        rule = f"{self.signal} > {self.threshold.value:.3g}, {self.threshold.origin()}"
+        rule = f"decay > {self.threshold.value:.3g}, {self.threshold.origin()}"
         seen = f"{self.news} of {self.pages} pages are news ({rule})"
         if self.reason:
             return f"abstains: {self.reason}; {seen}"
@@ -274,90 +212,67 @@ class NewsModel:
 
 
 # Without labels: rounded means of what the labelled pages of three sites gave, which lie close together.
-_DECAY_EVIDENCE = NewsEvidence(slope=3.4, offset=1.0)
-_CTC_EVIDENCE = NewsEvidence(slope=2.4, offset=-2.2)
-
-
-@dataclass(slots=True)
-class PageSignals:
-    """Signal of the pages that can be classified."""
-
-    rows: NDArray[np.intp]  # pages, as indices into the URLs of the counts
-    signals: Values  # signal of each, and what an operator says: 1 news, 0 other, -1 nothing
-    labels: NDArray[np.int8]
-    undecided: int  # pages with enough clicks that cannot be classified
+_USUAL_EVIDENCE = NewsEvidence(slope=3.4, offset=1.0)
 
 
 def mine_news(
     counts: BrowseCounts,
-    settings: NewsSettings,
+    settings: NewsSettings | None = None,
     labels: Mapping[str, bool] | None = None,
     before: NewsModel | None = None,
+    *,
+    max_hubs: int = _MAX_HUBS,
 ) -> NewsModel:
     """Return what the browse log of a site tells about its news (Wang 2008, sections 4 and 5).
 
     `labels`, pages by identity, fit threshold and evidence and stand for themselves; if none come, what
-    `before` was fitted on stays in force. Pages that cannot be classified count neither as news nor as other,
-    and the model abstains where prefixes do not hold the news of pages they were not learned from.
+    `before` was fitted on stays in force. The model abstains where prefixes do not hold the news of pages
+    they were not learned from.
     """
-    seen = page_signals(counts, settings, labels or {})
-    threshold, evidence = calibrate(seen, settings, before)
-    is_news = np.where(seen.labels >= 0, seen.labels == 1, seen.signals > threshold.value)
-    ratios = evidence.ratios(_scaled(seen.signals, settings))
-    ratios[seen.labels == 0], ratios[seen.labels == 1] = -CERTAIN, CERTAIN
-    urls = [counts.urls[row] for row in seen.rows.tolist()]
+    settings = settings or NewsSettings()
+    rows, signals = page_signals(counts, settings)
+    given = np.array([int((labels or {}).get(counts.urls[row], -1)) for row in rows], dtype=np.int8)
+    threshold, evidence = _calibrated(signals, given, settings, before)
+    is_news = np.where(given >= 0, given == 1, signals > threshold.value)
+    ratios = evidence.ratios(signals)
+    ratios[given == 0], ratios[given == 1] = -CERTAIN, CERTAIN
+    urls = [counts.urls[row] for row in rows.tolist()]
     pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, ratios)
     of_all_urls = np.zeros(len(counts.urls), dtype=np.bool_)
-    of_all_urls[seen.rows[is_news]] = True
+    of_all_urls[rows[is_news]] = True
     model = NewsModel(
-        signal=settings.signal,
         threshold=threshold,
         evidence=evidence,
         pages=len(is_news),
         news=int(is_news.sum()),
-        undecided=seen.undecided,
-        prefixes=learn_prefixes(pages, settings),
-        covered=held_out_coverage(pages, settings),
-        hubs=hub_seeds(counts, of_all_urls, settings.max_hubs, by_gain=settings.weighed),
+        prefixes=learn_prefixes(pages, settings.theta),
+        covered=held_out_coverage(pages, settings.theta),
+        hubs=hub_seeds(counts, of_all_urls, max_hubs),
         reason="",
     )
     model.reason = _reason(model, settings)
     return model
 
 
-def page_signals(counts: BrowseCounts, settings: NewsSettings, labels: Mapping[str, bool]) -> PageSignals:
-    """Return the signal of every page that has enough clicks and, for concentration, was seen long enough."""
-    by_decay = settings.signal == DECAY
-    found = concentration(counts, settings)
-    rows = np.flatnonzero(found.frequent if by_decay else found.decided)
-    signals = decay_gain(counts) if by_decay else found.values
-    given = [int(labels.get(counts.urls[row], -1)) for row in rows]
-    undecided = int(found.frequent.sum()) - len(rows)
-    return PageSignals(rows, signals[rows], np.array(given, dtype=np.int8), undecided)
+def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[np.intp], Values]:
+    """Return the pages that have enough clicks, as rows of the URLs, and the signal of each."""
+    totals = np.bincount(counts.click_urls, counts.clicks, len(counts.urls))
+    rows = np.flatnonzero((totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days))
+    return rows, decay_gain(counts)[rows]
 
 
-def calibrate(
-    seen: PageSignals, settings: NewsSettings, before: NewsModel | None = None
+def _calibrated(
+    signals: Values, given: NDArray[np.int8], settings: NewsSettings, before: NewsModel | None
 ) -> tuple[NewsThreshold, NewsEvidence]:
-    """Return threshold and evidence: fitted on labels, else those of `before`, else the usual ones."""
-    by_decay = settings.signal == DECAY
-    known = seen.labels >= 0
-    is_news = seen.labels[known] == 1
-    enough = len(is_news) >= _FEWEST_LABELS
-    fitted = fit_threshold(seen.signals[known], is_news) if enough else None
-    usual = NewsThreshold(settings.threshold or (0.0 if by_decay else PAPER_THRESHOLD))
+    """Return threshold and evidence: fitted on labels (-1: none), else those of `before`, else usual ones."""
+    known, usual = given >= 0, NewsThreshold(settings.threshold)
+    enough = int(known.sum()) >= _FEWEST_LABELS
+    fitted = fit_threshold(signals[known], given[known] == 1) if enough else None
     if fitted is not None:
-        evidence = fit_evidence(_scaled(seen.signals[known], settings), is_news)
-        return usual if settings.threshold else fitted, evidence
-    if before is not None and before.signal == settings.signal:
-        in_force = (before.threshold.n or before.threshold.given) and not settings.threshold
-        return before.threshold if in_force else usual, before.evidence
-    return usual, _DECAY_EVIDENCE if by_decay else _CTC_EVIDENCE
-
-
-def _scaled(signals: Values, settings: NewsSettings) -> Values:
-    """Return signals on the scale of the evidence: concentration as its logarithm."""
-    return signals if settings.signal == DECAY else np.log(np.maximum(signals, _LEAST_SIGNAL))
+        return usual if settings.threshold else fitted, fit_evidence(signals[known], given[known] == 1)
+    if before is not None:
+        return before.threshold if before.threshold.n and not settings.threshold else usual, before.evidence
+    return usual, _USUAL_EVIDENCE
 
 
 def _reason(model: NewsModel, settings: NewsSettings) -> str:
@@ -365,7 +280,7 @@ def _reason(model: NewsModel, settings: NewsSettings) -> str:
         return f"no page of the log has {settings.min_daily_clicks:g} clicks a day"
     if not model.news:
         return "no page of the log is news"
-    if not model.prefixes or model.covered < settings.min_coverage:
+    if not model.prefixes or model.covered < _MIN_COVERAGE:
         few = f"{len(model.prefixes)} folders or programs are more than {settings.theta:.0%} news"
         held = f"of pages they were not learned from they hold {model.covered:.0%} of the news"
         return f"URLs carry no news prefix ({few}; {held})"
@@ -404,14 +319,14 @@ def mine_crawl(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
     origin that nobody visited is no hub, since browsers name no more than the origin to another site.
     """
     counts = replace(counts, from_urls=_known_origins(counts))
-    model = mine_news(counts, replace(settings, max_hubs=MAX_SEEDS))
-    seen = page_signals(counts, settings, {})
+    model = mine_news(counts, settings, max_hubs=MAX_SEEDS)
+    rows, signals = page_signals(counts, settings)
     is_news = np.zeros(len(counts.urls), dtype=np.bool_)
-    is_news[seen.rows[seen.signals > model.threshold.value]] = True
+    is_news[rows[signals > model.threshold.value]] = True
     hosts = _news_hosts(counts, is_news)
     found = [CrawlSeed(hub.url, hub.news, hub.gain, len(hosts[hub.url]), is_hub=True) for hub in model.hubs]
     found += _front_pages(counts, is_news, model.hubs)
-    found.sort(key=lambda seed: -(seed.gain if settings.weighed else seed.news))
+    found.sort(key=lambda seed: -seed.gain)
     n_hosts = len({_root(counts.urls[row]) for row in np.flatnonzero(is_news).tolist()})
     return CrawlNews(model, n_hosts, found[:MAX_SEEDS])
 

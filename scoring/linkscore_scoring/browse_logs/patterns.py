@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import permutations
@@ -120,10 +120,6 @@ Ids = NDArray[np.int64]
 ROOT = 0
 """Id of the root of every tree."""
 
-# Which values stay when they are chosen by the largest drop (`salient`): rules for equal and for small
-# frequencies, which the paper leaves open; chosen, not measured.
-_FEW, _EVEN_SHARE, _LEAST_SHARE = 5, 0.05, 0.01
-
 # Which values stay by default (`common`): URLs and share of a group that have the word. Measured on the first
 # 20 days of three logs, research/notebook/visits-from-logs.md.
 _MANY, _MANY_SHARE = 10, 0.005
@@ -209,52 +205,6 @@ class PatternTree:
             raise ValueError("children must be nodes of the tree")
 
 
-def pattern_tree(urls: Sequence[str], *, by_drop: bool = False) -> tuple[PatternTree, Ids]:
-    """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
-
-    A group of URLs is split by the key whose values have the least entropy; a key that does not split it
-    becomes part of its pattern. Liu et al. 2011, section 3.1; Lei et al. 2010, section 3; patent US8429110.
-    """
-    return _Builder(KeyColumns([key_values(url) for url in urls]), by_drop).build()
-
-
-class _Builder:
-    """A tree under way."""
-
-    def __init__(self, columns: KeyColumns, by_drop: bool) -> None:
-        self.columns, self.by_drop = columns, by_drop
-        self.nodes = [PatternNode(-1)]
-        self.leaf = np.zeros(columns.n_urls, dtype=np.int64)
-
-    def build(self) -> tuple[PatternTree, Ids]:
-        """Split the root and what comes of it."""
-        waiting = [(ROOT, np.arange(self.columns.n_urls), list(range(len(self.columns.keys))))]
-        while waiting:
-            at, rows, keys = waiting.pop()
-            self.leaf[rows] = at
-            if len(rows) >= MIN_URLS or at == ROOT:
-                waiting += self._split(at, rows, keys)
-        return PatternTree(self.nodes), self.leaf
-
-    def _split(self, at: int, rows: Ids, keys: list[int]) -> Iterator[tuple[int, Ids, list[int]]]:
-        """Make the children of a node: by the first key, least entropy first, that parts its URLs."""
-        node, left = self.nodes[at], self.columns.by_entropy(rows, keys)
-        while left:
-            key = left.pop(0)
-            labels = generalised(self.columns, key, rows, by_drop=self.by_drop)
-            name = self.columns.keys[key]
-            distinct, group = np.unique(labels, return_inverse=True)
-            if len(distinct) == 1:
-                node.fixed[name] = str(distinct[0])
-            elif len(rows) >= MIN_URLS and len(self.nodes) < MAX_NODES:
-                node.key = name
-                for i, label in enumerate(distinct.tolist()):
-                    node.children[label] = len(self.nodes)
-                    self.nodes.append(PatternNode(at, {name: label}))
-                    yield node.children[label], rows[group == i], left
-                return
-
-
 def _labels(pairs: KeyValues, key: str) -> list[str]:
     """Return the labels a value of a key may go under, the most telling first."""
     return label_of(pairs[key]) if key in pairs else [ABSENT]
@@ -264,24 +214,6 @@ def _fits(node: PatternNode, pairs: KeyValues) -> bool:
     return all(label in _labels(pairs, key) for key, label in node.fixed.items())
 
 
-def salient(counts: Codes, n_urls: int) -> NDArray[np.bool_]:
-    """Return which values of a key stay as they are, (n_values,) bool: the paper's way.
-
-    Values are sorted by frequency and cut where its logarithm drops most (Lei et al. 2010); the rules for
-    equal frequencies and for small ones are ours.
-    """
-    if len(counts) <= 1:
-        return np.ones(len(counts), dtype=np.bool_)
-    if counts.min() == counts.max():
-        stay = len(counts) <= _FEW and counts[0] >= _EVEN_SHARE * n_urls
-        return np.full(len(counts), stay, dtype=np.bool_)
-    order = np.argsort(-counts, kind="stable")
-    drops = -np.diff(np.log(counts[order]))
-    stays = np.zeros(len(counts), dtype=np.bool_)
-    stays[order[: int(np.argmax(drops)) + 1]] = True
-    return np.asarray(stays & (counts >= max(2.0, _LEAST_SHARE * counts.sum())), dtype=np.bool_)
-
-
 def common(counts: Codes, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which values of a key stay as they are, (n_values,) bool: words that many URLs share."""
     if len(counts) <= 1:
@@ -289,17 +221,50 @@ def common(counts: Codes, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray((counts >= max(_MANY, _MANY_SHARE * counts.sum())) & ~numeric, dtype=np.bool_)
 
 
-def generalised(columns: KeyColumns, key: int, rows: Codes, *, by_drop: bool) -> NDArray[np.str_]:
-    """Return the label of a key for each of some URLs, (n_rows,): a value that stays, a wildcard, or
-    absent."""
+def generalised(columns: KeyColumns, key: int, rows: Codes) -> NDArray[np.str_]:
+    """Return a key's label for each of some URLs, (n_rows,): a word that many share, a wildcard, absent."""
     codes = columns.codes[key, rows]
     counts = np.bincount(codes[codes != NO_VALUE], minlength=len(columns.values[key]))
     shown, numeric = np.flatnonzero(counts), columns.numeric[key]
-    stays = shown[salient(counts[shown], len(rows)) if by_drop else common(counts[shown], numeric[shown])]
-    labels = np.where(numeric & (not by_drop), NUMBER, ANY).astype(object)
-    for value in stays.tolist():
+    stays = common(counts[shown], numeric[shown])
+    labels = np.where(numeric, NUMBER, ANY).astype(object)
+    for value in shown[stays].tolist():
         labels[value] = f"={columns.values[key][value]}"
     return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)
+
+
+Labels = Callable[[KeyColumns, int, Codes], NDArray[np.str_]]
+"""Gives the label of a key, by its number, for each of some URLs."""
+
+
+def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[PatternTree, Ids]:
+    """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
+
+    A group of URLs is split by the key whose values have the least entropy; a key that does not split it
+    becomes part of its pattern. Liu et al. 2011, section 3.1; Lei et al. 2010, section 3; patent US8429110.
+    """
+    columns = KeyColumns([key_values(url) for url in urls])
+    nodes, leaf = [PatternNode(-1)], np.zeros(len(urls), dtype=np.int64)
+    waiting = [(ROOT, np.arange(len(urls)), list(range(len(columns.keys))))]
+    while waiting:
+        at, rows, keys = waiting.pop()
+        leaf[rows] = at
+        left = columns.by_entropy(rows, keys) if len(rows) >= MIN_URLS or at == ROOT else []
+        while left:
+            key = left.pop(0)
+            distinct, group = np.unique(labels(columns, key, rows), return_inverse=True)
+            name = columns.keys[key]
+            if len(distinct) == 1:
+                nodes[at].fixed[name] = str(distinct[0])
+                continue
+            if len(rows) >= MIN_URLS and len(nodes) < MAX_NODES:
+                nodes[at].key = name
+                for i, label in enumerate(distinct.tolist()):
+                    nodes[at].children[label] = len(nodes)
+                    waiting.append((len(nodes), rows[group == i], left))
+                    nodes.append(PatternNode(at, {name: label}))
+            break
+    return PatternTree(nodes), leaf
 
 
 _MAX_SHUFFLED = 3

@@ -7,17 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import lower_bound
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.types import UrlRule
-
-if TYPE_CHECKING:
-    from linkscore_scoring.browse_logs.news import NewsSettings
 
 _MOSTLY = 0.5
 """A folder with less news is one of other pages: the better guess for any page of it."""
@@ -31,6 +26,9 @@ _FOLDS = 4
 measured."""
 
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
+
+MIN_PAGES = 3
+"""Pages that a prefix must be learned from; the paper has no such bound."""
 
 _MAX_PREFIXES = 10_000
 """A bound of memory: prefixes that are kept, those that hold most news."""
@@ -124,26 +122,15 @@ def lowest_nodes(steps: Steps, min_pages: int) -> list[Rows]:
     return [np.array(rows, dtype=np.intp) for rows in groups.values()]
 
 
-class PrefixTrie:
+class PrefixFinder:
     """Which prefix a URL lies under, in O(path length) whatever the number of prefixes."""
 
     def __init__(self, prefixes: Sequence[str]) -> None:
-        self._root: dict[str, Any] = {}
-        for row, text in enumerate(prefixes):
-            at = self._root
-            *above, last = steps_of(f"://{text}")
-            for step in above:
-                at = at.setdefault(step, {})
-            at[last] = row
+        self._rows = {text: row for row, text in enumerate(prefixes)}
 
     def find(self, url: str) -> int:
         """Return the number of the prefix that a URL starts with, -1 if there is none."""
-        at: Any = self._root
-        for step in steps_of(url):
-            at = at.get(step, -1)
-            if isinstance(at, int):
-                return at
-        return -1
+        return next((self._rows[at] for at in accumulate(steps_of(url)) if at in self._rows), -1)
 
 
 @dataclass(slots=True)
@@ -167,31 +154,25 @@ class NewsPages:
         )
 
 
-def learn_prefixes(pages: NewsPages, settings: NewsSettings) -> list[NewsPrefix]:
-    """Return the news prefixes of a site, by text."""
-    rate, misfits = _rated(pages, settings)
-    found = find_prefixes(pages, rate, theta=settings.theta, min_pages=settings.min_pages, misfits=misfits)
+def learn_prefixes(pages: NewsPages, theta: float) -> list[NewsPrefix]:
+    """Return the news prefixes of a site, by text: nodes whose share of news is above `theta`."""
+    groups = lowest_nodes(pages.steps, MIN_PAGES)
+    rate = WeighedRates(pages.ratios, groups)
+    misfits = misfits_of(groups, rate, len(pages.urls))
+    found = find_prefixes(pages, rate, theta=theta, min_pages=MIN_PAGES, misfits=misfits)
     fullest = sorted(found, key=lambda prefix: (-prefix.share * prefix.pages, prefix.text))
     return sorted(fullest[:_MAX_PREFIXES], key=lambda prefix: prefix.text)
 
 
-def _rated(pages: NewsPages, settings: NewsSettings) -> tuple[Rate, Mask | None]:
-    if not settings.weighed:
-        return counted_rates(pages.is_news), None
-    groups = lowest_nodes(pages.steps, settings.min_pages)
-    rate = WeighedRates(pages.ratios, groups)
-    return rate, misfits_of(groups, rate, len(pages.urls))
-
-
-def held_out_coverage(pages: NewsPages, settings: NewsSettings) -> float:
+def held_out_coverage(pages: NewsPages, theta: float) -> float:
     """Return the share of news that lies below prefixes learned from other pages."""
     if not pages.is_news.any():
         return 0.0
     part = np.array([hash64(url) % _FOLDS for url in pages.urls], dtype=np.intp)
     inside = 0
     for fold in range(_FOLDS):
-        learned = learn_prefixes(pages.part(np.flatnonzero(part != fold)), settings)
-        trie = PrefixTrie([prefix.text for prefix in learned])
+        learned = learn_prefixes(pages.part(np.flatnonzero(part != fold)), theta)
+        trie = PrefixFinder([prefix.text for prefix in learned])
         others = np.flatnonzero((part == fold) & pages.is_news)
         inside += sum(trie.find(pages.urls[row]) >= 0 for row in others.tolist())
     return inside / int(pages.is_news.sum())
@@ -218,16 +199,6 @@ _LEVELS = np.concatenate([[-CERTAIN], np.arange(-160, 161) * 0.05, [CERTAIN]])
 
 Rate = Callable[[Rows], tuple[float, float]]
 """Tells the share of news among some pages, given as rows: best guess, and what it is at least (90 %)."""
-
-
-def counted_rates(is_news: Mask) -> Rate:
-    """Return shares by counting, as Wang 2008 does; at least the lower end of Wilson's interval."""
-
-    def rate(rows: Rows) -> tuple[float, float]:
-        news = float(is_news[rows].sum())
-        return news / len(rows), lower_bound(len(rows), news)
-
-    return rate
 
 
 class WeighedRates:

@@ -34,7 +34,7 @@ from linkscore_scoring.limits.budget import Budget, CrawlBudget
 from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.revisits.revisitor import key_of
+from linkscore_scoring.revisits.site import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored, from_state

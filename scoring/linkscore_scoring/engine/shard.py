@@ -27,7 +27,7 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy, policy_class
-from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
+from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
@@ -126,7 +126,7 @@ class SiteShard:
         self.limits = SiteLimits()
         self.skipped = SkippedLinks()
         self.validation = PolicyValidation()
-        self.revisitor: SiteRevisitor | None = None
+        self.revisitor: SiteRevisits | None = None
         self._sampled = (0, 0)  # pages of the sample, and their nodes
         self.configure(config, examples)
 
@@ -150,7 +150,8 @@ class SiteShard:
         if config.revisit is None:
             self.revisitor = None
         elif self.revisitor is None:
-            self.revisitor = SiteRevisitor(config.revisit, self.model.bounds)
+            settings = RevisitSettings(**config.revisit)
+            self.revisitor = SiteRevisits(settings, max_pages=self.model.bounds.links)
         else:
             self.revisitor.configure(RevisitSettings(**config.revisit))
 
@@ -195,7 +196,7 @@ class SiteShard:
         if self.revisitor is None:
             return None
         page = self.model.aliases.get(fetch.requested, fetch.requested)
-        return answer_of(self.revisitor.unchanged(page, fetch.now_s))
+        return self.revisitor.unchanged(page, fetch.now_s)
 
     def score(
         self, policy: Policy, links: LinkBatch, *, is_spent: bool, page: PageFeatures | None = None

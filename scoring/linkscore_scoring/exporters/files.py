@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
@@ -59,7 +60,7 @@ def nutch(site: SiteRules) -> RuleFile:
     What is denied comes first. The last line rejects what is left of the site, or accepts it if no rule says
     what to follow; it says nothing of other hosts.
     """
-    allowed, denied, notes = _filters(site)
+    allowed, denied, notes = _needed(site)
     lines = [f"# {line}" for line in _heading(site)]
     for sign, entries in (("-", denied), ("+", allowed)):
         for entry in entries:
@@ -73,7 +74,7 @@ def stormcrawler(site: SiteRules) -> RuleFile:
 
     What is denied comes first; what is left is denied too if any rule says what to follow.
     """
-    found_allowed, found_denied, notes = _filters(site)
+    found_allowed, found_denied, notes = _needed(site)
     more = list[str]()
     denied, allowed = _paths(found_denied, more), _paths(found_allowed, more)
     if not denied and not allowed:
@@ -95,7 +96,7 @@ def browsertrix(site: SiteRules) -> RuleFile:
     Without rules that say what to follow the scope is what Browsertrix makes of the seeds, but for what is
     denied.
     """
-    allowed, denied, notes = _filters(site)
+    allowed, denied, notes = _needed(site)
     lines = [f"# {line}" for line in _heading(site)]
     lines += ["seeds:", *(f"  - url: {_yaml(url)}" for url in site.seeds)]
     lines += ["scopeType: custom"] if allowed else []
@@ -131,7 +132,7 @@ def heritrix(site: SiteRules) -> RuleFile:
     Last it rejects what is denied; that alone if no rule says what to follow. Expressions hold no character
     that XML escapes, see `portable`.
     """
-    allowed, denied, notes = _filters(site)
+    allowed, denied, notes = _needed(site)
     rules = [_decided("REJECT", [f"{_url_of_site(site)}.*"])] if allowed else []
     for decision, entries in (("ACCEPT", allowed), ("REJECT", denied)):
         rules += [_xml_comment(entry.comment) for entry in entries]
@@ -156,7 +157,7 @@ def scrapy(site: SiteRules) -> RuleFile:
     Without URL rules to follow there is one for all link paths, by XPath. Callbacks are names of methods; one
     that the spider does not have is left out.
     """
-    allowed, denied, notes = _filters(site) if site.rules else _portable_rules(site)
+    allowed, denied, notes = (_needed if site.rules else _filters)(site)
     rules = _rules_by_url(allowed) if allowed else _rules_by_tag_path(site)
     if not rules:
         raise _nothing_yet(site)
@@ -189,7 +190,27 @@ FORMATS: dict[str, Callable[[SiteRules], RuleFile]] = {
 
 def _filters(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
     """Return the rules to follow (those of the seeds last; empty: all) and not to follow, and the notes."""
-    allowed, denied, notes = _portable_rules(site)
+    notes: list[str] = []
+    allowed, denied = list[_Rule](), list[_Rule]()
+    for rule, found in chain(((r, allowed) for r in site.rules), ((r, denied) for r in site.denied)):
+        pattern = _one_line(rule.pattern)
+        if rule.kind == "void_key":
+            notes.append(f"a query key changes nothing in {pattern}: take it out of URLs")
+            continue
+        try:
+            found.append(_Rule(rule, portable(rule.pattern)))
+        except ValueError as exc:
+            notes.append(f"rule {pattern} of kind {_one_line(rule.kind)} is left out: {exc}")
+    for url in site.seeds if allowed else ():
+        is_root = url.count("/") == 3 and url.endswith("/")
+        text = _literal(url.removesuffix("/") if is_root else url)
+        allowed.append(_Rule(UrlRule("seed", url, example_url=url), f"^{text}{'/?' if is_root else ''}$"))
+    return allowed, denied, tuple(notes)
+
+
+def _needed(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
+    """Return `_filters`, or raise NoRules if there is neither a rule to follow nor one not to."""
+    allowed, denied, notes = _filters(site)
     if allowed or denied:
         return allowed, denied, notes
     if site.rules:
@@ -198,33 +219,6 @@ def _filters(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]
     state = f" ({site.state})" if site.state else ""
     rest = "; its tag paths are in the formats json and scrapy" if site.tag_paths else ""
     raise NoRules(f"site {site.host!r}: {site.policy} has no rules about its URLs{state}{rest}")
-
-
-def _portable_rules(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
-    notes: list[str] = []
-    allowed = list(_portable(site.rules, notes))
-    denied = list(_portable((rule for rule in site.denied if rule.kind != "void_key"), notes))
-    notes += [
-        f"a query key changes nothing in {_one_line(rule.pattern)}: take it out of URLs"
-        for rule in site.denied
-        if rule.kind == "void_key"
-    ]
-    return allowed + list(_seeds(site)) if allowed else [], denied, tuple(notes)
-
-
-def _portable(rules: Iterable[UrlRule], notes: list[str]) -> Iterator[_Rule]:
-    for rule in rules:
-        try:
-            yield _Rule(rule, portable(rule.pattern))
-        except ValueError as exc:
-            notes.append(f"rule {_one_line(rule.pattern)} of kind {_one_line(rule.kind)} is left out: {exc}")
-
-
-def _seeds(site: SiteRules) -> Iterator[_Rule]:
-    for url in site.seeds:
-        is_root = url.count("/") == 3 and url.endswith("/")
-        text = _literal(url.removesuffix("/") if is_root else url)
-        yield _Rule(UrlRule("seed", url, example_url=url), f"^{text}{'/?' if is_root else ''}$")
 
 
 # What Java, Python and JavaScript read alike of RE2

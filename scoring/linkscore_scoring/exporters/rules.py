@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule, cluster_name
+from linkscore_scoring.types import LinkBatch, UrlRule, cluster_name
 
 MAX_URL_RULES = 5_000
 """A bound: rules of one site that are handed out, since crawlers try them one by one."""
@@ -60,36 +59,26 @@ def site_rules(
     """Return what can be said about the URLs of a site; changes nothing."""
     shard = crawl.shard(name)
     site, policy = shard.model, shard.policy(choice)
-    seeds = _sure(policy.suggest_seeds(_SEEDS, site))
+    seeds = policy.suggest_seeds(_SEEDS, site)
+    best = max((seed.value for seed in seeds), default=0.0)
     rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
     skipped = shard.limits.copies.rules(site) if shard.limits.copies is not None else []
     denied = [rule for rule in skipped if rule.confidence >= min_confidence]
+    cut = f"the first {MAX_URL_RULES:,} of {len(rules):,} URL rules" if len(rules) > MAX_URL_RULES else ""
     return SiteRules(
         crawl=crawl.config.name,
         host=site.name,
         policy=policy.name,
-        seeds=seeds or (_home(site),),
+        # worth at least half of the best: a file of rules cannot say "maybe"
+        seeds=tuple(seed.url for seed in seeds if seed.value >= best / 2) or (_home(site),),
         rules=tuple(rules[:MAX_URL_RULES]),
         denied=tuple(denied[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
-        state=_state(policy.describe(site), len(rules)),
+        state="; ".join(filter(None, (policy.describe(site), cut))),
         revision=site.revision,
         event_seq=crawl.seq,
         subdomains=crawl.config.scope == "domain",
     )
-
-
-def _sure(seeds: Sequence[SeedWanted]) -> tuple[str, ...]:
-    """Return the seeds that are worth at least half of the best: a file of rules cannot say "maybe"."""
-    best = max((seed.value for seed in seeds), default=0.0)
-    return tuple(seed.url for seed in seeds if seed.value >= best / 2)
-
-
-def _state(told: str, n_rules: int) -> str:
-    """Return what a policy says of itself, and what was left out."""
-    if n_rules <= MAX_URL_RULES:
-        return told
-    return f"{told and f'{told}; '}the first {MAX_URL_RULES:,} of {n_rules:,} URL rules"
 
 
 def _home(site: SiteModel) -> str:
@@ -107,36 +96,21 @@ def _tag_paths(site: SiteModel, policy: Policy) -> Iterator[TagPathRule]:
     ]
     if not rows:
         return
-    values = policy.score(_links(site, rows), site).scores
-    links = np.array([max(1, row.links) for row in rows], dtype=np.float64)
-    least = float(values @ links / links.sum())
-    best = sorted(range(len(rows)), key=lambda at: (-values[at], at))[:MAX_TAG_PATHS]
-    for at in best:
+    n, zeros = len(rows), [0] * len(rows)  # one link of each row, of whose URL nothing is known
+    paths, sources = [row.link_path for row in rows], [row.source for row in rows]
+    links = LinkBatch([_home(site)] * n, zeros, paths, sources, [1] * n, zeros, [""] * n)
+    values = policy.score(links, site).scores
+    seen = np.array([max(1, row.links) for row in rows], dtype=np.float64)
+    least = float(values @ seen / seen.sum())
+    for at in sorted(range(n), key=lambda at: (-values[at], at))[:MAX_TAG_PATHS]:
         if values[at] >= least - 1e-12:
-            yield _tag_path(site, rows[at], float(values[at]))
-
-
-def _links(site: SiteModel, rows: list[NavigationEntry]) -> LinkBatch:
-    """Return one link of each row of the navigation table, of whose URL nothing is known."""
-    n = len(rows)
-    return LinkBatch(
-        urls=[_home(site)] * n,
-        keys=[0] * n,
-        link_paths=[row.link_path for row in rows],
-        sources=[row.source for row in rows],
-        depths=[1] * n,
-        patterns=[0] * n,
-        anchors=[""] * n,
-    )
-
-
-def _tag_path(site: SiteModel, row: NavigationEntry, value: float) -> TagPathRule:
-    destination, share = max(row.destinations.items(), key=lambda pair: pair[1])
-    return TagPathRule(
-        tag_path=site.link_paths.get(row.link_path).raw,
-        source=cluster_name(row.source),
-        destination=cluster_name(destination),
-        destination_prob=share,
-        value=value,
-        link_count=row.links,
-    )
+            row = rows[at]
+            destination, share = max(row.destinations.items(), key=lambda pair: pair[1])
+            yield TagPathRule(
+                tag_path=site.link_paths.get(row.link_path).raw,
+                source=cluster_name(row.source),
+                destination=cluster_name(destination),
+                destination_prob=share,
+                value=float(values[at]),
+                link_count=row.links,
+            )

@@ -16,18 +16,13 @@ class RoundRobin:
         self._gone: set[int] = set()
         heapify(self._heap)
 
-    def top(self) -> int:
-        """Return the arm that is next."""
+    def take(self) -> int:
+        """Return the arm that is next, and let its equals go before it the next time; LookupError if none."""
         while self._heap and self._heap[0][-1] in self._gone:
             heappop(self._heap)
         if not self._heap:
             raise LookupError("no arm is awake")
-        return self._heap[0][-1]
-
-    def take(self) -> int:
-        """Return the arm that is next, and let its equals go before it the next time."""
-        arm = self.top()
-        value, pulls, place, _ = self._heap[0]
+        value, pulls, place, arm = self._heap[0]
         heapreplace(self._heap, (value, pulls + 1, place, arm))
         return arm
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 from linkscore_scoring.columns import drop_oldest, lower_bound
@@ -27,14 +28,11 @@ from linkscore_scoring.urls.identity import host_of, identity, known_identity
 from linkscore_scoring.urls.pattern_tree import expression_of, split_query, with_key
 
 _MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
-"""Contents and pages remembered, bounds of memory: some 700 bytes each."""
-_CONTENT_BYTES = 2_500
-"""Memory of a content with what is found by it: a sketch of 32 blocks, 4 of them looked up. Estimated."""
-_SKETCH = 32
-"""Blocks of a content that are kept, those of the lowest hash: a sample that is the same for equal contents
-(bottom-k, Cohen and Kaplan 2007). The standard error of a likeness of .8 is .07. Chosen."""
-_LOOKED_UP = 4
-"""Blocks, of these, by which a content is found. Two contents alike by .8 share one with .998. Chosen."""
+"""Contents and pages remembered, bounds of memory."""
+_CONTENT_BYTES = 4_000
+"""Memory of a content: 32 blocks, and what finds it by each. Estimated."""
+_MOST_BLOCKS = 32
+"""Blocks of a page that are compared, those of the lowest hash: a sample that equal pages share. Chosen."""
 _LEAST_CHARS = 100
 """Characters of own text from which a page has a content: dates and notices alone are none. Chosen."""
 _COMMON, _COMMON_SHARE = 12, 0.05
@@ -45,10 +43,11 @@ _ALIKE = 0.8
 
 @dataclass(slots=True)
 class Content:
-    """A content: its sketch, characters by block, and of each URL pattern the first page that showed it."""
+    """A content: characters by block; by URL pattern the first page that showed it, and the original that
+    the page names, 0 for none."""
 
     blocks: dict[int, int]
-    pages: dict[int, int] = field(default_factory=dict)
+    pages: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Contents(Stateful):
@@ -72,28 +71,31 @@ class Contents(Stateful):
         """Return the content of a fetched page, None if it has none or is not known."""
         return self._pages.get(page)
 
-    def take(
-        self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int, near: Collection[int]
-    ) -> int | None:
-        """Return the content of a page, a new one if no other page has it; None of little text of its own.
-
-        `near`: contents to compare with whatever blocks they are found by: those of pages whose URL differs
-        in one key. Blocks by which a content was found become common as the site is fetched.
-        """
+    def take(self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int) -> int | None:
+        """Return the content of a page, a new one if no other page has it; None of little text of its own."""
         most = max(_COMMON, _COMMON_SHARE * pages)
-        own = {block: size for block, size in blocks.items() if texts.shown(block) <= most}
+        own = {block: blocks[block] for block in sorted(blocks) if texts.shown(block) <= most}
         if sum(own.values()) < _LEAST_CHARS:
             return None
-        sketch = {block: own[block] for block in sorted(own)[:_SKETCH]}
-        content = self._alike(sketch, texts, most, near)
-        if content is None:
+        own = dict(islice(own.items(), _MOST_BLOCKS))
+        both: Counter[int] = Counter()
+        for block, size in own.items():
+            found = self._by_block.get(block)
+            if found is not None and self._contents[found].blocks[block] == size:
+                both[found] += size
+        for content, shared in both.most_common(1):
+            known = sum(
+                n for block, n in self._contents[content].blocks.items() if texts.shown(block) <= most
+            )
+            if shared >= _ALIKE * (sum(own.values()) + known - shared):
+                break
+        else:
             content, self._next = self._next, self._next + 1
-            self._contents[content] = Content(sketch)
-            self._enter(content, sketch)
+            self._contents[content] = Content(own)
+            self._by_block.update(dict.fromkeys(own, content))
             for gone, old in drop_oldest(self._contents, _MAX_CONTENTS):
-                for block in list(old.blocks)[:_LOOKED_UP]:
-                    if self._by_block.get(block) == gone:
-                        del self._by_block[block]
+                for block in [block for block in old.blocks if self._by_block.get(block) == gone]:
+                    del self._by_block[block]
         self._pages[page] = content
         drop_oldest(self._pages, _MAX_PAGES)
         return content
@@ -101,40 +103,7 @@ class Contents(Stateful):
     def after_load(self) -> None:
         """Find contents by their blocks again."""
         for number, content in self._contents.items():
-            self._enter(number, content.blocks)
-
-    def _enter(self, content: int, sketch: Mapping[int, int]) -> None:
-        self._by_block.update(dict.fromkeys(list(sketch)[:_LOOKED_UP], content))
-
-    def _alike(
-        self, sketch: Mapping[int, int], texts: TextOwners, most: float, near: Collection[int]
-    ) -> int | None:
-        """Return the content most alike, one of `near` before others; None if none is alike enough."""
-        by_block = {self._by_block.get(block) for block in list(sketch)[:_LOOKED_UP]}
-        for found in (near, by_block):
-            best, alike = None, _ALIKE
-            for number in sorted(number for number in found if number in self._contents):
-                known = {b: n for b, n in self._contents[number].blocks.items() if texts.shown(b) <= most}
-                if (likeness := _likeness(sketch, known)) >= alike:
-                    best, alike = number, likeness
-            if best is not None:
-                return best
-        return None
-
-
-def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
-    """Return the share of characters in blocks that two sketches show alike, of those that either shows.
-
-    Of sketches that are full, hashes above the lower end of both are not compared: there one was cut.
-    """
-    end = min((max(sketch) for sketch in (one, two) if len(sketch) >= _SKETCH), default=math.inf)
-    shared = either = 0
-    for block in one.keys() | two.keys():
-        if block <= end:
-            a, b = one.get(block, 0), two.get(block, 0)
-            either += max(a, b)
-            shared += a if a == b else 0
-    return shared / either if either else 0.0
+            self._by_block.update(dict.fromkeys(content.blocks, number))
 
 
 _SPOKEN = 64
@@ -176,8 +145,8 @@ class Evidence:
 
 _MAX_KEYS = 4
 """Keys of a URL that are tried, the first by name; a bound."""
-_MAX_HYPOTHESES, _MAX_BASES, _MAX_PENDING = 2_000, 20_000, 5_000
-"""Bounds: hypotheses, URLs without a key, and pages whose original is not fetched yet, that are kept."""
+_MAX_HYPOTHESES, _MAX_BASES = 2_000, 20_000
+"""Bounds: hypotheses and URLs without a key that are kept."""
 _LEAST_OWN = 3
 """Tries below a path from which what holds of the key elsewhere on its host holds there too. Chosen."""
 
@@ -204,10 +173,9 @@ class Hypotheses(Stateful):
     all: Stored[dict[Hypothesis, Evidence]]
     _bases: Stored[dict[int, dict[str, int]]]  # contents by hash of a URL without a key, and by that key
     _firsts: Stored[dict[int, int]]  # first link of those that differ in void keys alone, by the base of all
-    _pending: Stored[dict[int, list[tuple[int, int]]]]  # pattern and content of pages that name an original
 
     def __init__(self) -> None:
-        self.all, self._bases, self._firsts, self._pending = {}, {}, {}, {}
+        self.all, self._bases, self._firsts = {}, {}, {}
         self._pooled: Counter[tuple[str, str, bool]] = Counter()
 
     def after_load(self) -> None:
@@ -252,14 +220,6 @@ class Hypotheses(Stateful):
                 self._try((path, key), content, agrees=content == other, host=host)
         drop_oldest(self._bases, _MAX_BASES)
 
-    def near(self, url: str, page: int, content_of: ContentOf) -> set[int]:
-        """Return the contents of pages whose URL differs from that of a page in one key; see `try_keys`."""
-        found = set(self._bases.get(page, {}).values())
-        for key in keys_of(url):
-            base = hash_of(without(url, {key}))
-            found.update(filter(None, (self._bases.get(base, {}).get(key), content_of(base))))
-        return found
-
     def is_base(self, page: int) -> bool:
         """Say whether a page was fetched whose URL without one key is that of a page, by identity hash."""
         return page in self._bases
@@ -278,33 +238,27 @@ class Hypotheses(Stateful):
         pattern: int,
         page: int,
         number: int,
-        shown: dict[int, int],
+        shown: dict[int, tuple[int, int]],
         *,
-        names: int | None,
+        names: int,
         is_found_without: Callable[[int, int], bool],
     ) -> None:
         """Learn from a page that shows a content, the first of its pattern that does.
 
-        `shown`: the first page that showed the content `number`, by pattern. `names`: identity hash of the
-        original that the page names, its own if it names itself. `is_found_without`: says of a page whether
+        `shown`: see `Content.pages` of the content `number`. `names`: identity hash of the original that the
+        page names, its own if it names itself, 0 if it names none. `is_found_without`: says of a page whether
         it was found without links on pages of a pattern.
         """
-        named = self._pending.pop(page, [])
-        for other, content in named:
-            if other != pattern:
-                is_copy = content == number and is_found_without(page, other)
-                self._try((other, ""), content, agrees=is_copy, original=pattern)
+        naming = [other for other, (_, named) in shown.items() if named == page and other != pattern]
+        for other in naming:
+            self._try((other, ""), number, agrees=is_found_without(page, other), original=pattern)
         if pattern in shown:
             return
-        originals = [other for other, first in shown.items() if is_found_without(first, pattern)]
-        if names not in (None, page) and not (named or originals):
-            assert names is not None
-            self._pending.setdefault(names, []).append((pattern, number))
-            drop_oldest(self._pending, _MAX_PENDING)
-        else:
-            agrees = bool(originals) and names != page and not named
+        originals = [other for other, (first, _) in shown.items() if is_found_without(first, pattern)]
+        if naming or originals or names in (0, page):  # else the original is waited for
+            agrees = bool(originals) and names != page and not naming
             self._try((pattern, ""), number, agrees=agrees, original=originals[0] if agrees else None)
-        shown[pattern] = page
+        shown[pattern] = page, names
 
     def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
         """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
@@ -415,8 +369,7 @@ class SiteCopies(Stateful):
         content = content_of(page.key)
         if content is None:
             blocks = dict(zip(features.block_hashes, features.block_chars, strict=True))
-            near = self.hypotheses.near(page.requested_url, page.requested, content_of)
-            content = self.contents.take(page.key, blocks, site.texts, site.pages, near)
+            content = self.contents.take(page.key, blocks, site.texts, site.pages)
         if redirected:
             to = site.patterns.resolve(site.pattern_of(page.key, identity(page.url)))
             found = page.refetch or _is_found_without(site, page.key, pattern)
@@ -428,7 +381,7 @@ class SiteCopies(Stateful):
         bases = (hash_of(without(page.requested_url, {key})) for key in keys_of(page.requested_url))
         if redirected or any(content_of(base) == content for base in bases):  # a key explains it
             return
-        names = page.canonical if features.canonical_key else None
+        names = page.canonical if features.canonical_key else 0
         self.hypotheses.try_pattern(
             pattern,
             page.key,

@@ -2,8 +2,7 @@
 
 `base` is what a policy is: its parameters, what it knows and what it answers. `with_fallback` has policies
 that hand over to another one, `registry` all of them by name. Who writes a policy needs the names below, and
-tries it with `linkscore_scoring.testing`; one that lives outside this package says ``register(MyPolicy)``. A
-policy of this package has the name of its module or folder and is found by it.
+tries it with `linkscore_scoring.testing`; one that lives outside this package says ``register(MyPolicy)``.
 """
 
 from linkscore_scoring.policies.base import (

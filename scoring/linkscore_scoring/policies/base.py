@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ from linkscore_scoring.types import (
     UrlRule,
 )
 from linkscore_scoring.wanted import Wanted
+
+if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.news import NewsSettings
 
 Scores = NDArray[np.float64]
 """(n,), in [0, 1]."""
@@ -202,9 +205,9 @@ class Policy(Stateful, ABC):
     def model_activated(self, site: SiteModel) -> None:
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
-    def mining_settings(self) -> dict[str, Any]:
-        """Return fields of `browse_logs.mining.MiningSettings` as the parameters say."""
-        return {}
+    def news_settings(self) -> NewsSettings | None:
+        """Return how browse logs are mined for news, None if they are not."""
+        return None
 
     def logs_mined(self, site: SiteModel) -> None:
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""

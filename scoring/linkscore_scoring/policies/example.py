@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linkscore_scoring.errors import FieldProblem, LinkscoreError
+from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
@@ -14,11 +14,13 @@ from linkscore_scoring.urls.identity import identity, validate_url
 def example_problems(url: str, html: str) -> Iterator[FieldProblem]:
     """Yield a problem if not exactly one of both is given, or the URL is none."""
     if bool(url) == bool(html):
-        yield FieldProblem(
-            "example_url", "exactly one of example_url and example_html must be set", "REQUIRED"
-        )
+        rule = "exactly one of example_url and example_html must be set"
+        yield FieldProblem("example_url", rule, "REQUIRED")
     if url:
-        yield from _url_problems(url)
+        try:
+            validate_url(url, "example_url")
+        except InvalidInput as exc:
+            yield from exc.problems
 
 
 def example_key(url: str) -> int:
@@ -29,11 +31,3 @@ def example_key(url: str) -> int:
 def example_page(html: str) -> PageFeatures:
     """Return the features of the example's HTML."""
     return extract(html.encode(), url="http://example.invalid/", content_type="text/html; charset=utf-8")
-
-
-def _url_problems(url: str) -> list[FieldProblem]:
-    try:
-        validate_url(url, "example_url")
-    except LinkscoreError as exc:
-        return list(getattr(exc, "problems", ()))
-    return []

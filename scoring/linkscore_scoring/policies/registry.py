@@ -1,16 +1,13 @@
-"""All policies by name: every module of this package, and what was registered from outside."""
+"""All policies by name: those of this package, and what was registered from outside."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import logging
-from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
 from linkscore_scoring import policies
 from linkscore_scoring.errors import AlreadyExists, NotFound
@@ -20,6 +17,25 @@ from linkscore_scoring.policies.guard import guarded
 GROUP = "linkscore.policies"
 """Entry points by which installed packages bring policies."""
 
+_HOMES = {
+    "anthelion": "anthelion.policy:Anthelion",
+    "behavior_discovery": "browse_log.behavior:BehaviorDiscovery",
+    "behavior_fetch": "browse_log.behavior:BehaviorFetch",
+    "breadth_first": "baselines.breadth_first:BreadthFirst",
+    "focus": "focus.policy:Focus",
+    "harvest": "harvest.policy:Harvest",
+    "in_degree": "link_graph.in_degree:InDegree",
+    "keyword": "baselines.keyword:Keyword",
+    "newest": "baselines.newest:Newest",
+    "news_prefix": "browse_log.news_prefix:NewsByPrefix",
+    "opic": "link_graph.opic:Opic",
+    "pagerank": "link_graph.pagerank:Pagerank",
+    "source_target": "source.source_target:SourceTarget",
+    "source_ucc": "source.source_ucc:SourceUcc",
+    "topic": "topic.policy:Topical",
+    "uniform_random": "baselines.uniform_random:UniformRandom",
+}
+"""Module below `policies`, and class, of each policy of this package: imported when it is asked for."""
 _external: dict[str, type[Policy]] = {}
 _log = logging.getLogger(__name__)
 
@@ -82,50 +98,15 @@ def all_policies() -> dict[str, type[Policy]]:
 
 
 def builtin() -> dict[str, type[Policy]]:
-    """Return the policies of this package: each module or folder called NAME holds the policy called NAME.
-
-    Raises OSError if they cannot be read now; the next call tries again.
-    """
-    found = ((name, builtin_policy(name)) for name in _homes())
-    return {name: policy for name, policy in found if policy is not None}
+    """Return the policies of this package by name."""
+    return {name: policy for name in _HOMES if (policy := builtin_policy(name)) is not None}
 
 
+@cache
 def builtin_policy(name: str) -> type[Policy] | None:
-    """Return a policy of this package, None if there is none called so; raises as `builtin` does."""
-    return _loaded(name) if name in _homes() else None
-
-
-@cache
-def _loaded(name: str) -> type[Policy] | None:
-    module = importlib.import_module(_homes()[name])
-    for _, item in inspect.getmembers(module, inspect.isclass):
-        if item.__module__ != module.__name__ or not issubclass(item, Policy) or inspect.isabstract(item):
-            continue
-        if item.name == name:
-            return item
-    return None
-
-
-@cache
-def _homes() -> dict[str, str]:
-    """Return the module that would have the policy of a name: the file, or `policy` of the folder."""
-    found = {}
-    for module in _modules(files(policies), policies.__name__):
-        *_, folder, name = module.split(".")
-        found[folder if name == "policy" else name] = module
-    return found
-
-
-def _modules(folder: Traversable, package: str) -> Iterator[str]:
-    """Yield the names of the modules of a package and of those in it.
-
-    `pkgutil` finds none in a folder that it cannot list, of a process short of descriptors for example: that
-    must be an error, for what is found is kept.
-    """
-    for entry in sorted(folder.iterdir(), key=lambda found: found.name):
-        name = f"{package}.{entry.name.removesuffix('.py')}"
-        if entry.joinpath("__init__.py").is_file():
-            yield name
-            yield from _modules(entry, name)
-        elif entry.name.endswith(".py") and entry.name != "__init__.py":
-            yield name
+    """Return a policy of this package, None if there is none called so."""
+    if (home := _HOMES.get(name)) is None:
+        return None
+    module, _, kind = home.partition(":")
+    policy: type[Policy] = getattr(importlib.import_module(f"{policies.__name__}.{module}"), kind)
+    return policy

@@ -48,11 +48,7 @@ class _FallbackInFlight:
 
     def __init__(self, counted: FetchesInFlight) -> None:
         self._counted = counted
-
-    @property
-    def places(self) -> int:
-        """See `FetchesInFlight.places`."""
-        return self._counted.places
+        self.places = counted.places
 
     @property
     def floor(self) -> float:
@@ -186,7 +182,7 @@ def _asked_before_ready(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    *("observe", "feedback", "model_activated", "mining_settings", "logs_mined"),
+    *("observe", "feedback", "model_activated", "logs_mined"),
     *("set_examples", "set_wanted", "set_experience", "experience"),
 ):
     setattr(WithFallback, _name, _told_always(_name))

@@ -2,5 +2,5 @@
 
 `rates` learns from changed and unchanged and says what a fetch is worth, `changes` what a fetch found,
 `signals` what dates and notices are worth, `pages` is the compact table of known pages, `site` puts them
-together for one site, `revisitor` for a crawl; `listings` reads sitemaps and feeds. Time comes with fetches.
+together; `listings` reads sitemaps and feeds. Time comes with fetches.
 """

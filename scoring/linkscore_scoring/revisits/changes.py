@@ -13,15 +13,17 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress
+from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.types import SentPage
 
-VALIDATORS, TITLE, STRUCTURED = "validators", "title", "structured"
-"""Names of the facts of a page, see `SiteRevisitor.read`."""
+VALIDATORS, TITLE, STRUCTURED, KIND = "validators", "title", "structured", "kind"
+"""Names of the facts of a page, see `read_facts`."""
 _MAX_BYTES = 64 * 1024 * 1024
 """A bound: larger bodies are refused before."""
 _MOST_CHARS = 256
@@ -44,7 +46,7 @@ ratings, related things, the time of a build."""
 _MOST_VALUE_BYTES, _MOST_VALUES, _JSON_BYTES = 200, 256, 262_144
 """Bounds: bytes of a value, and of the tag that has it; values of a page, the first ones: a list has one or
 two of each product; bytes of JSON-LD that are looked through, in all blocks of a page together."""
-_JSON_START, _JSON_END, _PROPERTY = b"application/ld+json", b"</script", b"itemprop="
+_JSON_LD = re.compile(rb"application/ld\+json(.*?)(?:</script|\Z)", re.DOTALL)
 _JSON = re.compile(rb'"(%s)"\s{0,9}:\s{0,9}("[^"]{0,%d}"|[-\d.]{1,40})' % (_NAMES, _MOST_VALUE_BYTES))
 _MICRODATA = re.compile(
     rb"""itemprop=["']?(%s)["'\s>][^<>]{0,%d}""" % (_NAMES, _MOST_VALUE_BYTES)
@@ -56,17 +58,16 @@ class PageChange(NamedTuple):
     """What a fetch found of a page that was fetched before."""
 
     # whether its own text, its title or its structured data differs, it links to pages that nobody had seen,
-    # or it is gone
+    # or it is no more
     changed: bool = False
     # of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data, counts
     # as `LEAST_CHARS`
     share: float = 0.0
     fresh_links: float = 0  # links to pages that nobody had seen
-    gone: bool = False  # it is no more: 404, 410, or a redirect to another page
 
 
 UNCHANGED = PageChange()
-GONE = PageChange(changed=True, share=1.0, gone=True)
+GONE = PageChange(changed=True, share=1.0)
 
 
 class Validators(NamedTuple):
@@ -80,10 +81,17 @@ NOTHING_SAID = Validators()
 """Of an answer without either."""
 
 
-def read_validators(headers: Sequence[tuple[str, str]]) -> Validators:
-    """Return the validators among headers; names in upper or lower case."""
-    said = {name.lower(): value.strip() for name, value in headers if len(value) <= _MOST_CHARS}
-    return Validators(said.get("etag", ""), said.get("last-modified", ""))
+def read_facts(page: SentPage) -> dict[str, Any]:
+    """Return the validators of an answer, marks of its page, and its kind if that is not PAGE."""
+    said = {name.lower(): value.strip() for name, value in page.headers if len(value) <= _MOST_CHARS}
+    validators = [said.get("etag", ""), said.get("last-modified", "")]
+    found: dict[str, Any] = {VALIDATORS: validators} if any(validators) else {}
+    if page.kind in KINDS:
+        found[KIND] = page.kind
+        return found
+    body = unpacked(page.body, page.content_encoding)
+    marks = {TITLE: title_mark(body), STRUCTURED: structured_mark(body)}
+    return found | {name: mark for name, mark in marks.items() if mark}
 
 
 def own_difference(before: int, now: int) -> int:
@@ -166,30 +174,9 @@ def title_mark(body: bytes) -> int:
 
 def structured_mark(body: bytes) -> int:
     """Return 8 bits that tell the prices and dates of a page's JSON-LD and microdata from others, 0: none."""
-    found = [*_json_values(body), *_microdata_values(body)]
-    return zlib.crc32(b"\n".join(found)) % 0xFF + 1 if found else 0
-
-
-def _json_values(body: bytes) -> Iterator[bytes]:
-    left, at, many = _JSON_BYTES, body.find(_JSON_START), _MOST_VALUES
-    while at >= 0 and left > 0 and many > 0:
-        end = body.find(_JSON_END, at, at + left)
-        end = at + left if end < 0 else end
-        for each in _JSON.finditer(body, at, end):
-            yield each[0]
-            many -= 1
-            if not many:
-                return
-        left -= end - at
-        at = body.find(_JSON_START, end)
-
-
-def _microdata_values(body: bytes) -> Iterator[bytes]:
-    at = body.find(_PROPERTY)
-    for _ in range(_MOST_VALUES):
-        if at < 0:
-            return
-        found = _MICRODATA.match(body, at)
-        if found is not None:
-            yield found[0]
-        at = body.find(_PROPERTY, at + len(_PROPERTY))
+    json = b"".join(found[1] for found in _JSON_LD.finditer(body))[:_JSON_BYTES]
+    values = [
+        islice(found.finditer(text), _MOST_VALUES) for found, text in ((_JSON, json), (_MICRODATA, body))
+    ]
+    found = b"\n".join(value[0] for value in chain(*values))
+    return zlib.crc32(found) % 0xFF + 1 if found else 0

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import State, pack_array, unpack_array
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.state import State
 
 ROW = np.dtype(
     [
@@ -143,28 +143,18 @@ class PageTable:
 
     def to_state(self) -> State:
         """Return the rows, and how many of them are sorted."""
-        numbers = {name: pack_array(self.rows[name]) for name in ROW.names or ()}
-        return {"numbers": numbers, "urls": bytes(self._urls), "sorted": self._sorted}
+        return {"rows": self.rows.tobytes(), "urls": bytes(self._urls), "sorted": self._sorted}
 
     def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned.
-
-        Raises CorruptState if its columns do not fit each other.
-        """
-        try:
-            columns = {name: unpack_array(state["numbers"][name]) for name in ROW.names or ()}
-            count, urls = len(columns["key"]), bytearray(state["urls"])
-            starts = columns["url"]
-            if count and (int(starts.max()) >= len(urls) or urls[-1] != ord("\n")):
+        """Take over what `to_state` returned; CorruptState if its parts do not fit each other."""
+        with reading_state("known pages"):
+            rows, urls = np.frombuffer(state["rows"], ROW), bytearray(state["urls"])
+            count, is_sorted = len(rows), int(state["sorted"])
+            if count and (int(rows["url"].max()) >= len(urls) or urls[-1] != ord("\n")):
                 raise ValueError("URLs end before the last page's")
-            table = np.zeros(count + _FEW, ROW)
-            for name, column in columns.items():
-                table[name][:count] = column
-            self._table, self._count, self._sorted = table, count, int(state["sorted"])
-            if not 0 <= self._sorted <= count:
-                raise ValueError(f"{self._sorted} of {count} rows sorted")
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
-            raise CorruptState(f"known pages: {exc}") from exc
-        self._urls = urls
-        late = enumerate(self.rows["key"][self._sorted :].tolist(), self._sorted)
-        self._new = {key: row for row, key in late}
+            if not 0 <= is_sorted <= count:
+                raise ValueError(f"{is_sorted} of {count} rows sorted")
+        self._table = np.concatenate([rows, np.zeros(_FEW, ROW)])
+        self._count, self._sorted, self._urls = count, is_sorted, urls
+        late = self.rows["key"][is_sorted:].tolist()
+        self._new = {key: row for row, key in enumerate(late, is_sorted)}

@@ -10,15 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.revisits.changes import (
     GONE,
+    KIND,
     NOTHING_SAID,
+    STRUCTURED,
+    TITLE,
     UNCHANGED,
+    VALIDATORS,
     PageChange,
     Stamps,
     Validators,
     own_difference,
 )
+from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import (
     ENTRY_BYTES,
     FAILED,
@@ -47,8 +53,10 @@ from linkscore_scoring.revisits.rates import (
     worth,
 )
 from linkscore_scoring.revisits.signals import Signals, noticed
-from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
+from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, RevisitSettings
+from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.types import FeedbackObservation, PageObservation, Revisit
 
 NOTED, REPEATED, UNKNOWN = 1, 2, 3
 """What becomes of a notice: taken in; nothing new; about a page that is not known, or gone."""
@@ -61,6 +69,10 @@ synthetic corpus of .8, .9 and .95."""
 _KEEP = 0.98
 """What counts of notices keep of themselves at each fetch: some fifty count. To lie of pages that hardly
 change surprises little, so trust that was earned would outlast many lies. Chosen, not measured."""
+GONE_STATUSES = (404, 410)
+"""HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""
+_LEAST_IMPORTANCE = 0.1
+"""What a fresh copy of a page is worth that feedback says is worth nothing: it may be again. Chosen."""
 _MOST_DAYS = 60_000.0
 """A bound: the largest number of float16 is 65,504."""
 _FAILURES, _HUBS, _REPORTED = 20_000, 20_000, 100_000
@@ -141,12 +153,47 @@ class SiteRevisits(Stateful):
 
     # -- what fetches found --------------------------------------------------------------------------------
 
-    def fetched(self, fetch: Fetched) -> Revisited:
+    def observe(self, fetch: Fetch, page: PageObservation, site: SiteModel) -> None:
+        """Take in a fetch of a crawl: a page, one that moved, one that is gone, or a failure."""
+        self._lost(page.lost)
+        features, status = fetch.features, fetch.status_code
+        if features is None:
+            is_moved = 300 <= status < 400
+            take = self.gone if status in GONE_STATUSES else self.moved if is_moved else self.failed
+            page.revisit = take(site.aliases.get(fetch.requested, fetch.requested), fetch.now_s)
+            return
+        if fetch.requested != fetch.key:
+            self.moved(fetch.requested, fetch.now_s)  # a page of its own once; a redirect by now
+        facts, news = features.facts, 0.0
+        dates = facts.get(DATES, ())
+        if dates and len(dates) == len(fetch.link_keys):  # logs have dates of links the crawler replaced
+            news = self.listed(zip(fetch.link_keys, dates, strict=True), fetch.now_s)
+        said = Fetched(
+            key=fetch.key,
+            url=fetch.url,
+            now_s=fetch.now_s,
+            own=site.texts.owned_chars(fetch.key, features.block_hashes, features.block_chars),
+            unseen=page.unseen_chars,
+            taken=page.own_chars - page.novel_chars,
+            fresh_links=sum(page.fresh) + news,
+            title=facts.get(TITLE, 0),
+            structured=facts.get(STRUCTURED, 0),
+            validators=Validators(*facts.get(VALIDATORS, ())),
+            kind=facts.get(KIND, "page"),
+        )
+        page.revisit = self.fetched(said)
+
+    def feedback(self, event: FeedbackObservation) -> None:
+        """Let what extraction found say how important a fresh copy is."""
+        if math.isfinite(event.reward):
+            self.important(event.key, max(_LEAST_IMPORTANCE, event.reward))
+
+    def fetched(self, fetch: Fetched) -> Revisit:
         """Take in a page that came; O(log pages)."""
         self._keep(fetch.key, fetch.validators)
         row = self.pages.find(fetch.key)
         if row < 0:
-            return self._answer(self._enter(fetch), UNCHANGED, is_again=False)
+            return self._answer(self._enter(fetch))
         known = self.pages.row(row)
         change = self._change(known, fetch)
         flags = known.flags & ~(IS_GONE | SITEMAP | FEED) | KINDS[fetch.kind]
@@ -155,7 +202,7 @@ class SiteRevisits(Stateful):
         self._learn(row, known, fetch.now_s, change, flags=flags, own=own, title=title, structured=structured)
         return self._answer(row, change)
 
-    def unchanged(self, key: int, now_s: float) -> Revisited | None:
+    def unchanged(self, key: int, now_s: float) -> Revisit | None:
         """Take in that a page is as it was (304); None if it is not known."""
         row = self.pages.find(key)
         if row < 0:
@@ -164,7 +211,7 @@ class SiteRevisits(Stateful):
         self._learn(row, known, now_s, UNCHANGED, flags=known.flags & ~IS_GONE)
         return self._answer(row, UNCHANGED)
 
-    def gone(self, key: int, now_s: float) -> Revisited | None:
+    def gone(self, key: int, now_s: float) -> Revisit | None:
         """Take in that a page is no more; None if it was not known.
 
         It is looked at once more after the longest interval: errors and maintenance look like that, too.
@@ -179,7 +226,7 @@ class SiteRevisits(Stateful):
             self.pages.flag(row, FAILED, is_set=True)
         return self._answer(row, GONE)
 
-    def moved(self, key: int, now_s: float) -> Revisited | None:
+    def moved(self, key: int, now_s: float) -> Revisit | None:
         """Take in that a page redirects; None if it was not known.
 
         It is gone if it redirected a day or more ago, too: maintenance and log-in pages look like that.
@@ -191,7 +238,7 @@ class SiteRevisits(Stateful):
             return self.gone(key, now_s)
         return self.failed(key, now_s, moved=True)
 
-    def failed(self, key: int, now_s: float, *, moved: bool = False) -> Revisited | None:
+    def failed(self, key: int, now_s: float, *, moved: bool = False) -> Revisit | None:
         """Take in that a page did not come; None if it was not known.
 
         Nothing was seen of it, so its last fetch stays what it was. It is tried again after the least
@@ -207,9 +254,9 @@ class SiteRevisits(Stateful):
         known = self.pages.row(row)
         is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
         until = self._rests_until(key) if is_told else None
-        return Revisited(UNCHANGED, self._belief(known), until, is_again=False)
+        return Revisit(None, self._belief(known).mean, until)
 
-    def lost(self, chars: dict[int, int]) -> None:
+    def _lost(self, chars: dict[int, int]) -> None:
         """Take in that pages, by key, lost own text to others."""
         for key, count in chars.items():
             row = self.pages.find(key)
@@ -486,10 +533,12 @@ class SiteRevisits(Stateful):
 
     # -- when to fetch again -------------------------------------------------------------------------------
 
-    def _answer(self, row: int, change: PageChange, *, is_again: bool = True) -> Revisited:
+    def _answer(self, row: int, change: PageChange | None = None) -> Revisit:
+        """Return what is known of a page now; `change`: since the fetch before, None at the first."""
         known = self.pages.row(row)
-        next_s = self._next(row, known) if self.settings.fetches_per_day and not change.gone else None
-        return Revisited(change, self._belief(known), next_s, is_again)
+        is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
+        share = change.share if change is not None else None
+        return Revisit(share, self._belief(known).mean, self._next(row, known) if is_told else None)
 
     def _next(self, row: int, known: Row) -> float:
         """Return when to fetch a page again at the fetches a day that the site has."""
@@ -527,3 +576,9 @@ def _days(now_s: float, last: NDArray[np.uint32]) -> Column:
 def _fresh(shape: Column, days: Column, waited: Column) -> Column:
     """Return the chance that copies are as their pages: the mean of e^(-D t) over what is believed of D."""
     return np.exp(-shape * np.log1p(waited / days))
+
+
+def key_of(url: str, site: SiteModel) -> int:
+    """Return the key of the page that a URL leads to, by its identity."""
+    key = hash_of(site.sessions.strip(url))
+    return site.aliases.get(key, key)

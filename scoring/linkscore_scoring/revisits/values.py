@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.revisits.changes import NOTHING_SAID, PageChange, Validators
-from linkscore_scoring.revisits.rates import Belief
+from linkscore_scoring.revisits.changes import NOTHING_SAID, Validators
 
 DAY_S = 86_400.0
 """Seconds of a day, by definition: events come in seconds, rates are by the day."""
@@ -80,15 +79,3 @@ class Due(NamedTuple):
     rate: float  # changes a day that are believed
     validators: Validators = NOTHING_SAID  # of the copy, to ask the site whether the page is as it was
     kind: str = "page"  # as it was fetched
-
-
-class Revisited(NamedTuple):
-    """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told.
-
-    `is_again` says whether the page was fetched before.
-    """
-
-    change: PageChange
-    rate: Belief
-    next_s: float | None
-    is_again: bool = True

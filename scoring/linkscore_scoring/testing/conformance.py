@@ -6,27 +6,20 @@ Each check takes a `Subject` and raises AssertionError saying what is wrong; a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.links import batch_of
-from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import Policy, any_part, make_params, with_parts
 from linkscore_scoring.policies.registry import builtin, register
 from linkscore_scoring.site.learning import SiteBounds
-from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_scoring.types import LinkBatch
 
 SEEDS = (1, 2, 3)
 """Of the generated sites that policies are compared on: a bound of the time the suite takes."""
@@ -61,38 +54,6 @@ def check_policy(policy: type[Policy], params: Mapping[str, Any] | None = None) 
         check(subject)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A crawl that has gone some way, ready to be asked."""
-
-    crawl: SimulatedCrawl
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that learned in this crawl."""
-        return self._shard().served
-
-    @property
-    def site(self) -> SiteModel:
-        """The model of its site."""
-        return self._shard().model
-
-    def links(self, n: int, rows: Sequence[int] | None = None) -> LinkBatch:
-        """Return up to `n` URLs of the site, found or never seen, or only some rows of these."""
-        urls = [url for url, _ in self.crawl.frontier()][: n // 2]
-        urls += [f"{self.crawl.site.home}never/seen-{i}?page={i % 7}" for i in range(n - len(urls))]
-        chosen = urls if rows is None else [urls[row] for row in rows]
-        return batch_of(self.site, chosen, chosen)
-
-    def scores(self, n: int) -> NDArray[np.float64]:
-        """Return the scores of `links(n)`."""
-        return self.policy.score(self.links(n), self.site).scores
-
-    def _shard(self) -> SiteShard:
-        model, site = self.crawl.model, self.crawl.model.site_of(self.crawl.site.home)
-        return model.sites.get(site) or model.new_site(site)
-
-
 class Subject:
     """A policy class with the parameters it is tested with."""
 
@@ -121,15 +82,9 @@ class Subject:
         """Return a crawl that has not begun."""
         return SimulatedCrawl(crawl_model(self.choice, seed=seed), GeneratedSite(seed), reports=self.reports)
 
-    def after(self, pages: int) -> Asked:
+    def after(self, pages: int) -> SimulatedCrawl:
         """Return a crawl of so many pages; the site is learned after 24."""
-        return Asked(self.crawl().fetch(pages))
-
-    def restored(self, model: CrawlModel) -> CrawlModel:
-        """Return a crawl restored from the bytes of another's state."""
-        other = crawl_model(self.choice)
-        other.load_state(unpacked(packed(model.to_state())))
-        return other
+        return self.crawl().fetch(pages)
 
 
 def check_scores_are_in_range(subject: Subject) -> None:
@@ -143,20 +98,20 @@ def check_scores_are_in_range(subject: Subject) -> None:
             values = asked.policy.value(_STRANGE_BUCKETS, asked.site)
             _check_range(subject.name, values, len(_STRANGE_BUCKETS))
             for n in range(10):
-                visit(asked.crawl.model, f"{asked.crawl.site.home}gone/{n}", None)
+                visit(asked.model, f"{asked.generated.home}gone/{n}", None)
 
 
 def check_questions_change_nothing(subject: Subject) -> None:
     """Questions to a policy leave its state, that of its site and the crawl as it was."""
     for pages in (5, 60):
         asked = subject.after(pages)
-        before = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
+        before = packed(asked.model.to_state()), packed(asked.policy.to_state())
         scored = asked.policy.score(asked.links(200), asked.site)
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
         asked.policy.site_value(asked.site)
         asked.policy.suggest_examples(5, asked.site)
-        after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
+        after = packed(asked.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 
 
@@ -176,7 +131,7 @@ def check_a_batch_equals_its_rows(subject: Subject) -> None:
 def check_same_history_gives_same_scores(subject: Subject) -> None:
     """Seed and history decide the order of a crawl, its state and its scores."""
     one, two = subject.after(80), subject.after(80)
-    assert one.crawl.fetched == two.crawl.fetched, f"{subject.name}: two equal crawls took different ways"
+    assert one.fetched == two.fetched, f"{subject.name}: two equal crawls took different ways"
     assert packed(one.policy.to_state()) == packed(two.policy.to_state()), f"{subject.name}: state varies"
     np.testing.assert_array_equal(one.scores(300), two.scores(300), err_msg=subject.name)
 
@@ -185,14 +140,13 @@ def check_state_round_trip_gives_the_same_future(subject: Subject) -> None:
     """A crawl restored from bytes goes on exactly like the one that was never interrupted."""
     for pages in (5, 40):
         straight, restored = subject.after(pages), subject.after(pages)
-        restored.crawl.model = subject.restored(straight.crawl.model)
+        restored.model = crawl_model(subject.choice)
+        restored.model.load_state(unpacked(packed(straight.model.to_state())))
         np.testing.assert_array_equal(straight.scores(300), restored.scores(300), err_msg=subject.name)
-        straight.crawl.fetch(60)
-        restored.crawl.fetch(60)
-        assert straight.crawl.fetched == restored.crawl.fetched, (
-            f"{subject.name}: other pages after a restart"
-        )
-        assert packed(straight.crawl.model.to_state()) == packed(restored.crawl.model.to_state()), (
+        straight.fetch(60)
+        restored.fetch(60)
+        assert straight.fetched == restored.fetched, f"{subject.name}: other pages after a restart"
+        assert packed(straight.model.to_state()) == packed(restored.model.to_state()), (
             f"{subject.name}: other state"
         )
         np.testing.assert_array_equal(straight.scores(300), restored.scores(300), err_msg=subject.name)
@@ -254,7 +208,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _check_answers(asked: Asked, n: int) -> None:
+def _check_answers(asked: SimulatedCrawl, n: int) -> None:
     links = asked.links(n)
     scored = asked.policy.score(links, asked.site)
     _check_range(asked.policy.name, scored.scores, len(links))

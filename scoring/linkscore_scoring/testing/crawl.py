@@ -9,12 +9,17 @@ from typing import cast
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, ModelActivated, PageFetched
+from linkscore_scoring.engine.links import batch_of
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.policies.base import Policy, Scores
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
+from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.types import LinkBatch
 
 _KEY = b"conformance"
 
@@ -44,7 +49,7 @@ class SimulatedCrawl:
     ) -> None:
         self.model = model
         self.reports = reports
-        self.site = site
+        self.generated = site
         self.fetched: list[str] = []
         self._queues: dict[str, deque[tuple[str, bytes]]] = {}
         self._known: set[str] = set()
@@ -60,22 +65,47 @@ class SimulatedCrawl:
             self._take(*queue.popleft())
         return self
 
-    def frontier(self) -> list[tuple[str, bytes]]:
-        """Return the URLs found and not fetched, with their tickets."""
-        return [entry for queue in self._queues.values() for entry in queue]
+    @property
+    def policy(self) -> Policy:
+        """The policy that learned in this crawl."""
+        return self._shard().served
+
+    @property
+    def site(self) -> SiteModel:
+        """The model of its site."""
+        return self._shard().model
+
+    def links(self, n: int, rows: Sequence[int] | None = None) -> LinkBatch:
+        """Return up to `n` URLs of the site, found or never seen, or only some rows of these."""
+        urls = [url for queue in self._queues.values() for url, _ in queue][: n // 2]
+        urls += [f"{self.generated.home}never/seen-{i}?page={i % 7}" for i in range(n - len(urls))]
+        chosen = urls if rows is None else [urls[row] for row in rows]
+        return batch_of(self.site, chosen, chosen)
+
+    def scores(self, n: int) -> Scores:
+        """Return the scores of `links(n)`."""
+        return self.policy.score(self.links(n), self.site).scores
+
+    def _shard(self) -> SiteShard:
+        site = self.model.site_of(self.generated.home)
+        return self.model.sites.get(site) or self.model.new_site(site)
 
     def wanted_share(self) -> float:
         """Return the share of wanted pages among those fetched."""
-        return sum(map(self.site.is_wanted, self.fetched)) / max(1, len(self.fetched))
+        return sum(map(self.generated.is_wanted, self.fetched)) / max(1, len(self.fetched))
 
     def _take(self, url: str, ticket: bytes) -> None:
         self.fetched.append(url)
-        outcome = visit(self.model, url, self.site.page(url), ticket)
+        page = self.generated.page(url)
+        outcome = visit(self.model, url, page, ticket)
         if self.reports:
-            report(self.model, url, float(self.site.is_wanted(url)))
+            report(self.model, url, float(self.generated.is_wanted(url)))
         names, tickets = outcome.links.bucket_names, outcome.links.ticket_values
-        for row, (found, link_path) in enumerate(_links(self.site.page(url))):
-            self._put(names[outcome.links.buckets[row]], found, tickets[link_path])
+        links = (
+            zip(page.links.urls, page.links.link_paths, outcome.links.buckets, strict=True) if page else ()
+        )
+        for found, link_path, bucket in links:
+            self._put(names[bucket], found, tickets[link_path])
 
     def _put(self, bucket: str, url: str, ticket: bytes) -> None:
         if url not in self._known:
@@ -120,7 +150,3 @@ def report(model: CrawlModel, url: str, reward: float, *, ticket: bytes = b"") -
     """Tell a crawl what a page was worth; say whether that was new."""
     event = FeedbackGiven("", model.site_of(url), url, ticket, reward, 0.0)
     return bool(model.apply(model.seq + 1, event))
-
-
-def _links(features: PageFeatures | None) -> list[tuple[str, int]]:
-    return list(zip(features.links.urls, features.links.link_paths, strict=True)) if features else []

@@ -10,15 +10,16 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as Metric
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
 from linkscore_scoring.errors import NotFound
@@ -26,7 +27,6 @@ from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
-from linkscore_server.browse_logs.staging import staged
 from linkscore_server.browse_logs.visits import DEFAULT_MEMORY_MB, SiteSpan, VisitQuery, Visits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
@@ -37,7 +37,7 @@ from linkscore_server.tasks import child_processes
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
-    from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings
+    from linkscore_scoring.browse_logs.mining import MinedSite
     from linkscore_scoring.browse_logs.news import CrawlNews, NewsSettings
 
 FOLDER = "browse"
@@ -69,22 +69,13 @@ class BrowseMetrics:
         self.mining_failures = Metric("linkscore_mining_failures", "Minings that failed", registry=registry)
 
 
-@dataclass(frozen=True, slots=True)
-class MiningResult:
-    """What mining a site read: window (days since 1970-01-01), visits, pages, visits left out."""
-
-    first_day: int
-    n_days: int
-    visits: int
-    pages: int
-    left_out: int
-
-
-def mine(counts: BrowseCounts, settings: MiningSettings, before: MinedSite | None) -> State:
-    """Mine one site, in a process of its own; `before` is what the last mining gave."""
+def mine(
+    counts: BrowseCounts, settings: NewsSettings | None, labels: Mapping[str, bool], before: MinedSite | None
+) -> State:
+    """Mine one site, in a process of its own; see `mine_site`."""
     from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
 
-    mined: State = plain(mine_site(counts, settings, before))
+    mined: State = plain(mine_site(counts, settings, labels, before))
     return mined
 
 
@@ -169,7 +160,7 @@ class BrowseLogManager:
                 await self._in_thread(store.show, batch_id)
                 return None
             event: BrowseBatchImported = await self._in_thread(
-                staged, message, store, actor.model.site_of, self.keeps_foreign
+                partial(store.stage, message, actor.model.site_of, foreign=self.keeps_foreign)
             )
             await actor.submit(event)
             await self._in_thread(store.show, batch_id)
@@ -179,9 +170,11 @@ class BrowseLogManager:
         return event
 
     async def mine(
-        self, actor: CrawlActor, site: str, settings: MiningSettings, window_days: int = 0
-    ) -> MiningResult | None:
+        self, actor: CrawlActor, site: str, labels: Mapping[str, bool], window_days: int = 0
+    ) -> BrowseCounts | None:
         """Mine a site now; returns what was read once its policies know, None if none of them reads logs.
+
+        `labels` say of pages, by identity, whether they are news.
 
         Raises NotFound if there are no visits of the site, and what the mining failed with.
         """
@@ -191,20 +184,25 @@ class BrowseLogManager:
         if site not in spans:
             name = actor.model.config.name
             raise NotFound(f"site {site!r}: no browse log of crawl {name!r} has a visit of it")
-        return await self._mine(actor, site, spans[site], settings, window_days)
+        return await self._mine(actor, site, spans[site], labels, window_days)
 
     async def _mine(
-        self, actor: CrawlActor, site: str, span: SiteSpan, settings: MiningSettings, window_days: int = 0
-    ) -> MiningResult:
+        self,
+        actor: CrawlActor,
+        site: str,
+        span: SiteSpan,
+        labels: Mapping[str, bool] = MappingProxyType({}),
+        window_days: int = 0,
+    ) -> BrowseCounts:
         width = window_days or self._settings.browse_window_days
         known = actor.model.sites.get(site)
         before = known.model.browse if known is not None else None
-        mining = _with_params(settings, actor.model.config)
+        config = actor.model.config
+        settings = news_settings(*config.extra_policies, config.policy)
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
-        mined = await self._in_process(mine, counts, mining, before)
+        mined = await self._in_process(mine, counts, settings, dict(labels), before)
         await actor.submit(LogsMined(site, mined))
-        visits = int(counts.clicks.sum())
-        return MiningResult(counts.first_day, width, visits, len(counts.urls), counts.left_out)
+        return counts
 
     async def crawl_news(
         self, actor: CrawlActor, spans: Mapping[str, SiteSpan], settings: NewsSettings
@@ -245,9 +243,7 @@ class BrowseLogManager:
             await asyncio.sleep(wait_s)
         spans = await self.spans(actor)
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
-        from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
-
-        runs = (self._mine(actor, site, spans[site], MiningSettings()) for site in due)
+        runs = (self._mine(actor, site, spans[site]) for site in due)
         for site, outcome in zip(due, await asyncio.gather(*runs, return_exceptions=True), strict=True):
             if isinstance(outcome, Exception) and not isinstance(outcome, CrawlClosed):
                 self._metrics.mining_failures.inc()
@@ -339,10 +335,8 @@ def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
     return counts
 
 
-def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
-    """Return settings with what the policies' parameters say; the served one has the last word."""
-    for choice in (*config.extra_policies, config.policy):
-        kind, params = policy_class(choice.name), choice.checked()
-        if any_part(kind, params, "reads_logs"):
-            settings = replace(settings, **kind(params).mining_settings())
-    return settings
+def news_settings(*choices: PolicyChoice) -> NewsSettings | None:
+    """Return how policies want news mined, None if none does; the last one has the last word."""
+    kinds = ((policy_class(choice.name), choice) for choice in choices)
+    found = [kind(choice.checked()).news_settings() for kind, choice in kinds if kind.reads_logs]
+    return next(filter(None, reversed(found)), None)

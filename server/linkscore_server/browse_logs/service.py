@@ -17,14 +17,15 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.policies.base import any_part
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
-from linkscore_server.browse_logs.manager import BrowseLogManager, BrowseMetrics, reading_policies
-from linkscore_server.browse_logs.staging import check
+from linkscore_server.browse_logs.manager import (
+    BrowseLogManager,
+    BrowseMetrics,
+    news_settings,
+    reading_policies,
+)
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -40,7 +41,6 @@ from linkscore_server.services.sites import seeds_wanted
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
-    from linkscore_scoring.browse_logs.mining import MiningSettings
     from linkscore_scoring.browse_logs.news import CrawlNews, CrawlSeed, NewsSettings
 
 
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 _MAX_SITES = 1_000
 _MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
+_MAX_BATCH_ID_BYTES, _MAX_REASONS = 128, 32
+_MAX_LEFT_OUT = 1_000_000_000
+"""Records that a sender left out of one batch for one reason. Sums of them stay far from 64 bits."""
+_MAX_PROBLEMS = 10  # of one batch that are named: a bound on the answer
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
@@ -67,7 +71,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     ) -> pb.ImportBrowseRecordsResponse:
         """Take in a batch."""
         actor = await self._registry.open(parse_crawl(request.crawl))
-        check(request, MAX_ITEMS["records"])
+        _check(request)
         event = await self.manager.take(actor, request)
         self.manager.mine_later(actor)
         if event is None:
@@ -82,14 +86,14 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         crawl, site = parse_site(request.name)
         actor = await self._registry.open(crawl)
         started = time.perf_counter()
-        result = await self.manager.mine(actor, site, _settings(request), request.window_days)
+        result = await self.manager.mine(actor, site, _labels(request), request.window_days)
         if result is None:
             return pb.MineSiteResponse()
         return pb.MineSiteResponse(
             window_start=_midnight(result.first_day),
             window_days=result.n_days,
-            visit_count=result.visits,
-            page_count=result.pages,
+            visit_count=int(result.clicks.sum()),
+            page_count=len(result.urls),
             left_out_count=result.left_out,
             policies=_policies(actor, site),
             duration=_duration(time.perf_counter() - started),
@@ -121,7 +125,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         """
         actor = await self._registry.open(parse_crawl(request.crawl))
         choice = choice_of(request.policy) or actor.model.config.policy
-        settings = _news_settings(choice)
+        settings = news_settings(choice)
         if settings is None or not actor.model.ledger.batches:
             return None
         n, found = seeds_wanted(request), await self._found(actor, settings)
@@ -147,7 +151,24 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         return await self.manager.crawl_news(actor, spans, settings) if spans else None
 
 
-def _settings(request: pb.MineSiteRequest) -> MiningSettings:
+def _check(request: pb.ImportBrowseRecordsRequest) -> None:
+    """Check what is cheap to check of a batch."""
+    problems = []
+    if not request.batch_id:
+        problems.append(FieldProblem("batch_id", "is required", "REQUIRED"))
+    for name, size, most, unit in (
+        ("batch_id", len(request.batch_id.encode()), _MAX_BATCH_ID_BYTES, " bytes"),
+        ("records", len(request.records), MAX_ITEMS["records"], ""),
+        ("left_out", len(request.left_out), _MAX_REASONS, ""),
+        *((f"left_out[{reason!r}]", n, _MAX_LEFT_OUT, "") for reason, n in request.left_out.items()),
+    ):
+        if size > most:
+            problems.append(FieldProblem(name, f"must be at most {most}{unit}, got {size}"))
+    if problems:
+        raise InvalidInput(problems[:_MAX_PROBLEMS])
+
+
+def _labels(request: pb.MineSiteRequest) -> dict[str, bool]:
     problems = []
     if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW_DAYS:
         rule = f"must be in [2, {_MAX_WINDOW_DAYS}], got {request.window_days}"
@@ -155,17 +176,12 @@ def _settings(request: pb.MineSiteRequest) -> MiningSettings:
     if len(request.news_labels) > _MAX_LABELS:
         rule = f"must be at most {_MAX_LABELS}, got {len(request.news_labels)}"
         problems.append(FieldProblem("news_labels", rule))
-    if not 0 <= request.news_threshold < float("inf"):
-        problems.append(FieldProblem("news_threshold", f"must be > 0, got {request.news_threshold}"))
     if problems:
         raise InvalidInput(problems)
-    labels = {
+    return {
         validate_url(label.url, f"news_labels[{i}].url", error=InvalidInput): label.is_news
         for i, label in enumerate(request.news_labels)
     }
-    from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
-
-    return MiningSettings(news_labels=labels, news_threshold=request.news_threshold)
 
 
 def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
@@ -203,15 +219,6 @@ def _midnight(day: int) -> Timestamp:
 
 def _duration(seconds: float) -> Duration:
     return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))
-
-
-def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
-    """Return how a policy wants news mined; None if it reads no logs, or not for news."""
-    kind, params = policy_class(choice.name), choice.checked()
-    if not any_part(kind, params, "reads_logs"):
-        return None
-    settings: NewsSettings | None = kind(params).mining_settings().get("news")
-    return settings
 
 
 def _seeds(model: StoredCrawl, news: CrawlNews, n: int) -> Sequence[site_pb.Seed]:

@@ -15,8 +15,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.listings import FACT as DATES
-from linkscore_scoring.revisits.revisitor import GONE_STATUSES, key_of
-from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits
+from linkscore_scoring.revisits.site import GONE_STATUSES, NOTED, UNKNOWN, SiteRevisits, key_of
 from linkscore_scoring.revisits.values import DAY_S, Due
 from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.types import Revisit

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs import behavior
 from linkscore_scoring.browse_logs.behavior import (
     BehaviorModel,
     discovery_gain,
@@ -90,24 +89,3 @@ def test_pages_of_a_pattern_share_its_gain_and_keep_half_of_their_own() -> None:
     assert by_pattern[0] == pytest.approx(math.sqrt(G * g / 2), rel=1e-6)
     assert by_page[0] == pytest.approx(math.sqrt(G * (g + g / 2) / 2), rel=1e-6)
     assert by_page[1] == pytest.approx(math.sqrt(G * g / 4), rel=1e-6)
-
-
-def scores(trans: list[list[int]], f_in: list[int], f_out: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return authority and hub of a small graph."""
-    matrix = np.array(trans, dtype=float)
-    sources, targets = np.nonzero(matrix)
-    return behavior.behavior_graph(
-        sources, targets, matrix[sources, targets], np.array(f_in, float), np.array(f_out, float)
-    )
-
-
-def test_one_step_is_eq_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Home 0 and posts 1; 10 records home -> post, 5 post -> home; 5 more of each from outside.
-
-    auth0 = (10, 15) / 25, hub0 = (10, 5) / 15. auth(0) = 5/5 hub(1) = 1/3, auth(1) = 10/10 hub(0) = 2/3;
-    hub(0) = 10/15 auth(1) = .4, hub(1) = 5/10 auth(0) = .2.
-    """
-    monkeypatch.setattr(behavior, "MAX_ITERATIONS", 1)
-    auth, hub = scores([[0, 10], [5, 0]], [10, 15], [10, 5])
-    assert auth == pytest.approx(np.array([1, 2]) / np.sqrt(5))
-    assert hub == pytest.approx(np.array([2, 1]) / np.sqrt(5))

@@ -1,4 +1,4 @@
-"""Cuts of a pattern tree, worked by hand: description length, and transits."""
+"""The cut of a pattern tree, worked by hand."""
 
 from __future__ import annotations
 
@@ -10,48 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.cuts import (
-    mdl_cut,
-    totals,
-    transit_cut,
-)
-
-# 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6
-PARENTS = np.array([-1, 0, 0, 1, 1, 2, 2])
-LEAVES = np.array([False, False, False, True, True, True, True])
-
-
-def cut(transits: list[tuple[int, int, int]], threshold: float = 0.9) -> list[int]:
-    """Return the leaves after merging."""
-    sources, targets, counts = (np.array(column) for column in zip(*transits, strict=True))
-    kept = transit_cut(PARENTS, LEAVES, sources, targets, counts.astype(float), threshold=threshold)
-    return np.flatnonzero(kept).tolist()
-
-
-def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> None:
-    """5 is reached from 3 and 6 from 4: (1, 0, .5) and (0, 1, .5) have cosine .25 / 1.25 = .2; both lead
-    nowhere, cosine 1; together .6.
-    """
-    ways = [(3, 5, 10), (4, 6, 10)]
-    assert cut(ways, threshold=0.61) == [3, 4, 5, 6]
-    assert cut(ways, threshold=0.59) == [1, 2], "3 and 4 are as alike by where they lead"
-
-
-def test_a_merged_node_is_compared_by_the_sum_of_its_children() -> None:
-    """Both pairs merge, then their parents, which by now only go to themselves and each other alike."""
-    ways = [(a, b, 10) for a in (3, 4, 5, 6) for b in (3, 4, 5, 6)]
-    assert cut(ways) == [0]
-
-
-@settings(deadline=None)  # the first example imports scipy
-@given(st.lists(st.tuples(st.integers(3, 6), st.integers(3, 6), st.integers(1, 50)), min_size=1, max_size=12))
-def test_what_is_left_is_a_cut_and_shrinks_with_the_threshold(ways: list[tuple[int, int, int]]) -> None:
-    loose, strict = cut(ways, 0.3), cut(ways, 0.95)
-    for kept in (loose, strict):
-        for leaf in (3, 4, 5, 6):
-            above = [leaf, int(PARENTS[leaf]), 0]
-            assert len(set(above) & set(kept)) == 1
-    assert len(loose) <= len(strict)
+from linkscore_scoring.browse_logs.cuts import mdl_cut, totals
 
 
 @st.composite

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,12 +12,9 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news import (
-    LITERAL,
-    PAPER_THRESHOLD,
     Hub,
     NewsSettings,
     NewsThreshold,
-    concentration,
     decay_gain,
     fit_threshold,
     hub_seeds,
@@ -29,7 +25,6 @@ from support.browse_logs.clicks import counts_of
 HOST = "http://a.test"
 DYING = {10: 20, 11: 8, 12: 3, 13: 1}
 STEADY = dict.fromkeys(range(30), 2)
-PAPER = NewsSettings(signal="consistent", weighed=False, min_pages=1, min_coverage=0.0)
 
 
 def log(news: list[str], other: list[str], *, hub: str = "") -> BrowseCounts:
@@ -54,18 +49,11 @@ def test_the_news_folder_of_a_site_is_found_and_its_hub() -> None:
     )
 
 
-def test_the_paper_counts_what_lies_above_its_threshold() -> None:
-    found = mine_news(log(NEWS, [*WIKI, "news/faq"]), PAPER)
-    assert found.threshold.value == PAPER_THRESHOLD
-    assert [(p.text, p.share) for p in found.prefixes] == [("a.test/news/", pytest.approx(20 / 21))]
-
-
 def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> None:
     pages = [f"{path}{query}" for path in ARTICLES for query in ("", "?show=1", "?show=2")]
     found = mine_news(log(pages[:60], pages[60:]), NewsSettings())
     assert found.abstains
     assert "URLs carry no news prefix (20 folders" in found.summary()
-    assert not mine_news(log(pages[:60], pages[60:]), replace(PAPER, min_coverage=0.0)).abstains
 
 
 def test_labels_fit_the_threshold_and_stand_for_themselves() -> None:
@@ -80,20 +68,6 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
     before = mine_news(log(NEWS, WIKI), NewsSettings(), labels)
     later = mine_news(log(NEWS[:5], WIKI), NewsSettings(), before=before)
     assert (later.threshold, later.evidence) == (before.threshold, before.evidence)
-    other = mine_news(log(NEWS, WIKI), NewsSettings(signal="literal"), before=before)
-    assert other.threshold.n == 0
-
-
-EARLY = {2: 6, 3: 3, 9: 1}
-
-
-def test_early_clicks_by_hand() -> None:
-    counts = counts_of({"http://a.test/": EARLY})
-    # First click on the third day of ten: 9 of 10 clicks in 3 of the 8 days there are.
-    assert concentration(counts, NewsSettings()).values[0] == pytest.approx(0.9 / (3 / 8))
-    # As printed: days a to a + m (9 of 10), m / (n - a) = 3 / 7.
-    assert concentration(counts, NewsSettings(signal=LITERAL)).values[0] == pytest.approx(0.9 / (3 / 7))
-    assert concentration(counts, NewsSettings(m=1)).values[0] == pytest.approx(0.6 / (1 / 8))
 
 
 def test_two_days_by_hand() -> None:
@@ -136,10 +110,7 @@ WAYS = [
 CLICKS = {url: {0: 20} for url in (*N, A, C, D)}
 
 
-def hubs(n: int, *, by_gain: bool) -> list[Hub]:
-    counts = counts_of(CLICKS, transits=WAYS)
-    return hub_seeds(counts, np.array(["news" in url for url in counts.urls]), n, by_gain=by_gain)
-
-
 def test_each_next_hub_adds_most_news_and_those_that_add_none_come_last() -> None:
-    assert hubs(9, by_gain=True) == [Hub(B, 3, 3, 3), Hub(C, 2, 2, 1), Hub(A, 3, 4, 0)]
+    counts = counts_of(CLICKS, transits=WAYS)
+    found = hub_seeds(counts, np.array(["news" in url for url in counts.urls]), 9)
+    assert found == [Hub(B, 3, 3, 3), Hub(C, 2, 2, 1), Hub(A, 3, 4, 0)]

@@ -6,29 +6,31 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.news import NewsSettings
 from linkscore_scoring.browse_logs.prefixes import (
     NewsPages,
     NewsPrefix,
-    PrefixTrie,
+    PrefixFinder,
     WeighedRates,
-    counted_rates,
-    learn_prefixes,
+    find_prefixes,
     steps_of,
 )
 
 PAPER = ["index.html", "folder/page.htm", "news.jsp?p=1", "news.jsp?p=2"]
 
 
-def found(pages: dict[str, bool], **settings: float) -> list[str]:
+def found(pages: dict[str, bool], theta: float = 0.8) -> list[str]:
     urls = [f"http://website.com/{path}" for path in pages]
-    return [prefix.text for prefix in learned(urls, list(pages.values()), **settings)]
+    return [prefix.text for prefix in learned(urls, list(pages.values()), theta)]
 
 
-def learned(urls: list[str], is_news: list[bool], **settings: float) -> list[NewsPrefix]:
+def learned(urls: list[str], is_news: list[bool], theta: float) -> list[NewsPrefix]:
     n = len(urls)
     pages = NewsPages(urls, [steps_of(url) for url in urls], np.array(is_news, dtype=np.bool_), np.zeros(n))
-    return learn_prefixes(pages, NewsSettings(weighed=False, min_pages=1, **settings))  # type: ignore[arg-type]
+
+    def rate(rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[float, float]:
+        return float(pages.is_news[rows].mean()), 0.0
+
+    return find_prefixes(pages, rate, theta=theta, min_pages=1, misfits=None)
 
 
 def test_the_program_of_the_papers_figure_3_is_a_news_prefix() -> None:
@@ -47,9 +49,9 @@ PATHS = st.lists(st.sampled_from(["a", "b", "", "a?", "c?x=1"]), min_size=1, max
 @given(st.lists(st.tuples(PATHS, st.booleans()), min_size=1, max_size=40))
 def test_prefixes_are_an_antichain_and_find_their_own_pages(pages: list[tuple[str, bool]]) -> None:
     urls = [f"http://a.test/{path}" for path, _ in pages]
-    texts = [prefix.text for prefix in learned(urls, [news for _, news in pages], theta=0.6)]
+    texts = [prefix.text for prefix in learned(urls, [news for _, news in pages], 0.6)]
     assert not any(a != b and a.startswith(b) for a in texts for b in texts)
-    trie = PrefixTrie(texts)
+    trie = PrefixFinder(texts)
     for url in urls:
         above = ["".join(steps_of(url)[:depth]) for depth in range(1, len(steps_of(url)) + 1)]
         expected = [texts.index(text) for text in above if text in texts]
@@ -61,9 +63,8 @@ def rows(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def test_doubtful_pages_of_one_kind_add_up_to_what_no_threshold_sees() -> None:
-    # Of 40 news pages a quarter look like other pages: counted .75, weighed nearly all.
+    # Of 40 news pages a quarter look like other pages.
     ratios = np.where(np.arange(40) % 4 == 0, -0.5, 2.0)
-    assert counted_rates(ratios > 0)(rows(*range(40)))[0] == 0.75
     assert WeighedRates(ratios, [rows(*range(40))])(rows(*range(40)))[0] > 0.85
 
 

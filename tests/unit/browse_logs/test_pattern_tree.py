@@ -13,7 +13,6 @@ from linkscore_scoring.browse_logs.patterns import (
     key_values,
     pattern_tree,
     regex_of,
-    salient,
     text_of,
 )
 from linkscore_scoring.urls.identity import identity
@@ -30,25 +29,14 @@ def texts(tree: PatternTree) -> set[str]:
     return {text_of(tree.pattern(at)) for at in np.flatnonzero(tree.leaves()).tolist()}
 
 
-def test_values_above_the_largest_drop_of_the_logarithm_stay() -> None:
-    counts = np.array([1, 90, 2, 80, 1])  # ln 90 - ln 80 = .12, ln 80 - ln 2 = 3.69, ln 2 - ln 1 = .69
-    assert salient(counts, 174).tolist() == [False, True, False, True, False]
-
-
 def test_sections_and_arguments_become_patterns() -> None:
     tree, _ = pattern_tree(URLS)
     assert texts(tree) == {"h/", "h/tag/*/**", "h/show.php?t=#", "h/show.php?start=10&t=#"}
 
 
 def test_every_url_fits_its_own_leaf_and_no_other() -> None:
-    for by_drop in (False, True):
-        tree, leaf = pattern_tree(URLS, by_drop=by_drop)
-        assert [tree.match(key_values(url)) for url in URLS] == [(at, True) for at in leaf.tolist()]
-
-
-def test_the_papers_split_has_one_wildcard_for_all() -> None:
-    tree, _ = pattern_tree(URLS, by_drop=True)
-    assert not any("#" in text for text in texts(tree))
+    tree, leaf = pattern_tree(URLS)
+    assert [tree.match(key_values(url)) for url in URLS] == [(at, True) for at in leaf.tolist()]
 
 
 def test_pruning_moves_urls_to_the_leaf_above_them() -> None:

@@ -28,7 +28,7 @@ def test_lists_follow_page_tokens(client: Client) -> None:
 @pytest.mark.parametrize(
     ("name", "first", "then"),
     [
-        ("policy", "harvest", "depth_first"),
+        ("policy", "harvest", "newest"),
         ("wanted", "prices", "limits"),
         ("budget", {"max_fetches": 5}, {"max_fetches": 9}),
         ("copies", {"skip_above": 0.9}, {"skip_above": 0.95}),

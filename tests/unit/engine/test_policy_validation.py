@@ -35,7 +35,7 @@ def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
 
 def test_quality_is_told_from_16_links_on() -> None:
     """The reward falls with the depth along a chain, so fewest clicks first is always right."""
-    crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=(PolicyChoice("depth_first"),))
+    crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=(PolicyChoice("newest"),))
     for n in range(17):
         assert [row.quality for row in site(crawl).policy_qualities()] == [0.5, 0.5] if n else not crawl.sites
         crawl.apply(2 * n + 1, page(f"{HOME}{n}", f"{HOME}{n + 1}"))

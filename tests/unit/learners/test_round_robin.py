@@ -15,7 +15,7 @@ def test_equal_arms_take_turns_in_the_order_given() -> None:
     assert turns.take() == 1
     turns.discard(1)
     with pytest.raises(LookupError):
-        turns.top()
+        turns.take()
 
 
 def test_the_best_arm_is_dealt_all_that_waits_then_the_next() -> None:

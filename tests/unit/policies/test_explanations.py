@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.policies.registry import builtin
-from linkscore_scoring.testing.conformance import Asked, Subject
+from linkscore_scoring.testing.conformance import Subject
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
 
@@ -59,7 +59,6 @@ FORMULAS: dict[str, Callable[[Terms], float]] = {
     "pagerank": lambda t: of_rank(t["links"]),
     "in_degree": lambda t: t["in_degree"] / (1.0 + t["in_degree"]),
     "breadth_first": lambda t: 1.0 / (1.0 + t["depth"]),
-    "depth_first": lambda t: 1.0 - 1.0 / (1.0 + t["depth"]),
     "uniform_random": lambda t: t["draw"],
     "newest": lambda t: t["date"] / 21e6,
     "keyword": lambda t: t["words"] / max(1.0, t["query"]),
@@ -86,7 +85,7 @@ def test_the_terms_of_an_explanation_recombine_to_the_score(name: str, pages: in
 @pytest.mark.parametrize("name", ["harvest", "topic"])
 def test_they_do_so_where_labels_decide(name: str) -> None:
     crawl = SimulatedCrawl(crawl_model(PolicyChoice(name)), GeneratedSite(0), reports=True)
-    asked = Asked(crawl.fetch(60))
+    asked = crawl.fetch(60)
     links = asked.links(100)
     scores = asked.policy.score(links, asked.site).scores.tolist()
     for score, why in zip(scores, asked.policy.explain(links, asked.site), strict=True):

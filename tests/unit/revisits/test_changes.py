@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from linkscore_scoring.revisits.changes import (
     TITLE,
     Stamps,
+    read_facts,
     structured_mark,
     title_mark,
 )
-from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.types import SentPage
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=40).filter(str.strip)
@@ -66,11 +66,11 @@ def test_marks_differ_by_words_and_not_by_numbers(one: str, other: str, number: 
 
 def test_events_keep_the_title_of_a_page_and_none_of_a_sitemap() -> None:
     body = b"<head><title>News</title></head><p>What is new.</p>"
-    plain = SiteRevisitor.read(SentPage(9, body=body))
-    packed = SiteRevisitor.read(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
+    plain = read_facts(SentPage(9, body=body))
+    packed = read_facts(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
     assert plain == packed == {TITLE: title_mark(body)}
-    assert TITLE not in SiteRevisitor.read(SentPage(9, body=body, kind="sitemap"))
-    assert SiteRevisitor.read(SentPage(9, body=b"<p>No title.</p>")) == {}
+    assert TITLE not in read_facts(SentPage(9, body=body, kind="sitemap"))
+    assert read_facts(SentPage(9, body=b"<p>No title.</p>")) == {}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -59,15 +59,14 @@ MARKS = pytest.mark.parametrize("mark", ["title", "structured"])
 @MARKS
 def test_another_mark_is_a_change_and_one_that_nobody_knew_is_none(mark: str) -> None:
     site, marks = lived(), (0, 5, 5, 6, 0, 6)
-    found = [site.fetched(page(3, 41 + n, **{mark: number})).change for n, number in enumerate(marks)]
-    assert [change.changed for change in found] == [number == 6 for number in marks[:4]] + [False, False]
-    assert found[3].share == LEAST_CHARS / 500
+    found = [site.fetched(page(3, 41 + n, **{mark: number})).share for n, number in enumerate(marks)]
+    assert found == [LEAST_CHARS / 500 * (n == 3) for n in range(6)]
 
 
 @MARKS
 def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str) -> None:
     site = lived()
-    found = [site.fetched(page(3, 41 + n, **{mark: 1 + n})).change.changed for n in range(40)]
+    found = [site.fetched(page(3, 41 + n, **{mark: 1 + n})).share != 0.0 for n in range(40)]
     again = SiteRevisits(RevisitSettings())
     again.load_state(unpacked(packed(site.to_state())))
     assert sum(found) < 10
@@ -75,7 +74,7 @@ def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str
     for each in (site, again):
         for n in range(80):
             each.fetched(page(3, 90 + n, **{mark: 40}))
-        assert each.fetched(page(3, 171, **{mark: 41})).change.changed
+        assert each.fetched(page(3, 171, **{mark: 41})).share
 
 
 def test_pages_found_together_are_due_one_after_another_and_once_there_were_rounds_anywhere_in_one() -> None:
@@ -115,7 +114,7 @@ def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
     before = site.belief(1)
     for number in range(1, 30):
         found = site.fetched(page(1, late * number, unseen=20 + 31 * number))
-        assert found.change.changed
+        assert found.share
     assert site.belief(1) == before
 
 
@@ -147,7 +146,7 @@ def test_new_pages_are_believed_to_change_as_new_ones_of_the_site_were_found() -
         for key in range(1, 21):
             site.fetched(page(key, 0))
             site.fetched(page(key, 1, unseen=50 + 7 * key if is_edited else 0))
-        rates.append(site.fetched(page(99, 1)).rate.mean)
+        rates.append(site.fetched(page(99, 1)).rate)
     assert rates[0] > 2.0 * rates[1]
 
 

@@ -79,16 +79,14 @@ class NewsLabel(_message.Message):
     def __init__(self, url: _Optional[str] = ..., is_news: bool = ...) -> None: ...
 
 class MineSiteRequest(_message.Message):
-    __slots__ = ("name", "window_days", "news_labels", "news_threshold")
+    __slots__ = ("name", "window_days", "news_labels")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
     NEWS_LABELS_FIELD_NUMBER: _ClassVar[int]
-    NEWS_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     name: str
     window_days: int
     news_labels: _containers.RepeatedCompositeFieldContainer[NewsLabel]
-    news_threshold: float
-    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ..., news_labels: _Optional[_Iterable[_Union[NewsLabel, _Mapping]]] = ..., news_threshold: _Optional[float] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ..., news_labels: _Optional[_Iterable[_Union[NewsLabel, _Mapping]]] = ...) -> None: ...
 
 class MinedPolicy(_message.Message):
     __slots__ = ("policy", "summary")

@@ -7,9 +7,8 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "anthelion", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "newest", "external")
+    __slots__ = ("breadth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "anthelion", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "newest", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
-    DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
     SOURCE_UCC_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -27,7 +26,6 @@ class PolicySpec(_message.Message):
     NEWEST_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
-    depth_first: DepthFirstParams
     uniform_random: UniformRandomParams
     source_ucc: SourceUccParams
     source_target: SourceTargetParams
@@ -44,13 +42,9 @@ class PolicySpec(_message.Message):
     keyword: KeywordParams
     newest: NewestParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., newest: _Optional[_Union[NewestParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., newest: _Optional[_Union[NewestParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class DepthFirstParams(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
@@ -139,54 +133,28 @@ class FocusParams(_message.Message):
     def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ..., dry_pages: _Optional[int] = ...) -> None: ...
 
 class NewsPrefixParams(_message.Message):
-    __slots__ = ("fallback", "signal", "m", "threshold", "min_daily_clicks", "weighed", "theta", "min_pages", "min_coverage")
+    __slots__ = ("fallback", "threshold", "min_daily_clicks", "theta")
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
-    SIGNAL_FIELD_NUMBER: _ClassVar[int]
-    M_FIELD_NUMBER: _ClassVar[int]
     THRESHOLD_FIELD_NUMBER: _ClassVar[int]
     MIN_DAILY_CLICKS_FIELD_NUMBER: _ClassVar[int]
-    WEIGHED_FIELD_NUMBER: _ClassVar[int]
     THETA_FIELD_NUMBER: _ClassVar[int]
-    MIN_PAGES_FIELD_NUMBER: _ClassVar[int]
-    MIN_COVERAGE_FIELD_NUMBER: _ClassVar[int]
     fallback: str
-    signal: str
-    m: int
     threshold: float
     min_daily_clicks: float
-    weighed: bool
     theta: float
-    min_pages: int
-    min_coverage: float
-    def __init__(self, fallback: _Optional[str] = ..., signal: _Optional[str] = ..., m: _Optional[int] = ..., threshold: _Optional[float] = ..., min_daily_clicks: _Optional[float] = ..., weighed: bool = ..., theta: _Optional[float] = ..., min_pages: _Optional[int] = ..., min_coverage: _Optional[float] = ...) -> None: ...
+    def __init__(self, fallback: _Optional[str] = ..., threshold: _Optional[float] = ..., min_daily_clicks: _Optional[float] = ..., theta: _Optional[float] = ...) -> None: ...
 
 class BehaviorFetchParams(_message.Message):
-    __slots__ = ("fallback", "ranking", "cut", "threshold", "by_drop")
+    __slots__ = ("fallback",)
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
-    RANKING_FIELD_NUMBER: _ClassVar[int]
-    CUT_FIELD_NUMBER: _ClassVar[int]
-    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
-    BY_DROP_FIELD_NUMBER: _ClassVar[int]
     fallback: str
-    ranking: str
-    cut: str
-    threshold: float
-    by_drop: bool
-    def __init__(self, fallback: _Optional[str] = ..., ranking: _Optional[str] = ..., cut: _Optional[str] = ..., threshold: _Optional[float] = ..., by_drop: bool = ...) -> None: ...
+    def __init__(self, fallback: _Optional[str] = ...) -> None: ...
 
 class BehaviorDiscoveryParams(_message.Message):
-    __slots__ = ("fallback", "ranking", "cut", "threshold", "by_drop")
+    __slots__ = ("fallback",)
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
-    RANKING_FIELD_NUMBER: _ClassVar[int]
-    CUT_FIELD_NUMBER: _ClassVar[int]
-    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
-    BY_DROP_FIELD_NUMBER: _ClassVar[int]
     fallback: str
-    ranking: str
-    cut: str
-    threshold: float
-    by_drop: bool
-    def __init__(self, fallback: _Optional[str] = ..., ranking: _Optional[str] = ..., cut: _Optional[str] = ..., threshold: _Optional[float] = ..., by_drop: bool = ...) -> None: ...
+    def __init__(self, fallback: _Optional[str] = ...) -> None: ...
 
 class TopicParams(_message.Message):
     __slots__ = ()

@@ -64,8 +64,8 @@ _CLAIMS = (
 PAPER = Paper(
     BEHAVIOR,
     "Behaviour",
-    "Followed by [behavior_fetch and behavior_discovery](policies/behavior.md), whose default rankings are "
-    "our own.",
+    "Followed by [behavior_fetch and behavior_discovery](policies/behavior.md), whose order is our own; "
+    "the paper's is measured beside it.",
     _CLAIMS,
     {
         "behavior-figure-6": "Transits are counted once a client, page and day, with its first referrer. "

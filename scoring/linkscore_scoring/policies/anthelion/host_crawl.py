@@ -4,8 +4,6 @@ levels of its decision, first the host, then the link inside it, become one scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from linkscore_scoring.columns import drop_oldest, shrunk
@@ -55,15 +53,15 @@ class HostCrawl(Stateful):
     hubs: Stored[OnlineClassifier]
     neighbours: Stored[NeighbourLabels]
     hosts: Stored[HostBandit]
-    _vain: Stored[VainShapes]  # what was tried while no relevant page is known
+    # pages labelled while no relevant one is known, by the shape of their URL after the host, digit runs as #
+    _vain: Stored[dict[int, int]]
 
     def __init__(self, *, classifier: str, hosts: HostBandit, hub_weight: float = 0.0) -> None:
         self.classifier, self.hubs = OnlineClassifier(classifier), OnlineClassifier(classifier)
         self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
-        self.seq = 0
-        self._vain = VainShapes()
+        self.seq, self._vain = 0, {}
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, and whether the page is a hub."""
@@ -96,9 +94,11 @@ class HostCrawl(Stateful):
         self.classifier.learn(self._of_page(event), np.array([float(relevant)]))
         self.neighbours.note(event.key, [source for source, _ in event.contexts], relevant)
         if not self.classifier.knows_only_others:
-            self._vain = VainShapes()
+            self._vain = {}
         else:
-            self._vain.note(event.url, self.neighbours.max_pages)
+            shape = _shape(event.url)
+            self._vain[shape] = self._vain.get(shape, 0) + 1
+            drop_oldest(self._vain, self.neighbours.max_pages)
 
     def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
@@ -118,7 +118,8 @@ class HostCrawl(Stateful):
         fetched = [
             shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
         ]
-        return np.asarray(1.0 / (2.0 + np.maximum(fetched, self._vain.counts(links.urls))))
+        vain = [self._vain.get(_shape(url), 0) for url in links.urls]
+        return np.asarray(1.0 / (2.0 + np.maximum(fetched, vain)))
 
     def _finds_little(self, site: SiteModel) -> bool:
         """Say whether a host showed some relevant pages, and so few that the classifier looks elsewhere."""
@@ -169,25 +170,6 @@ class HostCrawl(Stateful):
 def clipped(probs: Floats) -> Floats:
     """Return probabilities no nearer to 0 and 1 than the outermost steps."""
     return np.clip(probs, sigmoid(np.array(-EDGE)), sigmoid(np.array(EDGE)))
-
-
-class VainShapes(Stateful):
-    """Counts labelled pages by the shape of their URL after the host, digit runs as ``#``."""
-
-    counted: Stored[dict[int, int]]
-
-    def __init__(self) -> None:
-        self.counted = {}
-
-    def note(self, url: str, most: int) -> None:
-        """Count a page that was not relevant; beyond `most` shapes those met first are forgotten."""
-        shape = _shape(url)
-        self.counted[shape] = self.counted.get(shape, 0) + 1
-        drop_oldest(self.counted, most)
-
-    def counts(self, urls: Sequence[str]) -> Floats:
-        """Return how many pages of the shape of each URL were counted, (n,) float64."""
-        return np.array([self.counted.get(_shape(url), 0) for url in urls], dtype=np.float64)
 
 
 def _shape(url: str) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.news import SIGNALS, Hub, NewsModel, NewsSettings
-from linkscore_scoring.browse_logs.prefixes import NewsPrefix, PrefixTrie, steps_of
+from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsSettings
+from linkscore_scoring.browse_logs.prefixes import NewsPrefix, steps_of
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, one_of, outside
+from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
@@ -34,47 +35,41 @@ _HUB = "+"
 class NewsPrefixParams(FallbackParams):
     """Parameters of `news_prefix`: those of `NewsSettings`, which the log is mined with, and the fallback."""
 
-    # what tells news: `decay` of clicks, or ClickThroughConcentration, `consistent` or `literal`
-    signal: str = "decay"
-    m: int = 3  # days that count as first for concentration, [1, 30]
-    # signal above which a page is news, [0, 100]; 0: fitted on labelled pages, else the usual one
-    threshold: float = 0.0
+    threshold: float = 0.0  # signal above which a page is news, [0, 100]; 0: fitted on labelled pages, else 0
     min_daily_clicks: float = 1.0  # least mean of daily clicks of a page that is looked at, [0, 1e6]
-    weighed: bool = True  # weigh pages by how sure their signal is; False counts them as the paper does
     theta: float = 0.8  # share of news above which a prefix is one, [0, 1]
-    min_pages: int = 3  # pages that a prefix must be learned from, [1, 1e6]
-    # share of the news that must lie below prefixes, [0, 1]; else the policy abstains
-    min_coverage: float = 0.2
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
         yield from FallbackParams.problems(self)
-        yield from one_of("signal", self.signal, SIGNALS)
-        yield from outside("m", self.m, 1, 30)
         yield from outside("threshold", self.threshold, 0.0, 100.0)
         yield from outside("min_daily_clicks", self.min_daily_clicks, 0.0, 1e6)
         yield from outside("theta", self.theta, 0.0, 1.0)
-        yield from outside("min_pages", self.min_pages, 1, 1e6)
-        yield from outside("min_coverage", self.min_coverage, 0.0, 1.0)
-
-    def settings(self) -> NewsSettings:
-        """Return what the log is mined with."""
-        mine = {field.name for field in fields(NewsSettings)} & {field.name for field in fields(self)}
-        return NewsSettings(**{name: getattr(self, name) for name in mine})
 
 
-@dataclass(slots=True)
 class _Known:
-    """A news model with ways to look URLs up in it."""
+    """A news model, to look URLs up in."""
 
-    news: NewsModel
-    trie: PrefixTrie
-    hubs: dict[str, Hub]
+    def __init__(self, news: NewsModel) -> None:
+        self.news = news
+        self._prefixes = {prefix.text: prefix for prefix in news.prefixes}
+        self._hubs = {_bare(hub.url): hub for hub in news.hubs}
 
-    def hub_value(self, bare: str) -> float:
-        """Return the worth of a page, URL without scheme, as a hub in [0, 1]: its share of the news."""
-        hub = self.hubs.get(bare)
-        return 0.0 if hub is None else hub.news / self.news.news
+    def below(self, url: str) -> NewsPrefix | None:
+        """Return the prefix that a URL lies below."""
+        found = (self._prefixes.get(at) for at in accumulate(steps_of(url)))
+        return next(filter(None, found), None)
+
+    def hub(self, bare: str) -> Hub | None:
+        """Return the hub of a URL without its scheme: a page is the same hub by http and by https."""
+        return self._hubs.get(bare)
+
+    def worth(self, found: NewsPrefix | Hub | None) -> float:
+        """Return the score of links below a prefix, to a hub, or elsewhere."""
+        if found is None:
+            return _ELSEWHERE
+        sure = found.at_least if isinstance(found, NewsPrefix) else found.news / self.news.news
+        return _FLOOR + 0.5 * sure
 
 
 class NewsByPrefix(WithFallback):
@@ -127,9 +122,10 @@ class NewsByPrefix(WithFallback):
         super().__init__(params, seed=seed)
         self._cached: _Known | None = None
 
-    def mining_settings(self) -> dict[str, Any]:
+    def news_settings(self) -> NewsSettings:
         """Return how news is mined."""
-        return {"news": self.params.settings()}
+        p = self.params
+        return NewsSettings(threshold=p.threshold, min_daily_clicks=p.min_daily_clicks, theta=p.theta)
 
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
@@ -138,24 +134,45 @@ class NewsByPrefix(WithFallback):
 
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
-        known = self._known(site)
-        names = [self._place(url, known) for url in links.urls]
-        scores = self.value_own(names, site)
-        return Scored(scores, names, [FOLLOW if score >= _FLOOR else SKIP for score in scores])
+        known, places = self._known(site), []
+        for key in map(known_identity, links.urls):
+            prefix, bare = known.below(key), _bare(key)
+            hub = f"{_HUB}{bare}" if known.hub(bare) else "".join(steps_of(key)[:_PLACE_STEPS])
+            places.append(_marked(prefix.text if prefix else hub))
+        scores = self.value_own(places, site)
+        return Scored(scores, places, [FOLLOW if score >= _FLOOR else SKIP for score in scores])
 
     def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return the first steps of each URL: deep enough for most prefixes that may come."""
-        return [_shortened(known_identity(url)) for url in links.urls]
+        return [_marked("".join(steps_of(known_identity(url))[:_PLACE_STEPS])) for url in links.urls]
 
     def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of each place by the prefixes and hubs of today."""
-        known = self._known(site)
-        return np.array([_worth(_unmarked(place), known) for place in places], dtype=np.float64)
+        known, values = self._known(site), []
+        for place in (place.replace(" ", "~") for place in places):
+            is_hub = place.startswith(_HUB)
+            values.append(known.worth(known.hub(place[1:]) if is_hub else known.below(f"://{place}")))
+        return np.array(values, dtype=np.float64)
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the prefix or the hub."""
-        known = self._known(site)
-        return [_reason(known_identity(url), known) for url in links.urls]
+        known, found = self._known(site), []
+        for key in map(known_identity, links.urls):
+            if prefix := known.below(key):
+                terms = [
+                    Term("share", prefix.share, "share of news below the prefix"),
+                    Term("at_least", prefix.at_least, "what that is at least, with 90 % confidence"),
+                    Term("pages", prefix.pages, "pages below the prefix that the log tells about"),
+                ]
+                why = f"below {prefix.text}, where {prefix.share:.0%} of the pages are news"
+                found.append(Explanation(why, terms))
+            elif hub := known.hub(_bare(key)):
+                meaning = "share of the site's news that visitors went to from it"
+                term = Term("news_share", hub.news / known.news.news, meaning)
+                found.append(Explanation("a hub: visitors go from it to news", [term]))
+            else:
+                found.append(Explanation("lies below no news prefix and is no hub", []))
+        return found
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
@@ -168,9 +185,13 @@ class NewsByPrefix(WithFallback):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the hubs, in the order in which they add most news; also where prefixes tell nothing."""
-        news = _news(site)
-        hubs = news.hubs[:n] if news is not None else []
-        return [_seed(hub, news.news) for hub in hubs if news is not None]
+        news, seeds = _news(site), list[SeedWanted]()
+        if news is None:
+            return seeds
+        for hub in news.hubs[:n]:
+            reason = f"visitors went from it to {hub.news} news pages, {hub.gain} of them from no seed before"
+            seeds.append(SeedWanted(hub.url, reason, hub.news / news.news))
+        return seeds
 
     def describe(self, site: SiteModel) -> str:
         """Say what was mined, or what is missing."""
@@ -182,17 +203,8 @@ class NewsByPrefix(WithFallback):
         if news is None:
             raise LookupError(f"{self.name}: asked for prefixes of a site without browse log")
         if self._cached is None or self._cached.news is not news:
-            self._cached = _Known(news, news.trie(), {_bare(hub.url): hub for hub in news.hubs})
+            self._cached = _Known(news)
         return self._cached
-
-    @staticmethod
-    def _place(url: str, known: _Known) -> str:
-        key = known_identity(url)
-        row = known.trie.find(key)
-        if row >= 0:
-            return _marked(known.news.prefixes[row].text)
-        bare = _bare(key)
-        return _marked(f"{_HUB}{bare}") if bare in known.hubs else _shortened(key)
 
 
 def _news(site: SiteModel) -> NewsModel | None:
@@ -200,52 +212,9 @@ def _news(site: SiteModel) -> NewsModel | None:
 
 
 def _bare(key: str) -> str:
-    """Return a URL without its scheme: a page is the same hub by http and by https."""
     return key.partition("://")[2]
-
-
-def _shortened(key: str) -> str:
-    return _marked("".join(steps_of(key)[:_PLACE_STEPS]))
 
 
 def _marked(place: str) -> str:
     """Return a place free of the character that ends places in buckets; identities have no spaces."""
     return place.replace("~", " ")
-
-
-def _unmarked(place: str) -> str:
-    return place.replace(" ", "~")
-
-
-def _worth(place: str, known: _Known) -> float:
-    """Return the score of the links of a place."""
-    if place.startswith(_HUB):
-        value = known.hub_value(place.removeprefix(_HUB))
-        return _FLOOR + 0.5 * value if value else _ELSEWHERE
-    row = known.trie.find(f"://{place}")
-    return _FLOOR + 0.5 * known.news.prefixes[row].at_least if row >= 0 else _ELSEWHERE
-
-
-def _reason(key: str, known: _Known) -> Explanation:
-    row = known.trie.find(key)
-    if row >= 0:
-        return _prefix_reason(known.news.prefixes[row])
-    value = known.hub_value(_bare(key))
-    if value:
-        term = Term("news_share", value, "share of the site's news that visitors went to from it")
-        return Explanation("a hub: visitors go from it to news", [term])
-    return Explanation("lies below no news prefix and is no hub", [])
-
-
-def _prefix_reason(prefix: NewsPrefix) -> Explanation:
-    terms = [
-        Term("share", prefix.share, "share of news below the prefix"),
-        Term("at_least", prefix.at_least, "what that is at least, with 90 % confidence"),
-        Term("pages", prefix.pages, "pages below the prefix that the log tells about"),
-    ]
-    return Explanation(f"below {prefix.text}, where {prefix.share:.0%} of the pages are news", terms)
-
-
-def _seed(hub: Hub, news: int) -> SeedWanted:
-    reason = f"visitors went from it to {hub.news} news pages, {hub.gain} of them from no seed before"
-    return SeedWanted(hub.url, reason, hub.news / news)

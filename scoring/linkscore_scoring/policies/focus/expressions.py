@@ -38,28 +38,11 @@ Group = tuple[str, int, int]
 """Kind of rule, coarsest pattern above, number of patterns above: what is learned from together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """One learned expression: kind of rule, RE2, how sure the votes behind it are, and its support."""
-
-    kind: str
-    regex: str
-    confidence: float
-    matches: int
-    total: int
-    example: str
-
-    @property
-    def url_type(self) -> int:
-        """Type of the URLs it fits."""
-        return PAGE_FLIP if self.kind.endswith("flip") else INDEX if self.kind == "index" else THREAD
-
-
 class Expressions(Stateful):
     """ITF expressions (Jiang 2013, section 4.3.2): index, thread, and the page links of both."""
 
     _basis: Stored[list[list[int]]]
-    found: Stored[list[Expression]]
+    found: Stored[list[UrlRule]]
 
     def __init__(self) -> None:
         self._basis, self.found = [], []
@@ -80,31 +63,29 @@ class Expressions(Stateful):
             learned = learn_from_groups([list(urls) for urls in own.values()])
             sure = _sureness(kind, paths, votes)
             kept = [pattern for pattern in learned if not _fits_off_path(pattern, off_path)]
-            self.found += [_expression(kind, pattern, sure) for pattern in kept[:_MAX_EXPRESSIONS]]
-        self._compile()
+            for each in kept[:_MAX_EXPRESSIONS]:
+                confidence = round(sure if each.confident else _UNSUPPORTED * sure, 3)
+                self.found.append(
+                    UrlRule(kind, each.regex, confidence, each.matches, each.total, each.example)
+                )
+        self.after_load()
 
     def match(self, url: str) -> int:
         """Return the type of a URL, 0 if nothing fits; remembered until expressions are learned anew."""
         known = self._known.get(url)
         if known is None:
             rows = self._set.rows(url)
-            known = self.found[rows[0]].url_type if rows else 0
+            kind = self.found[rows[0]].kind if rows else ""
+            known = PAGE_FLIP if kind.endswith("flip") else {"index": INDEX, "thread": THREAD}.get(kind, 0)
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             self._known[url] = known
         return known
 
-    def rules(self) -> list[UrlRule]:
-        """Return the expressions as rules."""
-        return [UrlRule(e.kind, e.regex, e.confidence, e.matches, e.total, e.example) for e in self.found]
-
-    def _compile(self) -> None:
-        self._known.clear()
-        self._set = RegexSet([e.regex for e in self.found])
-
     def after_load(self) -> None:
         """Compile the expressions."""
-        self._compile()
+        self._known.clear()
+        self._set = RegexSet([rule.pattern for rule in self.found])
 
 
 def _groups(paths: ForumPaths, links: LinkTable, votes: KindVotes) -> dict[Group, dict[str, None]]:
@@ -141,11 +122,6 @@ def _sureness(kind: str, paths: ForumPaths, votes: KindVotes) -> float:
     pages = {p: 1.0 + n for p, n in patterns.items()}
     weighed = left_sum(votes.estimate(p, ANY).prob * weight for p, weight in pages.items())
     return weighed / (left_sum(pages.values()) or 1.0)
-
-
-def _expression(kind: str, pattern: LearnedPattern, sure: float) -> Expression:
-    confidence = round(sure if pattern.confident else _UNSUPPORTED * sure, 3)
-    return Expression(kind, pattern.regex, confidence, pattern.matches, pattern.total, pattern.example)
 
 
 class RegexSet:

@@ -6,26 +6,21 @@ takes a dot product.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from importlib import resources
 from math import exp
-from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, NotFound, reading_state
-from linkscore_scoring.features.layout.signals import SIGNALS
+from linkscore_scoring.errors import NotFound
 
 MAX_DEVIATIONS = 4.0
 """Standard deviations that signals are clipped at, in training and use; chosen, not measured."""
 
 _MAX_LOG_ODDS = 30.0  # beyond it probabilities are 0 or 1 to the last digit
-_FILE = "page_types.json"
 
 
 class PageType(IntEnum):
@@ -37,11 +32,10 @@ class PageType(IntEnum):
     ENTRY = 4
 
 
-@dataclass(frozen=True, slots=True)
-class LinearSide:
+class LinearSide(msgspec.Struct, frozen=True):
     """One classifier of the pair: weights of the standardised signals, bias, and Platt's slope and offset."""
 
-    weights: NDArray[np.float64]
+    weights: list[float]
     bias: float
     slope: float
     offset: float
@@ -51,68 +45,47 @@ class LinearSide:
         return 1 / (1 + exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, self.slope * margin + self.offset))))
 
 
-class PageTypeModel:
+class PageTypeModel(msgspec.Struct, frozen=True):
     """Tells index pages and thread pages from their layout; both positive: the larger margin, none: other.
 
     Jiang, Song, Yu and Lin 2013 (FoCUS), section 4.3.1: two linear SVMs over the same features.
     """
 
-    def __init__(
-        self, mean: NDArray[np.float64], scale: NDArray[np.float64], index: LinearSide, thread: LinearSide
-    ) -> None:
-        self.mean = mean
-        self.scale = scale
-        self.index = index
-        self.thread = thread
+    mean: list[float]
+    scale: list[float]
+    index: LinearSide
+    thread: LinearSide
 
     def classify(self, signals: Sequence[float]) -> tuple[PageType, tuple[float, float]]:
         """Return the kind of page of `features.layout.SIGNALS`, and the margins for index and for thread."""
         if len(signals) != len(self.mean):
             return PageType.OTHER, (0.0, 0.0)
         row = np.clip((np.asarray(signals) - self.mean) / self.scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
-        margins = tuple(float(row @ side.weights) + side.bias for side in (self.index, self.thread))
-        if max(margins) <= 0:
-            return PageType.OTHER, (margins[0], margins[1])
-        kind = PageType.INDEX if margins[0] >= margins[1] else PageType.THREAD
-        return kind, (margins[0], margins[1])
+        index, thread = (float(row @ side.weights) + side.bias for side in (self.index, self.thread))
+        kind = PageType.INDEX if index >= thread else PageType.THREAD
+        return kind if max(index, thread) > 0 else PageType.OTHER, (index, thread)
 
 
-@lru_cache(maxsize=64)
+class _Models(msgspec.Struct):
+    all: PageTypeModel
+    without: dict[str, PageTypeModel]
+
+
 def load_page_types(without: str = "") -> PageTypeModel:
     """Return the model of the package: trained on all annotated sites, or on all but the one named."""
-    data = _data()
-    if without and without not in data["without"]:
+    found = _models().without.get(without) if without else _models().all
+    if found is None:
         known = ", ".join(variants())
         raise NotFound(f"page_types: must be empty or one of {known}, got {without!r:.100}")
-    return model_from(data["without"][without] if without else data["all"])
+    return found
 
 
 def variants() -> list[str]:
     """Return the sites that a model was trained without, sorted."""
-    return sorted(_data()["without"])
-
-
-def model_from(plain: dict[str, Any]) -> PageTypeModel:
-    """Return a model from its plain values."""
-    with reading_state("page types"):
-        model = PageTypeModel(
-            np.asarray(plain["mean"], dtype=np.float64),
-            np.asarray(plain["scale"], dtype=np.float64),
-            _side(plain["index"]),
-            _side(plain["thread"]),
-        )
-    if len(model.mean) != len(SIGNALS):
-        raise CorruptState(f"page types: needs {len(SIGNALS)} signals, got {len(model.mean)}")
-    return model
-
-
-def _side(plain: dict[str, Any]) -> LinearSide:
-    weights = np.asarray(plain["weights"], dtype=np.float64)
-    return LinearSide(weights, float(plain["bias"]), float(plain["slope"]), float(plain["offset"]))
+    return sorted(_models().without)
 
 
 @lru_cache(maxsize=1)
-def _data() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
-    return data
+def _models() -> _Models:
+    data = resources.files(__package__).joinpath("page_types.json").read_bytes()
+    return msgspec.json.decode(data, type=_Models)

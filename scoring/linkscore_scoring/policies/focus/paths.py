@@ -23,7 +23,7 @@ LinkGroup = tuple[int, int]
 class LinkTable(Stateful):
     """Links of fetched pages, pooled over the pages of one URL pattern; and some URLs of every pattern."""
 
-    _groups: Stored[dict[int, dict[LinkGroup, int]]]
+    _groups: Stored[dict[int, dict[LinkGroup, None]]]
     _samples: Stored[dict[int, dict[int, str]]]
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
@@ -37,7 +37,7 @@ class LinkTable(Stateful):
         groups = self._groups.setdefault(source, {})
         for pattern, link_path, target, url in rows:
             if (pattern, link_path) in groups or len(groups) < self.max_patterns:
-                groups[pattern, link_path] = groups.get((pattern, link_path), 0) + 1
+                groups[pattern, link_path] = None
             self._sample(pattern, target, url)
 
     def _sample(self, pattern: int, target: int, url: str) -> None:
@@ -68,12 +68,11 @@ class LinkTable(Stateful):
         """Move what is known of patterns that were generalised to what stands for them now."""
         for source in [source for source in self._groups if resolve(source) != source]:
             into = self._groups.setdefault(resolve(source), {})
-            for group, n in self._groups.pop(source).items():
-                into[group] = into.get(group, 0) + n
+            into.update(self._groups.pop(source))
         for groups in self._groups.values():
-            for pattern, link_path in [group for group in groups if resolve(group[0]) != group[0]]:
-                to = (resolve(pattern), link_path)
-                groups[to] = groups.get(to, 0) + groups.pop((pattern, link_path))
+            for pattern, path in [group for group in groups if resolve(group[0]) != group[0]]:
+                del groups[pattern, path]
+                groups[resolve(pattern), path] = None
         for pattern in [pattern for pattern in self._samples if resolve(pattern) != pattern]:
             kept = self._samples.setdefault(resolve(pattern), {})
             for target, url in self._samples.pop(pattern).items():

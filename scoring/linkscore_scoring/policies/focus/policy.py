@@ -194,15 +194,36 @@ class Focus(WithFallback):
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the learned expressions, once the way is certain."""
-        return self.model.expressions.rules() if self.is_ready(site) else []
+        return self.model.expressions.found if self.is_ready(site) else []
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the entry, then what else may be it."""
-        return _seeds(self.model, n)
+        model, found = self.model, []
+        if model.entry is not None:
+            shown = model.n_index(model.entry.groups)
+            value = 1.0 if model.certainty.ready else _UNSURE_ENTRY
+            found.append(SeedWanted(model.entry.url, f"entry: links to {shown} index URLs", value))
+        others = (c for c in model.entries.candidates() if model.entry is None or c.url != model.entry.url)
+        for place, candidate in enumerate(others):
+            found.append(SeedWanted(candidate.url, _reason(candidate, model), _OTHER_SEED / (1.0 + place)))
+        return found[:n]
 
     def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
-        """Ask for what may be the entry, and for links of index pages that nobody tried."""
-        return _suggested_fetches(self.model, n, site)
+        """Ask for what may be the entry, and for links of index pages that nobody tried: O(open groups)."""
+        model, is_fetched = self.model, site.memory.is_fetched
+        candidates = model.entries.candidates() if model.entry is None else []
+        unseen = [c for c in candidates if not c.came and not is_fetched(hash64(known_identity(c.url)))]
+        found = [Suggestion(c.url, _reason(c, model), _ENTRY_URGENCY) for c in unseen[:_MAX_ENTRIES]]
+        for pattern in dict.fromkeys(pattern for pattern, _ in model.paths.open()):
+            if len(found) >= n:
+                break
+            samples = model.links.samples(pattern) if model.votes.pages(pattern) < TRIES else {}
+            url = next((url for key, url in samples.items() if not is_fetched(key)), "")
+            if url:
+                name = model.patterns.text(pattern) or "any URL"
+                reason = f"is on an index page, and nobody knows yet what {name} is"
+                found.append(Suggestion(url, reason, _OPEN_URGENCY))
+        return found[:n]
 
     def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
         """Return the type of a page, and the identity of the first page of its thread."""
@@ -266,49 +287,7 @@ def _parts(place: str) -> tuple[int, int, int]:
     return pattern, link_path, fits if fits in (INDEX, THREAD, PAGE_FLIP) else 0
 
 
-def _suggested_fetches(model: ForumModel, n: int, site: SiteModel) -> list[Suggestion]:
-    """Return up to `n` unfetched pages, most urgent first; cost O(open link groups)."""
-    found = [] if model.entry is not None else _entry_fetches(model, site)
-    tried: set[int] = set()
-    for pattern, _ in model.paths.open():
-        if len(found) >= n:
-            break
-        if pattern not in tried and model.votes.pages(pattern) < TRIES:
-            tried.add(pattern)
-            found += _open_fetches(model, pattern, site)[:1]
-    return found[:n]
-
-
-def _seeds(model: ForumModel, n: int) -> list[SeedWanted]:
-    """Return up to `n` pages to start from: the entry if one is found, then the other candidates."""
-    found = []
-    if model.entry is not None:
-        shown = model.n_index(model.entry.groups)
-        value = 1.0 if model.certainty.ready else _UNSURE_ENTRY
-        found.append(SeedWanted(model.entry.url, f"entry: links to {shown} index URLs", value))
-    named = {seed.url for seed in found}
-    for place, candidate in enumerate(c for c in model.entries.candidates() if c.url not in named):
-        found.append(SeedWanted(candidate.url, _reason(candidate, model), _OTHER_SEED / (1.0 + place)))
-    return found[:n]
-
-
-def _entry_fetches(model: ForumModel, site: SiteModel) -> list[Suggestion]:
-    unseen = [c for c in model.entries.candidates() if not c.came and not _is_fetched(c.url, site)]
-    return [Suggestion(c.url, _reason(c, model), _ENTRY_URGENCY) for c in unseen[:_MAX_ENTRIES]]
-
-
-def _open_fetches(model: ForumModel, pattern: int, site: SiteModel) -> list[Suggestion]:
-    name = model.patterns.text(pattern) or "any URL"
-    reason = f"is on an index page, and nobody knows yet what {name} is"
-    urls = model.links.samples(pattern).items()
-    return [Suggestion(url, reason, _OPEN_URGENCY) for key, url in urls if not site.memory.is_fetched(key)]
-
-
 def _reason(candidate: EntryCandidate, model: ForumModel) -> str:
     if not candidate.linked:
         return "may be the entry: root, folder or forum part of the first URL"
     return f"may be the entry: {candidate.linked} of {model.entries.pages} pages link to it"
-
-
-def _is_fetched(url: str, site: SiteModel) -> bool:
-    return site.memory.is_fetched(hash64(known_identity(url)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
 
@@ -13,18 +11,6 @@ LINK = "html/body/a"
 def test_lists_come_before_threads_and_threads_before_profiles() -> None:
     lists, threads, profiles = logged("behavior_discovery").scores("/list?f=1", "/show?t=110", "/who?u=3")
     assert lists > threads > profiles
-
-
-@pytest.mark.parametrize("ranking", ["hub", "referrals", "average_referrals"])
-def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
-    """All referrals to profiles come from threads, but few to threads from elsewhere: the graph's hub is
-    whoever leads to what is led to by nobody else.
-    """
-    board = logged("behavior_discovery", ranking=ranking)
-    lists, other, threads, profiles = board.scores("/list?f=1", "/list?f=9", "/show?t=110", "/who?u=3")
-    assert lists == other
-    assert (threads if ranking == "hub" else lists) == 1.0
-    assert min(lists, threads) > profiles
 
 
 def test_pages_that_show_new_threads_raise_their_pattern() -> None:

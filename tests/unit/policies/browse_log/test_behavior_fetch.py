@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import re2
 
 from linkscore_scoring.columns import squash
@@ -23,17 +22,6 @@ def test_a_page_of_the_log_scores_by_its_visits_a_day() -> None:
     """Twenty visits a day: 1 / (1 + log2(1 + 1 / 20)), up to half an octave."""
     (score,) = logged("behavior_fetch").scores("/list?f=1")
     assert squash(20 / 2**0.25) <= score <= squash(20 * 2**0.25)
-
-
-@pytest.mark.parametrize("ranking", ["graph", "volume", "visits", "average_visits"])
-def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
-    board = logged("behavior_fetch", ranking=ranking)
-    one, other, unseen = board.scores("/show?t=129", "/show?t=101", "/show?t=500")
-    assert one == other == unseen
-    lists, threads, profiles = board.scores("/list?f=1", "/show?t=101", "/who?u=1")
-    first = {"graph": threads, "volume": threads, "visits": lists, "average_visits": lists}[ranking]
-    assert first == 1.0
-    assert min(lists, threads, profiles) == pytest.approx(1 / 3)
 
 
 def test_links_found_before_the_log_are_worth_what_it_says_once_it_came() -> None:

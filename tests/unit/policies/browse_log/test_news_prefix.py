@@ -44,7 +44,7 @@ def site_with(news: NewsModel | None) -> SiteModel:
 
 def model(prefixes: list[NewsPrefix], reason: str = "") -> NewsModel:
     threshold, evidence = NewsThreshold(0.0), NewsEvidence(3.0, 1.0)
-    return NewsModel("decay", threshold, evidence, 100, 40, 0, prefixes, 0.9, HUBS, reason)
+    return NewsModel(threshold, evidence, 100, 40, prefixes, 0.9, HUBS, reason)
 
 
 def links_to(urls: list[str]) -> LinkBatch:

@@ -56,5 +56,5 @@ def test_expressions_are_learned_of_the_way_and_do_not_fit_what_is_off_it(
     assert expressions.match("http://h/thread?t=4711") == THREAD
     assert expressions.match("http://h/board?b=12") == INDEX
     assert expressions.match("http://h/user?u=1") == 0
-    assert {rule.kind for rule in expressions.rules()} >= {"index", "thread"}
-    assert all(re.fullmatch(rule.pattern, rule.example_url) for rule in expressions.rules())
+    assert {rule.kind for rule in expressions.found} >= {"index", "thread"}
+    assert all(re.fullmatch(rule.pattern, rule.example_url) for rule in expressions.found)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.browse_logs.visits import VisitQuery, Visits
+from support.browse_logs.batches import batch_of
 from support.browse_logs.visit_logs import DAY, SITE
 
 Visit = tuple[str, str, int, int, str]
@@ -19,17 +19,11 @@ C: Visit = (f"http://{SITE}/b", f"http://{SITE}/c", DAY + 1, 5, "2")
 FOREVER = 1e12
 
 
-RECORDS = """
-    SELECT url, referrer, client, day * 86400.0 + second AS t, 'GET' AS method, 200 AS status,
-        NULL AS user_agent, NULL AS content_type, false AS bad FROM given"""
-NAMES = ("url", "referrer", "day", "second", "client")
-
-
 def stage(store: Visits, batch_id: str, *visits: Visit) -> dict[int, int]:
-    columns = zip(*visits, strict=True) if visits else [()] * len(NAMES)
-    kinds = (object, object, np.int64, np.int64, object)
-    given = {n: np.array(column, dtype=kind) for n, kind, column in zip(NAMES, kinds, columns, strict=True)}
-    return store.stage(batch_id, {"given": given}, RECORDS, "''", foreign=True)[1]
+    records = [
+        (day * 86_400 + second, client, url, referrer) for url, referrer, day, second, client in visits
+    ]
+    return dict(store.stage(batch_of(batch_id, records), foreign=True).days)
 
 
 def add(store: Visits, batch_id: str, *visits: Visit) -> None:

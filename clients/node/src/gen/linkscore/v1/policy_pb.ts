@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/policy.proto.
  */
 export const file_linkscore_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEiyQcKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI1CgtkZXB0aF9maXJzdBgCIAEoCzIeLmxpbmtzY29yZS52MS5EZXB0aEZpcnN0UGFyYW1zSAASOwoOdW5pZm9ybV9yYW5kb20YAyABKAsyIS5saW5rc2NvcmUudjEuVW5pZm9ybVJhbmRvbVBhcmFtc0gAEjMKCnNvdXJjZV91Y2MYBCABKAsyHS5saW5rc2NvcmUudjEuU291cmNlVWNjUGFyYW1zSAASOQoNc291cmNlX3RhcmdldBgFIAEoCzIgLmxpbmtzY29yZS52MS5Tb3VyY2VUYXJnZXRQYXJhbXNIABIuCgdoYXJ2ZXN0GAYgASgLMhsubGlua3Njb3JlLnYxLkhhcnZlc3RQYXJhbXNIABIxCglpbl9kZWdyZWUYByABKAsyHC5saW5rc2NvcmUudjEuSW5EZWdyZWVQYXJhbXNIABIwCghwYWdlcmFuaxgIIAEoCzIcLmxpbmtzY29yZS52MS5QYWdlcmFua1BhcmFtc0gAEigKBG9waWMYCSABKAsyGC5saW5rc2NvcmUudjEuT3BpY1BhcmFtc0gAEjIKCWFudGhlbGlvbhgKIAEoCzIdLmxpbmtzY29yZS52MS5BbnRoZWxpb25QYXJhbXNIABIqCgVmb2N1cxgLIAEoCzIZLmxpbmtzY29yZS52MS5Gb2N1c1BhcmFtc0gAEjUKC25ld3NfcHJlZml4GAwgASgLMh4ubGlua3Njb3JlLnYxLk5ld3NQcmVmaXhQYXJhbXNIABI7Cg5iZWhhdmlvcl9mZXRjaBgNIAEoCzIhLmxpbmtzY29yZS52MS5CZWhhdmlvckZldGNoUGFyYW1zSAASQwoSYmVoYXZpb3JfZGlzY292ZXJ5GA4gASgLMiUubGlua3Njb3JlLnYxLkJlaGF2aW9yRGlzY292ZXJ5UGFyYW1zSAASKgoFdG9waWMYDyABKAsyGS5saW5rc2NvcmUudjEuVG9waWNQYXJhbXNIABIuCgdrZXl3b3JkGBAgASgLMhsubGlua3Njb3JlLnYxLktleXdvcmRQYXJhbXNIABIsCgZuZXdlc3QYESABKAsyGi5saW5rc2NvcmUudjEuTmV3ZXN0UGFyYW1zSAASMAoIZXh0ZXJuYWwYZCABKAsyHC5saW5rc2NvcmUudjEuRXh0ZXJuYWxQb2xpY3lIAEIICgZwb2xpY3kiFAoSQnJlYWR0aEZpcnN0UGFyYW1zIhIKEERlcHRoRmlyc3RQYXJhbXMiMQoTVW5pZm9ybVJhbmRvbVBhcmFtcxIRCgRzZWVkGAEgASgESACIAQFCBwoFX3NlZWQiuQEKD1NvdXJjZVVjY1BhcmFtcxISCgVhbHBoYRgBIAEoAUgAiAEBEhkKDHdpdGhvdXRfZHNpbRgCIAEoCEgBiAEBEhwKD3dpdGhvdXRfYmFsYW5jZRgDIAEoCEgCiAEBEhkKDHdpdGhvdXRfaW5mbxgEIAEoCEgDiAEBQggKBl9hbHBoYUIPCg1fd2l0aG91dF9kc2ltQhIKEF93aXRob3V0X2JhbGFuY2VCDwoNX3dpdGhvdXRfaW5mbyLKAQoSU291cmNlVGFyZ2V0UGFyYW1zEhgKC2V4YW1wbGVfdXJsGAEgASgJSACIAQESGQoMZXhhbXBsZV9odG1sGAIgASgJSAGIAQESEgoFYWxwaGEYAyABKAFIAogBARIWCgltdWx0aV9ob3AYBCABKAhIA4gBARIRCgRiZXRhGAUgASgBSASIAQFCDgoMX2V4YW1wbGVfdXJsQg8KDV9leGFtcGxlX2h0bWxCCAoGX2FscGhhQgwKCl9tdWx0aV9ob3BCBwoFX2JldGEihwEKDUhhcnZlc3RQYXJhbXMSGAoLZXhwbG9yYXRpb24YASABKAFIAIgBARIXCgpodWJfd2VpZ2h0GAIgASgBSAGIAQESFgoJY3VyaW9zaXR5GAMgASgBSAKIAQFCDgoMX2V4cGxvcmF0aW9uQg0KC19odWJfd2VpZ2h0QgwKCl9jdXJpb3NpdHkiEAoOSW5EZWdyZWVQYXJhbXMidgoOUGFnZXJhbmtQYXJhbXMSFAoHZGFtcGluZxgBIAEoAUgAiAEBEhIKBWV2ZXJ5GAIgASgNSAGIAQESFgoJdG9sZXJhbmNlGAMgASgBSAKIAQFCCgoIX2RhbXBpbmdCCAoGX2V2ZXJ5QgwKCl90b2xlcmFuY2UiDAoKT3BpY1BhcmFtcyLnAQoPQW50aGVsaW9uUGFyYW1zEhsKDnZhbHVlX2Z1bmN0aW9uGAEgASgJSACIAQESGQoMZXhwbG9yZV9wcm9iGAIgASgBSAGIAQESGAoLZGVjYXlfcHVsbHMYAyABKANIAogBARIXCgpjbGFzc2lmaWVyGAQgASgJSAOIAQESFwoKaHViX3dlaWdodBgFIAEoAUgEiAEBQhEKD192YWx1ZV9mdW5jdGlvbkIPCg1fZXhwbG9yZV9wcm9iQg4KDF9kZWNheV9wdWxsc0INCgtfY2xhc3NpZmllckINCgtfaHViX3dlaWdodCJ/CgtGb2N1c1BhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhcKCnBhZ2VfdHlwZXMYAiABKAlIAYgBARIWCglkcnlfcGFnZXMYAyABKA1IAogBAUILCglfZmFsbGJhY2tCDQoLX3BhZ2VfdHlwZXNCDAoKX2RyeV9wYWdlcyLYAgoQTmV3c1ByZWZpeFBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhMKBnNpZ25hbBgCIAEoCUgBiAEBEg4KAW0YAyABKA1IAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIdChBtaW5fZGFpbHlfY2xpY2tzGAUgASgBSASIAQESFAoHd2VpZ2hlZBgGIAEoCEgFiAEBEhIKBXRoZXRhGAcgASgBSAaIAQESFgoJbWluX3BhZ2VzGAggASgNSAeIAQESGQoMbWluX2NvdmVyYWdlGAkgASgBSAiIAQFCCwoJX2ZhbGxiYWNrQgkKB19zaWduYWxCBAoCX21CDAoKX3RocmVzaG9sZEITChFfbWluX2RhaWx5X2NsaWNrc0IKCghfd2VpZ2hlZEIICgZfdGhldGFCDAoKX21pbl9wYWdlc0IPCg1fbWluX2NvdmVyYWdlIr0BChNCZWhhdmlvckZldGNoUGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQESFAoHcmFua2luZxgCIAEoCUgBiAEBEhAKA2N1dBgDIAEoCUgCiAEBEhYKCXRocmVzaG9sZBgEIAEoAUgDiAEBEhQKB2J5X2Ryb3AYBSABKAhIBIgBAUILCglfZmFsbGJhY2tCCgoIX3JhbmtpbmdCBgoEX2N1dEIMCgpfdGhyZXNob2xkQgoKCF9ieV9kcm9wIsEBChdCZWhhdmlvckRpc2NvdmVyeVBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhQKB3JhbmtpbmcYAiABKAlIAYgBARIQCgNjdXQYAyABKAlIAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIUCgdieV9kcm9wGAUgASgISASIAQFCCwoJX2ZhbGxiYWNrQgoKCF9yYW5raW5nQgYKBF9jdXRCDAoKX3RocmVzaG9sZEIKCghfYnlfZHJvcCINCgtUb3BpY1BhcmFtcyIPCg1LZXl3b3JkUGFyYW1zIg4KDE5ld2VzdFBhcmFtcyJHCg5FeHRlcm5hbFBvbGljeRIMCgRuYW1lGAEgASgJEicKBnBhcmFtcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEikgcKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI7Cg51bmlmb3JtX3JhbmRvbRgDIAEoCzIhLmxpbmtzY29yZS52MS5Vbmlmb3JtUmFuZG9tUGFyYW1zSAASMwoKc291cmNlX3VjYxgEIAEoCzIdLmxpbmtzY29yZS52MS5Tb3VyY2VVY2NQYXJhbXNIABI5Cg1zb3VyY2VfdGFyZ2V0GAUgASgLMiAubGlua3Njb3JlLnYxLlNvdXJjZVRhcmdldFBhcmFtc0gAEi4KB2hhcnZlc3QYBiABKAsyGy5saW5rc2NvcmUudjEuSGFydmVzdFBhcmFtc0gAEjEKCWluX2RlZ3JlZRgHIAEoCzIcLmxpbmtzY29yZS52MS5JbkRlZ3JlZVBhcmFtc0gAEjAKCHBhZ2VyYW5rGAggASgLMhwubGlua3Njb3JlLnYxLlBhZ2VyYW5rUGFyYW1zSAASKAoEb3BpYxgJIAEoCzIYLmxpbmtzY29yZS52MS5PcGljUGFyYW1zSAASMgoJYW50aGVsaW9uGAogASgLMh0ubGlua3Njb3JlLnYxLkFudGhlbGlvblBhcmFtc0gAEioKBWZvY3VzGAsgASgLMhkubGlua3Njb3JlLnYxLkZvY3VzUGFyYW1zSAASNQoLbmV3c19wcmVmaXgYDCABKAsyHi5saW5rc2NvcmUudjEuTmV3c1ByZWZpeFBhcmFtc0gAEjsKDmJlaGF2aW9yX2ZldGNoGA0gASgLMiEubGlua3Njb3JlLnYxLkJlaGF2aW9yRmV0Y2hQYXJhbXNIABJDChJiZWhhdmlvcl9kaXNjb3ZlcnkYDiABKAsyJS5saW5rc2NvcmUudjEuQmVoYXZpb3JEaXNjb3ZlcnlQYXJhbXNIABIqCgV0b3BpYxgPIAEoCzIZLmxpbmtzY29yZS52MS5Ub3BpY1BhcmFtc0gAEi4KB2tleXdvcmQYECABKAsyGy5saW5rc2NvcmUudjEuS2V5d29yZFBhcmFtc0gAEiwKBm5ld2VzdBgRIAEoCzIaLmxpbmtzY29yZS52MS5OZXdlc3RQYXJhbXNIABIwCghleHRlcm5hbBhkIAEoCzIcLmxpbmtzY29yZS52MS5FeHRlcm5hbFBvbGljeUgAQggKBnBvbGljeSIUChJCcmVhZHRoRmlyc3RQYXJhbXMiMQoTVW5pZm9ybVJhbmRvbVBhcmFtcxIRCgRzZWVkGAEgASgESACIAQFCBwoFX3NlZWQiuQEKD1NvdXJjZVVjY1BhcmFtcxISCgVhbHBoYRgBIAEoAUgAiAEBEhkKDHdpdGhvdXRfZHNpbRgCIAEoCEgBiAEBEhwKD3dpdGhvdXRfYmFsYW5jZRgDIAEoCEgCiAEBEhkKDHdpdGhvdXRfaW5mbxgEIAEoCEgDiAEBQggKBl9hbHBoYUIPCg1fd2l0aG91dF9kc2ltQhIKEF93aXRob3V0X2JhbGFuY2VCDwoNX3dpdGhvdXRfaW5mbyLKAQoSU291cmNlVGFyZ2V0UGFyYW1zEhgKC2V4YW1wbGVfdXJsGAEgASgJSACIAQESGQoMZXhhbXBsZV9odG1sGAIgASgJSAGIAQESEgoFYWxwaGEYAyABKAFIAogBARIWCgltdWx0aV9ob3AYBCABKAhIA4gBARIRCgRiZXRhGAUgASgBSASIAQFCDgoMX2V4YW1wbGVfdXJsQg8KDV9leGFtcGxlX2h0bWxCCAoGX2FscGhhQgwKCl9tdWx0aV9ob3BCBwoFX2JldGEihwEKDUhhcnZlc3RQYXJhbXMSGAoLZXhwbG9yYXRpb24YASABKAFIAIgBARIXCgpodWJfd2VpZ2h0GAIgASgBSAGIAQESFgoJY3VyaW9zaXR5GAMgASgBSAKIAQFCDgoMX2V4cGxvcmF0aW9uQg0KC19odWJfd2VpZ2h0QgwKCl9jdXJpb3NpdHkiEAoOSW5EZWdyZWVQYXJhbXMidgoOUGFnZXJhbmtQYXJhbXMSFAoHZGFtcGluZxgBIAEoAUgAiAEBEhIKBWV2ZXJ5GAIgASgNSAGIAQESFgoJdG9sZXJhbmNlGAMgASgBSAKIAQFCCgoIX2RhbXBpbmdCCAoGX2V2ZXJ5QgwKCl90b2xlcmFuY2UiDAoKT3BpY1BhcmFtcyLnAQoPQW50aGVsaW9uUGFyYW1zEhsKDnZhbHVlX2Z1bmN0aW9uGAEgASgJSACIAQESGQoMZXhwbG9yZV9wcm9iGAIgASgBSAGIAQESGAoLZGVjYXlfcHVsbHMYAyABKANIAogBARIXCgpjbGFzc2lmaWVyGAQgASgJSAOIAQESFwoKaHViX3dlaWdodBgFIAEoAUgEiAEBQhEKD192YWx1ZV9mdW5jdGlvbkIPCg1fZXhwbG9yZV9wcm9iQg4KDF9kZWNheV9wdWxsc0INCgtfY2xhc3NpZmllckINCgtfaHViX3dlaWdodCJ/CgtGb2N1c1BhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhcKCnBhZ2VfdHlwZXMYAiABKAlIAYgBARIWCglkcnlfcGFnZXMYAyABKA1IAogBAUILCglfZmFsbGJhY2tCDQoLX3BhZ2VfdHlwZXNCDAoKX2RyeV9wYWdlcyKuAQoQTmV3c1ByZWZpeFBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhYKCXRocmVzaG9sZBgCIAEoAUgBiAEBEh0KEG1pbl9kYWlseV9jbGlja3MYAyABKAFIAogBARISCgV0aGV0YRgEIAEoAUgDiAEBQgsKCV9mYWxsYmFja0IMCgpfdGhyZXNob2xkQhMKEV9taW5fZGFpbHlfY2xpY2tzQggKBl90aGV0YSI5ChNCZWhhdmlvckZldGNoUGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQFCCwoJX2ZhbGxiYWNrIj0KF0JlaGF2aW9yRGlzY292ZXJ5UGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQFCCwoJX2ZhbGxiYWNrIg0KC1RvcGljUGFyYW1zIg8KDUtleXdvcmRQYXJhbXMiDgoMTmV3ZXN0UGFyYW1zIkcKDkV4dGVybmFsUG9saWN5EgwKBG5hbWUYASABKAkSJwoGcGFyYW1zGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * Which policy scores, and with what parameters. Every parameter is optional: unset means the documented default.
@@ -34,14 +34,6 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
      */
     value: BreadthFirstParams;
     case: "breadthFirst";
-  } | {
-    /**
-     * Deepest first. Baseline.
-     *
-     * @generated from field: linkscore.v1.DepthFirstParams depth_first = 2;
-     */
-    value: DepthFirstParams;
-    case: "depthFirst";
   } | {
     /**
      * A seeded random order. Baseline.
@@ -196,21 +188,6 @@ export const BreadthFirstParamsSchema: GenMessage<BreadthFirstParams> = /*@__PUR
   messageDesc(file_linkscore_v1_policy, 1);
 
 /**
- * Parameters of `depth_first`: none.
- *
- * @generated from message linkscore.v1.DepthFirstParams
- */
-export type DepthFirstParams = Message<"linkscore.v1.DepthFirstParams"> & {
-};
-
-/**
- * Describes the message linkscore.v1.DepthFirstParams.
- * Use `create(DepthFirstParamsSchema)` to create a new message.
- */
-export const DepthFirstParamsSchema: GenMessage<DepthFirstParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 2);
-
-/**
  * Parameters of `uniform_random`.
  *
  * @generated from message linkscore.v1.UniformRandomParams
@@ -229,7 +206,7 @@ export type UniformRandomParams = Message<"linkscore.v1.UniformRandomParams"> & 
  * Use `create(UniformRandomParamsSchema)` to create a new message.
  */
 export const UniformRandomParamsSchema: GenMessage<UniformRandomParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 3);
+  messageDesc(file_linkscore_v1_policy, 2);
 
 /**
  * Parameters of `source_ucc`.
@@ -271,7 +248,7 @@ export type SourceUccParams = Message<"linkscore.v1.SourceUccParams"> & {
  * Use `create(SourceUccParamsSchema)` to create a new message.
  */
 export const SourceUccParamsSchema: GenMessage<SourceUccParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 4);
+  messageDesc(file_linkscore_v1_policy, 3);
 
 /**
  * Parameters of `source_target`.
@@ -320,7 +297,7 @@ export type SourceTargetParams = Message<"linkscore.v1.SourceTargetParams"> & {
  * Use `create(SourceTargetParamsSchema)` to create a new message.
  */
 export const SourceTargetParamsSchema: GenMessage<SourceTargetParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 5);
+  messageDesc(file_linkscore_v1_policy, 4);
 
 /**
  * Parameters of `harvest`. They steer while nobody says what is wanted, and fade with every example or labelled page.
@@ -355,7 +332,7 @@ export type HarvestParams = Message<"linkscore.v1.HarvestParams"> & {
  * Use `create(HarvestParamsSchema)` to create a new message.
  */
 export const HarvestParamsSchema: GenMessage<HarvestParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 6);
+  messageDesc(file_linkscore_v1_policy, 5);
 
 /**
  * Parameters of `in_degree`: none.
@@ -370,7 +347,7 @@ export type InDegreeParams = Message<"linkscore.v1.InDegreeParams"> & {
  * Use `create(InDegreeParamsSchema)` to create a new message.
  */
 export const InDegreeParamsSchema: GenMessage<InDegreeParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 7);
+  messageDesc(file_linkscore_v1_policy, 6);
 
 /**
  * Parameters of `pagerank`.
@@ -405,7 +382,7 @@ export type PagerankParams = Message<"linkscore.v1.PagerankParams"> & {
  * Use `create(PagerankParamsSchema)` to create a new message.
  */
 export const PagerankParamsSchema: GenMessage<PagerankParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 8);
+  messageDesc(file_linkscore_v1_policy, 7);
 
 /**
  * Parameters of `opic`: none.
@@ -420,7 +397,7 @@ export type OpicParams = Message<"linkscore.v1.OpicParams"> & {
  * Use `create(OpicParamsSchema)` to create a new message.
  */
 export const OpicParamsSchema: GenMessage<OpicParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 9);
+  messageDesc(file_linkscore_v1_policy, 8);
 
 /**
  * Parameters of `anthelion`.
@@ -472,7 +449,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
  * Use `create(AnthelionParamsSchema)` to create a new message.
  */
 export const AnthelionParamsSchema: GenMessage<AnthelionParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 10);
+  messageDesc(file_linkscore_v1_policy, 9);
 
 /**
  * Parameters of `focus`.
@@ -510,7 +487,7 @@ export type FocusParams = Message<"linkscore.v1.FocusParams"> & {
  * Use `create(FocusParamsSchema)` to create a new message.
  */
 export const FocusParamsSchema: GenMessage<FocusParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 11);
+  messageDesc(file_linkscore_v1_policy, 10);
 
 /**
  * Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
@@ -527,64 +504,25 @@ export type NewsPrefixParams = Message<"linkscore.v1.NewsPrefixParams"> & {
   fallback?: string | undefined;
 
   /**
-   * What tells news: "decay" of clicks, or ClickThroughConcentration, "consistent" or "literal" (eq. 1 as printed).
-   * Default "decay".
+   * Decay of clicks above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 0.
    *
-   * @generated from field: optional string signal = 2;
-   */
-  signal?: string | undefined;
-
-  /**
-   * Days that count as first for concentration, 1..30; default 3.
-   *
-   * @generated from field: optional uint32 m = 3;
-   */
-  m?: number | undefined;
-
-  /**
-   * Signal above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 1.91 for
-   * concentration and 0 for decay.
-   *
-   * @generated from field: optional double threshold = 4;
+   * @generated from field: optional double threshold = 2;
    */
   threshold?: number | undefined;
 
   /**
    * Least mean of daily clicks of a page that is looked at, [0, 1e6]; default 1.
    *
-   * @generated from field: optional double min_daily_clicks = 5;
+   * @generated from field: optional double min_daily_clicks = 3;
    */
   minDailyClicks?: number | undefined;
 
   /**
-   * Weigh pages by how sure their signal is and look into folders of mixed kind; false counts what the threshold calls
-   * news and takes the topmost folders, as the paper does. Default true.
-   *
-   * @generated from field: optional bool weighed = 6;
-   */
-  weighed?: boolean | undefined;
-
-  /**
    * Share of news above which a folder or program is a news prefix, [0, 1]; default 0.8.
    *
-   * @generated from field: optional double theta = 7;
+   * @generated from field: optional double theta = 4;
    */
   theta?: number | undefined;
-
-  /**
-   * Pages that a prefix must be learned from, 1..1e6; default 3. The paper has no such bound: 1.
-   *
-   * @generated from field: optional uint32 min_pages = 8;
-   */
-  minPages?: number | undefined;
-
-  /**
-   * Share of the news that must lie below prefixes learned from other pages; where less does, the policy abstains,
-   * [0, 1]; default 0.2.
-   *
-   * @generated from field: optional double min_coverage = 9;
-   */
-  minCoverage?: number | undefined;
 };
 
 /**
@@ -592,11 +530,10 @@ export type NewsPrefixParams = Message<"linkscore.v1.NewsPrefixParams"> & {
  * Use `create(NewsPrefixParamsSchema)` to create a new message.
  */
 export const NewsPrefixParamsSchema: GenMessage<NewsPrefixParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 12);
+  messageDesc(file_linkscore_v1_policy, 11);
 
 /**
- * Parameters of `behavior_fetch`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
- * served decides before others of the crawl.
+ * Parameters of `behavior_fetch`.
  *
  * @generated from message linkscore.v1.BehaviorFetchParams
  */
@@ -607,35 +544,6 @@ export type BehaviorFetchParams = Message<"linkscore.v1.BehaviorFetchParams"> & 
    * @generated from field: optional string fallback = 1;
    */
   fallback?: string | undefined;
-
-  /**
-   * What comes first: "demand", the visits expected of each URL, or URL patterns by "graph" (the paper's), "volume",
-   * "visits" or "average_visits". Default "demand".
-   *
-   * @generated from field: optional string ranking = 2;
-   */
-  ranking?: string | undefined;
-
-  /**
-   * Last cut of the tree of URL patterns when logs are mined: "syntax" (none), "visit" or "transit"; default "transit".
-   *
-   * @generated from field: optional string cut = 3;
-   */
-  cut?: string | undefined;
-
-  /**
-   * Transit similarity above which sibling patterns become one, [0, 1]; default 0.9.
-   *
-   * @generated from field: optional double threshold = 4;
-   */
-  threshold?: number | undefined;
-
-  /**
-   * Split the tree by the largest drop of frequencies, as the paper does; default false: by how common values are.
-   *
-   * @generated from field: optional bool by_drop = 5;
-   */
-  byDrop?: boolean | undefined;
 };
 
 /**
@@ -643,11 +551,10 @@ export type BehaviorFetchParams = Message<"linkscore.v1.BehaviorFetchParams"> & 
  * Use `create(BehaviorFetchParamsSchema)` to create a new message.
  */
 export const BehaviorFetchParamsSchema: GenMessage<BehaviorFetchParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 13);
+  messageDesc(file_linkscore_v1_policy, 12);
 
 /**
- * Parameters of `behavior_discovery`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
- * served decides before others of the crawl.
+ * Parameters of `behavior_discovery`.
  *
  * @generated from message linkscore.v1.BehaviorDiscoveryParams
  */
@@ -658,35 +565,6 @@ export type BehaviorDiscoveryParams = Message<"linkscore.v1.BehaviorDiscoveryPar
    * @generated from field: optional string fallback = 1;
    */
   fallback?: string | undefined;
-
-  /**
-   * What comes first: "gain", the visits of pages that each URL leads to and better ones do not show, or URL patterns
-   * by "hub" (the paper's), "referrals" or "average_referrals". Default "gain".
-   *
-   * @generated from field: optional string ranking = 2;
-   */
-  ranking?: string | undefined;
-
-  /**
-   * Last cut of the tree of URL patterns when logs are mined: "syntax" (none), "visit" or "transit"; default "transit".
-   *
-   * @generated from field: optional string cut = 3;
-   */
-  cut?: string | undefined;
-
-  /**
-   * Transit similarity above which sibling patterns become one, [0, 1]; default 0.9.
-   *
-   * @generated from field: optional double threshold = 4;
-   */
-  threshold?: number | undefined;
-
-  /**
-   * Split the tree by the largest drop of frequencies, as the paper does; default false: by how common values are.
-   *
-   * @generated from field: optional bool by_drop = 5;
-   */
-  byDrop?: boolean | undefined;
 };
 
 /**
@@ -694,7 +572,7 @@ export type BehaviorDiscoveryParams = Message<"linkscore.v1.BehaviorDiscoveryPar
  * Use `create(BehaviorDiscoveryParamsSchema)` to create a new message.
  */
 export const BehaviorDiscoveryParamsSchema: GenMessage<BehaviorDiscoveryParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 14);
+  messageDesc(file_linkscore_v1_policy, 13);
 
 /**
  * Parameters of `topic`: none, see Crawl.wanted.
@@ -709,7 +587,7 @@ export type TopicParams = Message<"linkscore.v1.TopicParams"> & {
  * Use `create(TopicParamsSchema)` to create a new message.
  */
 export const TopicParamsSchema: GenMessage<TopicParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 15);
+  messageDesc(file_linkscore_v1_policy, 14);
 
 /**
  * Parameters of `keyword`: none, see Crawl.wanted.
@@ -724,7 +602,7 @@ export type KeywordParams = Message<"linkscore.v1.KeywordParams"> & {
  * Use `create(KeywordParamsSchema)` to create a new message.
  */
 export const KeywordParamsSchema: GenMessage<KeywordParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 16);
+  messageDesc(file_linkscore_v1_policy, 15);
 
 /**
  * Parameters of `newest`: none.
@@ -739,7 +617,7 @@ export type NewestParams = Message<"linkscore.v1.NewestParams"> & {
  * Use `create(NewestParamsSchema)` to create a new message.
  */
 export const NewestParamsSchema: GenMessage<NewestParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 17);
+  messageDesc(file_linkscore_v1_policy, 16);
 
 /**
  * A policy from outside the distribution.
@@ -767,5 +645,5 @@ export type ExternalPolicy = Message<"linkscore.v1.ExternalPolicy"> & {
  * Use `create(ExternalPolicySchema)` to create a new message.
  */
 export const ExternalPolicySchema: GenMessage<ExternalPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 18);
+  messageDesc(file_linkscore_v1_policy, 17);
 
