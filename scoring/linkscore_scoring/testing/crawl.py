@@ -96,8 +96,8 @@ class SimulatedCrawl:
 
     def _take(self, url: str, ticket: bytes) -> None:
         self.fetched.append(url)
-        page = self.generated.page(url)
-        outcome = visit(self.model, url, page, ticket)
+        outcome = visit(self.model, url, self.generated.page(url), ticket)
+        page = self.generated.page(url)  # asked for again: sites with sessions write other links each time
         if self.reports:
             report(self.model, url, float(self.generated.is_wanted(url)))
         names, tickets = outcome.links.bucket_names, outcome.links.ticket_values

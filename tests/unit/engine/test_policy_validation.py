@@ -34,15 +34,16 @@ def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
 
 
 def test_quality_is_told_from_16_links_on() -> None:
-    """The reward falls with the depth along a chain, so fewest clicks first is always right."""
+    """The reward falls along a chain whose dates rise, so fewest clicks first is always right."""
     crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=(PolicyChoice("newest"),))
     for n in range(17):
         assert [row.quality for row in site(crawl).policy_qualities()] == [0.5, 0.5] if n else not crawl.sites
-        crawl.apply(2 * n + 1, page(f"{HOME}{n}", f"{HOME}{n + 1}"))
-        crawl.apply(2 * n + 2, FeedbackGiven("", "h", f"{HOME}{n}", b"", 1 / (1 + n), 0.0))
-    breadth, depth = site(crawl).policy_qualities()
-    assert (breadth.quality, depth.quality) == (1.0, 0.0)
-    assert breadth.reward == depth.reward > 0.0
+        url, following = (f"{HOME}2025/01/{day:02}" for day in (n + 1, n + 2))
+        crawl.apply(2 * n + 1, page(url, following))
+        crawl.apply(2 * n + 2, FeedbackGiven("", "h", url, b"", 1 / (1 + n), 0.0))
+    breadth, newest = site(crawl).policy_qualities()
+    assert (breadth.quality, newest.quality) == (1.0, 0.0)
+    assert breadth.reward == newest.reward > 0.0
 
 
 def test_a_policy_that_stays_keeps_its_record() -> None:

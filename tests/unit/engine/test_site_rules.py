@@ -7,10 +7,9 @@ import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.exporters import rules as module
 from linkscore_scoring.exporters.rules import site_rules
 from linkscore_scoring.policies import registry
-from linkscore_scoring.types import SeedWanted
+from linkscore_scoring.types import LinkBatch, SeedWanted
 from support.recorded_crawls import model, page, recorded
 from support.ruled_policy import RULES, Ruled
 
@@ -60,7 +59,10 @@ def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: Crawl
     site, found = learned.shard(SITE).model, site_rules(learned, SITE, choice).tag_paths
     rows = [row for row in site.navigation.entries() if row.followed > 0.0]
     policy = learned.shard(SITE).policy(choice)
-    values = policy.score(module._links(site, rows), site).scores
+    n, zeros = len(rows), [0] * len(rows)
+    paths, sources = [row.link_path for row in rows], [row.source for row in rows]
+    links = LinkBatch([f"http://{SITE}/"] * n, zeros, paths, sources, [1] * n, zeros, [""] * n)
+    values = policy.score(links, site).scores
     mean = np.average(values, weights=[max(1, row.links) for row in rows])
     assert len(found) == int((values >= mean - 1e-12).sum()) > 0
     assert [rule.value for rule in found] == sorted(values[values >= mean - 1e-12], reverse=True)
