@@ -1,6 +1,6 @@
 """Policies on every labelled site of some folders, paired: `make bed CORPORA="DIR DIR"`.
 
-Crawls are told nothing, take a quarter of a site, and begin at the entry and at three inner pages drawn by
+Crawls are told what --mode says, take a quarter of a site, and begin at the entry and at inner pages drawn by
 its name. A site is read once: what was extracted of its pages waits in a cache folder until its archive, its
 labels or the code that reads pages change. The figure is wanted pages / fetches allowed.
 
@@ -15,6 +15,7 @@ import pickle
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -29,12 +30,14 @@ from linkscore_lab.commands import FILE, OUT, lab_errors
 from linkscore_lab.replay.prepare import SiteSource, StoredSite, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, read_results, write_results
 from linkscore_lab.replay.runs import (
+    MODES,
     NONE,
     USER_CONTENT,
-    Case,
     Experiment,
     PolicyText,
+    ReplayProtocol,
     Task,
+    cases,
     draw_starts,
     read_policy,
     reads_layout,
@@ -43,7 +46,6 @@ from linkscore_lab.replay.runs import (
 from linkscore_research.quality.measure import LabelledSite, sites_of
 from linkscore_scoring.hashing import hash64
 
-STARTS = 4  # start pages of a site, the entry among them; chosen, as the notebook has them
 HARM = 0.02
 """A crawl that is below the one it is paired with by more is harmed. Chosen: what the notebook counts."""
 _SCORING, _LAB = (Path(next(iter(package.__path__))) for package in (linkscore_scoring, linkscore_lab))
@@ -76,24 +78,34 @@ def stored_site(site: LabelledSite, cache: Path, *, layout: bool) -> StoredSite:
     return made
 
 
-def crawls_of(site: LabelledSite, policies: Sequence[PolicyText], cache: Path) -> Iterator[RunResult]:
-    """Yield the crawls of one site under each policy from each start; none if nothing is wanted there."""
+def crawls_of(
+    site: LabelledSite,
+    policies: Sequence[PolicyText],
+    cache: Path,
+    modes: Sequence[str],
+    in_flight: Sequence[int],
+    n_starts: int,
+) -> Iterator[RunResult]:
+    """Yield the crawls of one site in each way from each start; none if nothing is wanted there."""
     with stored_site(site, cache, layout=any(map(reads_layout, policies))) as stored:
-        experiment = Experiment(stored)
+        experiments = [Experiment(stored, ReplayProtocol(in_flight=n)) for n in in_flight]
+        experiment = experiments[0]
         wanted = {kind.name for kind in site.kinds if kind.user_content}
-        rewards = {key: 1.0 for key, kind in stored.types.items() if kind in wanted}
+        rewards = {key: float(kind in wanted) for key, kind in stored.types.items()}
         task = Task(USER_CONTENT, wanted_pages(stored, experiment.facts, rewards), rewards)
-        starts = draw_starts(stored, experiment.pages, STARTS)
-        todo = [Case(task, NONE, policy, 1, start) for policy in policies for start in starts]
+        starts = draw_starts(stored, experiment.pages, n_starts)
+        todo = list(product(experiments, cases([task], modes, policies, [1], starts)))
         if task.wanted:
-            yield from spread(lambda i: experiment.run(todo[i]), range(len(todo)), cores())
+            yield from spread(lambda i: todo[i][0].run(todo[i][1]), range(len(todo)), cores())
 
 
 def figures(runs: Sequence[RunResult]) -> dict[str, dict[_Crawl, float]]:
-    """Return wanted pages / fetches allowed of each crawl, by policy; seeds are averaged."""
+    """Return wanted pages / fetches allowed of each crawl, by policy, labels and fetches in flight."""
     found: dict[str, dict[_Crawl, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        found[run.policy][run.site, run.start].append(run.curve[-1] / run.budget if run.curve else 0.0)
+        labels, beside = run.mode != NONE, run.in_flight > 1
+        way = run.policy + f", {run.mode}" * labels + f", {run.in_flight} at once" * beside
+        found[way][run.site, run.start].append(run.curve[-1] / run.budget if run.curve else 0.0)
     return {policy: {at: fmean(each) for at, each in rows.items()} for policy, rows in found.items()}
 
 
@@ -142,6 +154,9 @@ def bed_table(
 @click.command(help=__doc__)
 @click.option("--corpora", "folders", type=click.Path(path_type=Path), multiple=True, required=True)
 @click.option("--policy", "policies", multiple=True, default=("breadth_first", "harvest"), show_default=True)
+@click.option("--mode", "modes", type=click.Choice(MODES), multiple=True, default=(NONE,), show_default=True)
+@click.option("--in-flight", type=int, multiple=True, default=(1,), help="Fetches at once; repeatable.")
+@click.option("--starts", type=click.IntRange(1), default=4, show_default=True, help="The entry first.")
 @click.option("--site", "names", multiple=True, help="Only this one; repeatable.")
 @click.option("--half", type=click.Choice(["choose", "judge"]), help="Half of the sites, by lot.")
 @click.option("--cache", type=click.Path(path_type=Path), default=Path("out/bed"), show_default=True)
@@ -150,6 +165,9 @@ def bed_table(
 def bed(
     folders: tuple[Path, ...],
     policies: tuple[str, ...],
+    modes: tuple[str, ...],
+    in_flight: tuple[int, ...],
+    starts: int,
     names: tuple[str, ...],
     half: str | None,
     cache: Path,
@@ -164,7 +182,7 @@ def bed(
             sites = [site for site in sites if hash64(f"bed {site.name}") % 2 == (half == "judge")]
         runs, inputs = [], {}
         for site in sites:
-            found = list(crawls_of(site, read, cache))
+            found = list(crawls_of(site, read, cache, modes, in_flight, starts))
             inputs[site.name] = Input(digest_of([site.archive]))
             runs += found
             means = {policy: fmean(rows.values()) for policy, rows in figures(found).items()}

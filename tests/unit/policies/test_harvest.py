@@ -209,17 +209,12 @@ def test_the_value_before_any_fetch_is_the_prior_and_no_bonus() -> None:
 
 
 def test_an_untried_arm_has_the_bonus_of_ucb1_and_trust_by_the_links_that_wait_in_it() -> None:
-    """Five links wait: half of both."""
+    """Five links wait: half of both; where none does, nothing."""
     board = Board("harvest")
     board.page("/", [(f"/t{n}", LIST) for n in range(5)])
     board.page("/a")
-    assert terms(board, "/t0")["exploration"] == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
-
-
-def test_an_untried_arm_without_links_is_not_worth_a_try() -> None:
-    board = Board("harvest")
-    board.page("/")
     assert terms(board, "/x")["exploration"] == 0.0
+    assert terms(board, "/t0")["exploration"] == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
 
 
 def test_among_arms_of_like_reward_the_bulk_of_what_waits_comes_first() -> None:

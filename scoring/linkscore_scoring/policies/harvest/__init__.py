@@ -1,9 +1,8 @@
 """The default policy: a bandit over groups of links that needs no labels and takes them if they come.
 
-Read `policy` first: what a group of links (an arm) is worth, and what happens when a page was fetched. Then,
-as far as wanted, `tables` (what is kept of pages and arms, and how rewards, means and yields follow from it),
-`likeness` (is a page like an example?), `questions` (which pages to ask a user about) and `starts` (what
-other sites and the URLs of examples say before anything was fetched). Their numbers are in `tunables`.
+Read `policy` first: what a group of links (an arm) is worth, and what a fetched page changes. Then `tables`
+(what is kept, and how rewards, means and yields follow from it), `likeness` (is a page like an example?),
+`starts` (what is known beforehand) and `advice` (what people are told). Their numbers are in `tunables`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 from math import log
@@ -67,9 +67,8 @@ class HarvestParams(Params):
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
-        yield from outside("exploration", self.exploration, 0.0, 10.0)
-        yield from outside("hub_weight", self.hub_weight, 0.0, 10.0)
-        yield from outside("curiosity", self.curiosity, 0.0, 10.0)
+        for name, value in asdict(self).items():
+            yield from outside(name, value, 0.0, 10.0)
 
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
@@ -188,8 +187,9 @@ class Harvest(Policy):
         for source, path in sources.items():
             self.tables.test(path, page.lost.get(source, 0))
         self.tables.wait_no_more(Counter([*sources.items(), *gone[n:]]))
-        for key, chars in page.lost.items():
-            self.tables.lose(key, chars)
+        own, rows = self.tables.pages["own"], self.tables.page_of
+        for key in page.lost.keys() & rows.keys():
+            own[rows[key]] = max(0.0, own[rows[key]] - page.lost[key])
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links.
@@ -331,13 +331,11 @@ class Harvest(Policy):
 
     def expected_rewards(self, groups: Sequence[Node], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
-        means: Scores = self._parts(self.tables.rows_of(groups)).mean
-        return means
+        return np.asarray(self._parts(self.tables.rows_of(groups)).mean)
 
     def latest_rewards(self, n: int, site: SiteModel) -> Scores:
         """Return the rewards of the latest pages, as they are known now."""
-        rewards: Scores = Worked(self.tables).page_reward[-n:]
-        return rewards
+        return np.asarray(Worked(self.tables).page_reward[-n:])
 
     def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
         """Say that menus are fetched, that no example is met, or that labels are not followed."""
@@ -382,7 +380,7 @@ class Harvest(Policy):
         # UCB1 (Auer, Cesa-Bianchi and Fischer 2002), with pulls pooled from the parents.
         around = np.maximum(pulls, t.pooled * np.maximum(n[path], n[pattern]))
         bonus = np.sqrt(2.0 * log(tables.pulls + 1.0) / (1.0 + around))
-        trust = t.trust * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
+        trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
         by_links, by_list = p.hub_weight * hub, self._paid_by_list(reward, hub, a_link)
         is_list, is_beyond = reward < a_link, True
         if out is not None:
@@ -398,13 +396,13 @@ class Harvest(Policy):
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
         is_behind = is_short[path] & is_short[pattern] | is_short[arm]
         reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
-        trust = np.where(is_behind, -np.minimum(reward, t.trust), trust * ~(may_be_maze & (paid < t.prior)))
+        trust = np.where(is_behind, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
             menu=menu,
             reward=reward,
-            bulk=1.0 + t.bulk * waiting / (waiting + t.bulk_half_saturation),
+            bulk=1.0 + t.edge * waiting / (waiting + t.bulk_half_saturation),
             hub=credit,
             exploration=unlabelled * (p.exploration * bonus * worth_trying + trust)
             + _FIRST * (arm == EXAMPLE),
@@ -433,7 +431,8 @@ class Harvest(Policy):
         """
         t, nodes, k = self.tunables, self.tables.nodes, self.tunables.prior_weight
         path, pattern, _ = rows
-        index, tries = self.tables.per_fetch(rows, mean), nodes["own_n"][pattern]
+        gain, tries = down(nodes["gain"], nodes["counts"], rows, 0.0, k), nodes["own_n"][pattern]
+        index = np.maximum(mean, (mean + gain) / (1.0 + self.tables.fresh_links(rows)))
         unopened = (nodes["own_reward"][path] + k * t.unopened) / (nodes["own_n"][path] + k)
         return np.where(tries < t.few, np.maximum(index, unopened * t.unopened_kept**tries), index)
 
@@ -514,8 +513,8 @@ class PullsInFlight:
 
     def values(self, buckets: Sequence[str]) -> Scores:
         """Return the value of each bucket."""
-        scores: Scores = self._policy._parts(self._tables.rows_of(list(map(_arm, buckets))), self._out).score
-        return scores
+        rows = self._tables.rows_of(list(map(_arm, buckets)))
+        return np.asarray(self._policy._parts(rows, self._out).score)
 
     def _rows(self, bucket: str) -> Rows:
         (pattern, path), get = _arm(bucket), self._tables.node_of.get

@@ -85,9 +85,9 @@ class Starts:
             told = np.array([_told(known, shapes[node[0]], node[1]) for node in tables.node_of])
             self._trust[i], against = self._judged(told, tables, worked)
             trust = np.where(told[:, 1] < worked.site_mean, against, self._trust[i])
-            pulls = trust * np.minimum(told[:, 0], t.most_pulls)
+            pulls = trust * np.minimum(told[:, 0], t.evidence)
             counted += [pulls, pulls * told[:, 1], pulls * told[:, 2]]
-        share: Floats = t.most_pulls / np.maximum(t.most_pulls, counted[0])
+        share: Floats = t.evidence / np.maximum(t.evidence, counted[0])
         return counted * share
 
     def _judged(self, told: Floats, tables: Tables, worked: Worked) -> tuple[float, float]:
@@ -101,7 +101,7 @@ class Starts:
         likeness = float(root[is_known[np.flatnonzero(links)[: t.at_once]]].sum() / root.sum())
         arms = np.flatnonzero((pulls > 0.0) & is_arm & is_known)[: t.at_once]
         reward, said = worked.own_reward[arms] / pulls[arms], told[arms, 1]
-        weight = np.minimum(pulls[arms], t.most_pulls)
+        weight = np.minimum(pulls[arms], t.evidence)
         brought, promised = t.prior_weight + weight @ reward, t.prior_weight + weight @ said
         scale = min(1.0, max(t.least_scale, brought / promised))
         error = weight @ (reward - scale * said) ** 2

@@ -288,11 +288,6 @@ class Tables(Stateful):
             if at < len(places) and places[at] == place:
                 waits[at] = max(0, waits[at] - n)
 
-    def lose(self, key: int, chars: int) -> None:
-        """Note characters that a page had and that belong to another one by now."""
-        if (page := self.page_of.get(key)) is not None:
-            self.pages["own"][page] = max(0.0, self.pages["own"][page] - chars)
-
     def alike_keys(self) -> set[int]:
         """Return the pages that examples or feedback say are wanted, or that may be if layout alone tells."""
         may_be = self.by_layout & (self.pages["near"] >= self.t.least_cosine)
@@ -302,11 +297,6 @@ class Tables(Stateful):
     def fresh_links(self, rows: Rows) -> Any:
         """Return how many fresh links worth following arms are expected to show."""
         return down(self.nodes["number"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
-
-    def per_fetch(self, rows: Rows, mean: Any) -> Any:
-        """Return the worth per fetch of arms of a mean reward, which it is at least."""
-        gain = down(self.nodes["gain"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
-        return np.maximum(mean, (mean + gain) / (1.0 + self.fresh_links(rows)))
 
     def bound(self, max_pages: int, max_arms: int) -> None:
         """Let the oldest pages settle, and the nodes with fewest pulls go, if there are too many."""
@@ -402,6 +392,9 @@ class Worked:
         ten of three types nearly has. If its URL has the shape of no example's, pages found that are wanted
         count in n too, unless its layout is that of one: sections of a site have URLs of their own. Where no
         example has a URL, a page with the text of others is like none. Feedback replaces all.
+
+        By feedback: a page of which none came is worth its text less what silence says (`_silence`), and
+        counts at least as far.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
@@ -424,7 +417,8 @@ class Worked:
         tried = nodes["tested"][path] + nodes["beside"][path] / t.few
         np.maximum.at(doubt, self._page[between], k / (k + tried))
         sure = np.maximum(t.least_left, 1.0 - doubt)
-        self.weight = np.where(is_text, (1.0 - self.share) * sure, 1.0)
+        silence = self._silence(is_text) if tables.reported else 0.0
+        self.weight = np.where(is_text, np.maximum(silence, (1.0 - self.share) * sure), 1.0)
         if is_like.any():
             if tables.by_layout:
                 label = np.where(is_like & pages["copied"], np.minimum(label, 0.0), label)
@@ -432,7 +426,22 @@ class Worked:
             unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
             alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
             label = np.where(is_like, alike, label)
-        self.page_reward = np.where(is_text, self.text, label)
+        self.page_reward = np.where(is_text, self.text * (1.0 - silence), label)
+
+    def _silence(self, is_text: NDArray[np.bool_]) -> float:
+        """Return how far a page is not wanted because no feedback of it came: r / (2 - r).
+
+        r: share reported as wanted of the arms that have such pages. Who reports all that is wanted says no
+        by silence, and nothing else tells lists from arms that bring nothing. Who reports one in three says
+        little: of what is silent, if half was wanted before, 1 / (2 - r) is not.
+        """
+        page, node, rows = self._tables.ways["page"], self._tables.ways["node"], self._rows[2]
+        is_yes = self.is_wanted & (self._tables.pages["source"] == Source.FEEDBACK)
+        yes, silent = (
+            _totals(node, each[page] & (rows[node] == node), len(rows)) for each in (is_yes, is_text)
+        )
+        r = (yes**2 / (yes + silent + self._t.prior_weight)).sum() / max(1.0, yes.sum())
+        return float(r / (2.0 - r))
 
     def _half_chars(self, own: Floats) -> float:
         """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most.
@@ -475,8 +484,7 @@ class Worked:
 
     def _is_echo(self, pulls: Floats) -> NDArray[np.bool_]:
         """Say of each node whether the texts of its pages differ by their address alone."""
-        found: NDArray[np.bool_] = self._alike_but_address & (pulls >= self._t.repeated)
-        return found
+        return np.asarray(self._alike_but_address & (pulls >= self._t.evidence))
 
     def _compare_texts(self) -> None:
         """Tell nodes whose pages all have about as much text, and those whose pages are one.
@@ -486,10 +494,10 @@ class Worked:
         and if all of it was new at first no single shape needs to have that many.
         """
         t, n, least, most = self._t, self.own_n, self._least, self._most
-        self.flat = (n >= t.repeated) & (most + 1 <= t.flat * (least + 1))
+        self.flat = (n >= t.evidence) & (most + 1 <= t.flat * (least + 1))
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
         pays_nothing = self.own_reward + self.hub <= t.least_left * n
-        is_equal, many = (n >= t.few) & (most == least) & pays_nothing, t.few * t.repeated
+        is_equal, many = (n >= t.few) & (most == least) & pays_nothing, t.few * t.evidence
         is_one = is_equal & (self._tables.nodes["novel"] > 0) | self._is_echo(n) & pays_nothing
         is_one &= n >= many
         said = {text for text in least[is_equal].tolist() if self._tables.texts.get(text, 0) >= many}

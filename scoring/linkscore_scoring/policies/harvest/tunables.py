@@ -1,10 +1,9 @@
 """The numbers of `harvest`, all of them; one that several parts mean alike is one here.
 
-Its parameters (`HarvestParams`) are for users; these are chosen once, for all sites. Whoever tries others
-passes them in: ``Harvest(params, tunables=...)``. Where a number is from is said beside it: *four sites*, set
-while looking at four stored sites; *six sites*, on six of them and synthetic ones, by few trials of each;
-*measured*, with what was tried; *chosen*, by judgement, not measured alone; *a bound*, of memory or time. No
-whole run of `make tune` changed any. What was tried without is in research/notebook/occam.md.
+Its parameters (`HarvestParams`) are for users; these are chosen once, for all sites. Beside a number stands
+where it is from: *four sites*, set while looking at four stored sites; *six sites*, on six of them and
+synthetic ones, by few trials; *measured*, with what was tried; *chosen*, by judgement; *a bound*, of memory
+or time. What was tried without is in research/notebook/occam.md.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ class Tunables:
     # Cases that make a rule of what may be chance: links of a link path followed, or standing between texts,
     # and pages that show them; pages that show an arm, or a class token; tries of a URL pattern. Four sites.
     few: int = 3
-    # Pages, all with the same text, that are one page under many addresses. Chosen.
-    repeated: int = 8
+    # Pulls of one kind of links that experience counts as at most, and pages with one text that are one page:
+    # one big arm is not the whole site. 20 synthetic sites.
+    evidence: int = 8
     # Times as much text as the page with least of a kind has, up to which all have about as much. Chosen.
     flat: float = 1.2
     # Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach. Six
@@ -37,12 +37,10 @@ class Tunables:
     hub_links: float = 20.0
     # Share of the mean reward of the site that a link of a list is expected to bring. Six sites.
     link_share: float = 0.8
-    # Share by which an arm counts more if many links wait in it, and how many make half of that: what a site
-    # has most of, it is there for. Six sites.
-    bulk: float = 0.2
+    # Reward, or share of one, by which an arm that was tried, or has many links waiting, comes before others,
+    # and how many make half of that share: what a site has most of, it is there for. Six sites.
+    edge: float = 0.2
     bulk_half_saturation: float = 30.0
-    # Reward by which an arm that was tried, or where many links wait, comes before one of neither. Six sites.
-    trust: float = 0.2
     # Fetches more that may be under way for each answer. Measured with many in flight.
     places_per_pull: float = 0.25
     # Share of the mean worth of what is under way below which a fetch waits. Measured: .85, .9, .95.
@@ -76,14 +74,8 @@ class Tunables:
     # Label of a page whose URL has the shape of an example of which nothing else is known. Measured: .2, .45,
     # and, as if it were sure, 1, by which a site whose menu has the same shape loses .4.
     shape: float = 0.2
-    # Latest pages that stand for many: those not wanted that a page is compared with, and those of a URL
-    # pattern whose mean is its uncertainty. A bound.
-    latest: int = 16
-    # Pages until which two with a class token will do, or nothing would count at first. Chosen.
-    few_pages: int = 40
-    # Pulls that experience of a group of links counts as at most; and of an arm that count as evidence: one
-    # big arm is not the whole site. 20 synthetic sites.
-    most_pulls: float = 8.0
+    latest: int = 16  # pages not wanted that a page is compared with. A bound.
+    few_pages: int = 40  # until which two pages with a class token will do, or none would count. Chosen.
     # Labels say 1 of a page whose text says .6 or .7, so rewards that experience tells are scaled to those of
     # text: by no less, or one that is all wrong would pass for one that is modest. 20 synthetic sites.
     least_scale: float = 0.6

@@ -39,19 +39,6 @@ def test_a_permalink_shares_the_layout_and_not_the_url_shape() -> None:
     assert likeness.label(ROOT + "/post?p=2", POST, UrlPatterns())[0] == 0.0
 
 
-def test_an_example_without_url_goes_by_layout_alone() -> None:
-    likeness = shown(ExamplePage(paths=POST))
-    assert likeness.label(ROOT + "/anything?x=y", POST, UrlPatterns())[0] == 1.0
-
-
-def test_a_page_like_one_that_is_not_wanted_is_labelled_below_zero() -> None:
-    likeness = shown(example())
-    likeness.refuse(ROOT + "/post/list", LIST)
-    likeness.fit([LIST])
-    assert likeness.label(ROOT + "/post/all", LIST, UrlPatterns())[0] == -1.0
-    assert likeness.label(ROOT + "/post/2", POST, UrlPatterns())[0] == 1.0
-
-
 def fitted(*pages: list[str]) -> Layouts:
     layouts = Layouts()
     tries = [trie_of(page) for page in pages]

@@ -103,6 +103,23 @@ def test_an_example_whose_page_nobody_fetched_raises_pages_of_its_shape_alone() 
     assert share(board) == 0.0
 
 
+@pytest.mark.parametrize(("every", "least", "most"), [(1, 0.2, 0.3), (3, 0.75, 0.9)])
+def test_where_all_wanted_pages_are_reported_silence_is_a_no_and_else_it_says_little(
+    every: int, least: float, most: float
+) -> None:
+    board, untold = board_with(), board_with()
+    links = [*((f"/post/{n}", "html/body/ul/li/a") for n in range(12)), ("/about", "html/body/nav/a")]
+    for each in (board, untold):
+        each.page("/", links)
+        for n in range(12):
+            each.page(f"/post/{n}", texts=[(f"post {n}", 4_000)])
+            if each is board and n % every == 0:
+                each.feedback(f"/post/{n}", 1.0)
+        each.page("/about", texts=[("about", 4_000)])
+    left = worth_of(board, "/about").reward / worth_of(untold, "/about").reward
+    assert least < left < most
+
+
 def test_a_page_that_is_not_wanted_says_that_pages_like_it_are_not() -> None:
     board = board_with()
     for n in range(4):
