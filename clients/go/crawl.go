@@ -139,9 +139,9 @@ func failure(url string, status int, reason string, ticket []byte) Page {
 	return Page{URL: url, StatusCode: status, FetchError: reason, Ticket: ticket}
 }
 
-// PlanBuckets returns the value of each bucket, and how many links of each to fetch before asking again. These may
+// RankBuckets returns the value of each bucket, and how many links of each to fetch before asking again. These may
 // be fewer than asked for, none even: wait for the next answer then.
-func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
+func (c *Crawl) RankBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
 	asked.Crawl = c.Name
 	answer, err := c.client.Links.RankBuckets(ctx, asked)
 	if err != nil {

@@ -35,13 +35,10 @@ func (e *Error) Unwrap() error { return e.cause }
 // CodeOf returns the status of an error of this package, codes.OK for nil and codes.Unknown for any other.
 func CodeOf(err error) codes.Code {
 	var ours *Error
-	switch {
-	case err == nil:
-		return codes.OK
-	case errors.As(err, &ours):
+	if errors.As(err, &ours) {
 		return ours.Code
 	}
-	return codes.Unknown
+	return status.Code(err)
 }
 
 // fromGRPC returns what a call failed with as an *Error; nil as it is.

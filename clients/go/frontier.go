@@ -286,26 +286,19 @@ func newAllowance(budget *pb.Budget) allowance {
 	return allowance{left: left}
 }
 
-// take takes over what the answer to a page says. One that another overtook cannot raise what is left.
+// take takes over what the answer to a page says, unless another overtook it: the latest event speaks.
 func (a *allowance) take(result *pb.PageResult) {
 	a.answered = true
 	a.unknown--
-	latest := result.GetEventSeq() >= a.seq
-	a.seq = max(a.seq, result.GetEventSeq())
-	said, left := result.GetStanding(), math.Inf(1)
-	if said == nil {
+	said := result.GetStanding()
+	if said == nil || result.GetEventSeq() < a.seq {
 		return
 	}
+	a.seq, a.left = result.GetEventSeq(), math.Inf(1)
 	if said.FetchesLeft != nil {
-		left = float64(said.GetFetchesLeft())
+		a.left = float64(said.GetFetchesLeft())
 	}
-	if !latest {
-		left = min(left, a.left)
-	}
-	a.left = left
-	if latest || said.GetSpent() || !a.spent {
-		a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
-	}
+	a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
 }
 
 // full says whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped.

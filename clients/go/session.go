@@ -213,10 +213,9 @@ func (s *Session) Found(url string, found []Link, answered bool, value any) {
 }
 
 // Len counts the URLs that wait.
-func (s *Session) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.order.waiting)
+func (s *Session) Len() (n int) {
+	s.locked(func() { n = len(s.order.waiting) })
+	return n
 }
 
 // Next takes the URL to fetch now; call Done when it is answered. It is nil if none waits, or if none should be fetched before
@@ -230,7 +229,7 @@ func (s *Session) Next(ctx context.Context) (item *Item) {
 		var values map[string]float64
 		var urls map[string]int
 		answered := s.call(ctx, func(ctx context.Context) (err error) {
-			values, urls, err = s.crawl.PlanBuckets(ctx, asked)
+			values, urls, err = s.crawl.RankBuckets(ctx, asked)
 			return err
 		}, owed{})
 		s.locked(func() { s.order.heed(values, urls, answered) })
@@ -243,17 +242,15 @@ func (s *Session) Next(ctx context.Context) (item *Item) {
 func (s *Session) Done(item *Item) { s.locked(func() { s.order.done(item) }) }
 
 // Full says whether the budget lets no fetch begin beside those under way. If it says so of none the crawl has ended.
-func (s *Session) Full(underWay int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.allowed.full(underWay, s.order.seeds.waiting > 0)
+func (s *Session) Full(underWay int) (is bool) {
+	s.locked(func() { is = s.allowed.full(underWay, s.order.seeds.waiting > 0) })
+	return is
 }
 
 // Stopped says why the crawl ends by its budget, "linkscore_budget" for example, and in a sentence; empty while it goes on.
 func (s *Session) Stopped() (reason, why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.allowed.reason, s.allowed.why
+	s.locked(func() { reason, why = s.allowed.reason, s.allowed.why })
+	return reason, why
 }
 
 // Failed reports a fetch that brought no page, now or when the server is back.
@@ -290,9 +287,12 @@ func (s *Session) call(ctx context.Context, call func(context.Context) error, la
 		return false
 	}
 	err := s.attempt(ctx, call)
-	if !errors.Is(ctx.Err(), context.Canceled) { // who gave up knows
-		s.note(err, later)
+	if err != nil && ctx.Err() != nil { // who called gave up, which says nothing of the server: it is told beside the crawl
+		s.locked(func() { s.hold(later) })
+		go s.tryAgain()
+		return false
 	}
+	s.note(err, later)
 	return err == nil
 }
 
@@ -344,14 +344,14 @@ func (s *Session) ensure(ctx context.Context) error {
 		return nil
 	}
 	there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: s.crawl.Name}) // for the log alone
+	policy, name := there.GetCrawl().GetPolicy().ProtoReflect(), ""
+	if is := policy.WhichOneof(policy.Descriptor().Oneofs().ByName("policy")); is != nil {
+		name = string(is.Name())
+	}
 	s.set.Logger.Info("linkscore orders this crawl", "server", client.Conn.Target(), "version", there.GetServerVersion(),
-		"crawl", s.crawl.Name, "policy", there.GetCrawl().GetPolicy(),
-		"pages_of_earlier_runs", there.GetCrawl().GetPageCount())
+		"crawl", s.crawl.Name, "policy", name, "pages_of_earlier_runs", there.GetCrawl().GetPageCount())
 	return nil
 }
-
-// The rule of outages: after a call that met one none is made. Beside the crawl the server is asked whether it is back, and
-// what waits is sent, oldest first.
 
 // keep lets a call wait if the server is away; says whether it is.
 func (s *Session) keep(call owed) bool {
@@ -406,13 +406,26 @@ func (s *Session) watch(err error) {
 	}
 }
 
-// tryAgain asks whether the server is back, and tells it everything then; an error if it is not.
+// tryAgain tells the server everything that waits, if it is not away or back again; an error if it is not.
 func (s *Session) tryAgain() error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if !s.keep(owed{}) {
-		return nil
+	if s.keep(owed{}) {
+		if err := s.returned(); err != nil {
+			return err
+		}
 	}
+	for more := true; more && !s.keep(owed{}) && s.ctx.Err() == nil; {
+		var err error
+		if more, err = s.tellOldest(); err != nil {
+			s.met(err, owed{})
+		}
+	}
+	return nil
+}
+
+// returned ends an outage if the server is back and takes the oldest call; an error if it is not.
+func (s *Session) returned() error {
 	cheap, cancel := context.WithTimeout(s.ctx, probeTimeout)
 	defer cancel()
 	if _, err := s.crawl.client.Crawls.GetCrawl(cheap, &pb.GetCrawlRequest{Name: s.crawl.Name}); isOutage(err) {
@@ -429,12 +442,6 @@ func (s *Session) tryAgain() error {
 		after, calls = time.Since(s.began).Round(time.Second), len(s.owed)
 	})
 	s.set.Logger.Info("linkscore answers again: what waits is sent now", "after", after, "calls", calls)
-	for more := true; more && !s.keep(owed{}) && s.ctx.Err() == nil; {
-		var err error
-		if more, err = s.tellOldest(); err != nil {
-			s.met(err, owed{})
-		}
-	}
 	return nil
 }
 

@@ -465,3 +465,37 @@ func TestWhatWaitsIsBoundedInBytesWithItsLinks(t *testing.T) {
 		t.Fatal(&s.Stats)
 	}
 }
+
+func TestWhoGivesUpLosesNoPageAndDoesNotTakeTheServerForAway(t *testing.T) {
+	f := &fake{}
+	s, _, said := session(t, f)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for n, ctx := range []context.Context{gone, late} {
+		if _, answered := s.Page(ctx, page(n)); answered {
+			t.Fatal("nobody waited for an answer")
+		}
+		s.Reward(ctx, page(n).URL, nil, 1)
+		s.Next(ctx)
+	}
+	if !s.Allows() {
+		t.Fatal("the server is there")
+	}
+	s.Close()
+	if s.Stats.Pages.Load() != 2 || s.Stats.Rewards.Load() != 2 || said.count("not_sent=0") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestTheStartNamesThePolicy(t *testing.T) {
+	said := &lines{}
+	config := &pb.Crawl{Policy: linkscore.Policy("harvest")}
+	s, err := linkscore.NewSession(serve(t, &fake{}), "x",
+		linkscore.SessionOptions{Crawl: config, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	if err != nil || said.count("policy=harvest ") != 1 {
+		t.Fatal(err, said.text.String())
+	}
+	s.Close()
+}

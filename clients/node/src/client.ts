@@ -244,20 +244,14 @@ export class Crawl {
     await this.ingest([{ ...page, fetchError }], options);
   }
 
-  /** The value of each bucket now. Name those that are not empty, every few fetches. */
-  async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
-    return (await this.planBuckets({ waiting: new Map(buckets.map((name) => [name, 0])) }, options)).values;
-  }
-
   /**
    * The value of each bucket now, and how many links of each to fetch before asking again. These may be fewer than asked
    * for, none even: wait for the next answer then.
    */
-  async planBuckets({ waiting, inFlight = new Map(), n = 0 }: Places, options?: CallOptions): Promise<Plan> {
+  async rankBuckets({ waiting, inFlight = new Map(), n = 0 }: Places, options?: CallOptions): Promise<Plan> {
     const buckets = [...waiting.keys()];
     const underWay = Array.from(inFlight, ([bucket, count]) => ({ bucket, count }));
-    const counts = [...waiting.values()].filter(Boolean); // none of those who ask for values alone
-    const asked = { crawl: this.name, buckets, waiting: counts, inFlight: underWay, n };
+    const asked = { crawl: this.name, buckets, waiting: [...waiting.values()], inFlight: underWay, n };
     const { order, values, urls } = orderly(await this.client.stubs.links.rankBuckets(asked, options), buckets.length);
     const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
     return { values: named(values), urls: named(urls) };

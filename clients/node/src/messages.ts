@@ -34,7 +34,7 @@ export interface Page {
   eventId?: string;
 }
 
-/** Which links to fetch next while others are under way: what `planBuckets` is asked. */
+/** Which links to fetch next while others are under way: what `rankBuckets` is asked. */
 export interface Places {
   /** How many links of each bucket wait; the bucket whose link waits longest comes first. */
   waiting: ReadonlyMap<string, number>;

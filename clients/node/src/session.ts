@@ -117,7 +117,7 @@ export class Session<T> {
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
-    this.frontier = new Frontier<T>((places) => this.tried(() => this.crawl.planBuckets(places, this.call)));
+    this.frontier = new Frontier<T>((places) => this.tried(() => this.crawl.rankBuckets(places, this.call)));
   }
 
   get present(): boolean {
@@ -391,20 +391,15 @@ export class Allowance {
     this.unknown++;
   }
 
-  /** Takes over what the answer to a page says. One that another overtook cannot raise what is left. */
+  /** Takes over what the answer to a page says, unless another overtook it: the latest event speaks. */
   take(result: PageResult | undefined): void {
     this.answered = true;
     this.unknown--;
-    if (!result) return;
-    const isLatest = result.eventSeq >= this.seq;
-    if (isLatest) this.seq = result.eventSeq;
-    const said = result.standing;
-    if (!said) return;
-    const left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
-    this.left = isLatest ? left : Math.min(this.left, left);
-    if (isLatest || said.spent || !this.spent) {
-      [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
-    }
+    const said = result?.standing;
+    if (!said || result.eventSeq < this.seq) return;
+    this.seq = result.eventSeq;
+    this.left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
   }
 
   /** Whether no fetch may begin beside those under way; start pages may, which may be of a site that has not stopped. */

@@ -63,7 +63,7 @@ async function carryOut(command: Command): Promise<object> {
       await crawl.failed({ ...link, ...(command.status ? { statusCode: command.status } : {}), ...(command.error ? { fetchError: command.error } : {}) }, options);
       return {};
     case "rank":
-      return { values: Object.fromEntries(await crawl.rankBuckets(command.buckets, options)) };
+      return { values: Object.fromEntries((await crawl.rankBuckets({ waiting: new Map(command.buckets.map((name: string) => [name, 1])) }, options)).values) };
     case "reward":
       await crawl.reward(link, command.worth, options);
       return {};

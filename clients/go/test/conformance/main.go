@@ -123,7 +123,7 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 	case "failed":
 		return none, crawl.Failed(ctx, c.URL, c.Status, c.Error, ticket)
 	case "rank":
-		values, _, err := crawl.PlanBuckets(ctx, &pb.RankBucketsRequest{Buckets: c.Buckets})
+		values, _, err := crawl.RankBuckets(ctx, &pb.RankBucketsRequest{Buckets: c.Buckets})
 		return map[string]any{"values": values}, err
 	case "reward":
 		return none, crawl.Reward(ctx, c.URL, ticket, c.Worth)

@@ -106,11 +106,6 @@ public final class Crawl {
     }
   }
 
-  /** The value of each bucket now. Name those that are not empty, every few fetches. */
-  public Map<String, Double> rankBuckets(Collection<String> buckets) {
-    return plan(RankBucketsRequest.newBuilder().addAllBuckets(buckets)).values;
-  }
-
   /**
    * Which links to fetch next while others are under way: ask whenever a place is free.
    *
@@ -120,14 +115,10 @@ public final class Crawl {
    * @param n places to fill
    * @param fill hand out {@code n} links even where too little is known to choose so many well
    */
-  public Plan planBuckets(Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
+  public Plan rankBuckets(Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
     var request = RankBucketsRequest.newBuilder().setN(n).setFill(fill);
     request.addAllBuckets(waiting.keySet()).addAllWaiting(waiting.values());
     inFlight.forEach((bucket, count) -> request.addInFlightBuilder().setBucket(bucket).setCount(count));
-    return plan(request);
-  }
-
-  private Plan plan(RankBucketsRequest.Builder request) {
     return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request.setCrawl(name).build())));
   }
 

@@ -55,11 +55,7 @@ public final class Link {
 
   /** The links of a page that was ingested, in the order of its outlinks, or of the document if the server found them. */
   public static List<Link> of(PageResult result) {
-    return rows(result.getLinks());
-  }
-
-  /** Reads the columns of an answer as one link a row, in their order. */
-  public static List<Link> rows(LinkScores links) {
+    LinkScores links = result.getLinks();
     check(links);
     return IntStream.range(0, links.getScoresCount()).mapToObj(row -> new Link(links, row)).collect(Collectors.toList());
   }

@@ -150,7 +150,7 @@ public final class Session implements AutoCloseable {
     Settings.read(settings, "policy", name -> config.setPolicy(Settings.policy(name)));
     Settings.read(settings, "wanted", query -> config.getWantedBuilder().addQueriesBuilder().setText(query));
     Settings.read(settings, "examples", texts -> config.addAllExamples(Settings.examples(texts)));
-    boolean required = Settings.read(settings, "required", Boolean::valueOf).orElse(false);
+    boolean required = Settings.read(settings, "required", Settings::truth).orElse(false);
     Session session = new Session(client.connect(), Settings.read(settings, "crawl", name -> name).orElse(crawl), config.build());
     try {
       session.make();
@@ -228,7 +228,7 @@ public final class Session implements AutoCloseable {
     call(call, event.getSerializedSize());
   }
 
-  /** Asks something, {@code crawl -> crawl.planBuckets(...)} say; no answer while the server is away or if it refuses. */
+  /** Asks something, {@code crawl -> crawl.rankBuckets(...)} say; no answer while the server is away or if it refuses. */
   public <T> Optional<T> ask(Function<Crawl, T> question) {
     return call(question, 0);
   }

@@ -47,6 +47,14 @@ public final class Settings {
     return made.build();
   }
 
+  /** Reads {@code true} or {@code false}: a typing error must not leave a setting off. */
+  static boolean truth(String text) {
+    if (!text.matches("(?i)true|false")) {
+      throw new IllegalArgumentException("must be true or false, got " + text);
+    }
+    return Boolean.parseBoolean(text);
+  }
+
   /** Writes a ticket as text, for queues that keep strings: base64url without padding. */
   public static String text(ByteString ticket) {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(ticket.toByteArray());

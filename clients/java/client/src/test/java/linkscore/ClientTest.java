@@ -53,7 +53,8 @@ class ClientTest {
       Client.to(right);
     }
     Map<String, String> settings = Map.of(
-            "budget", "max_pages=1", "timeout.ms", "soon", "tls.ca", "/no/file", "examples", "http://a.test/=/no.html", "polcy", "x");
+            "budget", "max_pages=1", "timeout.ms", "soon", "tls.ca", "/no/file", "examples", "http://a.test/=/no.html", "polcy", "x",
+            "required", "yes");
     for (String none : List.of("-3", "0", "NaN", "1e9", "99999999999999999999")) {
       assertTrue(refused(Map.of("timeout.ms", none)).getMessage().startsWith("linkscore.timeout.ms: "), none);
     }

@@ -58,7 +58,7 @@ class SessionTest {
     for (String url : urls) {
       links.addUrls(url).addScores(value).addBuckets(0).addTickets(0);
     }
-    return Link.rows(links.build());
+    return Link.of(PageResult.newBuilder().setLinks(links).build());
   }
 
   private static List<String> paths(List<Page> pages) {
@@ -104,7 +104,7 @@ class SessionTest {
       session.failed("http://a.test/gone", 404, "", ByteString.EMPTY);
       session.reward("http://a.test/1", ByteString.EMPTY, 1);
       assertTrue(session.isBroken());
-      assertTrue(session.ask(crawl -> crawl.planBuckets(Map.of("good", 1), Map.of(), 1, false)).isEmpty());
+      assertTrue(session.ask(crawl -> crawl.rankBuckets(Map.of("good", 1), Map.of(), 1, false)).isEmpty());
       try (FakeServer second = new FakeServer(first.port())) {
         until(() -> session.rewards.sum() == 1);
         assertEquals(List.of("/2", "/3", "/4", "/gone"), paths(second.pages));
@@ -123,7 +123,7 @@ class SessionTest {
       assertFalse(session.isBroken());
       server.refusal = exhausted("DISK_FULL");
       assertTrue(session.ingest(page("/1")).isEmpty());
-      assertTrue(session.ask(crawl -> crawl.planBuckets(Map.of("good", 1), Map.of(), 1, false)).isEmpty(), "it would answer");
+      assertTrue(session.ask(crawl -> crawl.rankBuckets(Map.of("good", 1), Map.of(), 1, false)).isEmpty(), "it would answer");
       assertEquals(List.of(), server.planned);
       server.refusal = null;
       until(() -> !session.isBroken());

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executors;
@@ -95,7 +96,8 @@ public final class Driver {
         crawl.failed(c.url, c.status, c.error == null ? "" : c.error, ticket);
         return Map.of();
       case "rank":
-        return Map.of("values", crawl.rankBuckets(c.buckets));
+        var waiting = c.buckets.stream().collect(Collectors.toMap(name -> name, name -> 1, (a, b) -> a, LinkedHashMap::new));
+        return Map.of("values", crawl.rankBuckets(waiting, Map.of(), 0, false).values);
       case "reward":
         crawl.reward(c.url, ticket, c.worth);
         return Map.of();

@@ -236,7 +236,7 @@ public final class Generate extends Configured implements Tool {
       if (places > 0 && !waiting.isEmpty()) {
         Map<String, Integer> counts = new LinkedHashMap<>();
         waiting.stream().limit(MAX_BUCKETS).forEach(bucket -> counts.put(bucket.name, bucket.links));
-        Optional<linkscore.Crawl.Plan> plan = session.ask(crawl -> crawl.planBuckets(counts, Map.of(), places, true));
+        Optional<linkscore.Crawl.Plan> plan = session.ask(crawl -> crawl.rankBuckets(counts, Map.of(), places, true));
         isAdvised = plan.isPresent();
         plan.ifPresentOrElse(
             advice -> {

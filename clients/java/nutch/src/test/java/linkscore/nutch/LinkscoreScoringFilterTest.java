@@ -15,6 +15,7 @@ import java.util.Set;
 import linkscore.FakeServer;
 import linkscore.Link;
 import linkscore.v1.LinkScores;
+import linkscore.v1.PageResult;
 import linkscore.v1.SkipReason;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
@@ -107,7 +108,8 @@ class LinkscoreScoringFilterTest {
 
   private static Link link(String url, double value, SkipReason... why) {
     var links = LinkScores.newBuilder().addUrls(url).addScores(value).addBuckets(0).addAllSkipReasons(List.of(why));
-    return Link.rows(links.addBucketNames("b").addBucketValues(value).build()).get(0);
+    links.addBucketNames("b").addBucketValues(value);
+    return Link.of(PageResult.newBuilder().setLinks(links).build()).get(0);
   }
 
   @Test
