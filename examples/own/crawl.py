@@ -25,7 +25,7 @@ async def main() -> None:
         if (item := await session.take()) is None:
             break
         try:
-            status, kind, body = await asyncio.to_thread(fetch, item.url)
+            code, kind, body = await asyncio.to_thread(fetch, item.url)
         except URLError as error:
             await session.failed(
                 item.url, status_code=getattr(error, "code", 0), fetch_error=str(error), ticket=item.ticket
@@ -33,9 +33,7 @@ async def main() -> None:
             session.done(item)
             continue
         links = [Found(url) for url in links_of(item.url, body)]
-        await session.fetched(
-            item.url, body, links, status_code=status, content_type=kind, ticket=item.ticket
-        )
+        await session.fetched(item.url, body, links, status_code=code, content_type=kind, ticket=item.ticket)
         await session.reward(item.url, worth(body), ticket=item.ticket)
         session.done(item)
         print(item.url, flush=True)
