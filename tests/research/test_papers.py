@@ -21,8 +21,8 @@ from linkscore_lab.replay.runs import (
     wanted_pages,
 )
 from linkscore_research.behavior import patterns
+from linkscore_research.behavior.cuts import transit_cut
 from linkscore_research.behavior.patterns import behavior_graph, salient
-from linkscore_research.behavior.transits import transit_cut
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.behavior import Click, counted

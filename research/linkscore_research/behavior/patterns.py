@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_research.behavior.cuts import between, cut_by_transits, cut_by_visits
 from linkscore_research.behavior.orders import Mirror
-from linkscore_research.behavior.transits import between, cut_by_transits
 from linkscore_scoring.browse_logs.behavior import (
-    BehaviorModel,
-    cut_by_visits,
     tally,
+    totals,
 )
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.cuts import totals
 from linkscore_scoring.browse_logs.patterns import (
     ABSENT,
     ANY,
@@ -97,13 +95,14 @@ def behavior_graph(
     return auth, hub
 
 
-def paper_orders(counts: BrowseCounts, model: BehaviorModel, mirror: Mirror) -> tuple[list[int], list[int]]:
+def paper_orders(counts: BrowseCounts, mirror: Mirror) -> tuple[list[int], list[int]]:
     """Return the pages as the paper fetches them, and as it visits them: by patterns alone.
 
-    `model` is mined of `counts`. Visited are patterns of equal worth one after the other.
+    Visited are patterns of equal worth one after the other.
     """
-    tree, n = model.tree, len(model.tree)
-    leaf = np.array([tree.match(key_values(url))[0] for url in counts.urls])
+    tree, leaf = cut_by_visits(counts, *pattern_tree(counts.urls, by_drop))
+    tree, leaf = cut_by_transits(counts, tree, leaf)
+    n = len(tree)
     sources, targets, transits = between(counts, leaf)
     inner = sources != OUTSIDE
     f_in, f_out = (tally(leaf, column, n) for column in (counts.visits(), counts.referrals()))

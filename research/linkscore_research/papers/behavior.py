@@ -24,12 +24,11 @@ from linkscore_research.behavior.orders import (
     greedy_order,
     read_mirror,
 )
-from linkscore_research.behavior.patterns import by_drop, paper_orders, pattern_figures
+from linkscore_research.behavior.patterns import paper_orders, pattern_figures
 from linkscore_research.page_types.examples import find_sites
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
-from linkscore_scoring.browse_logs.behavior import mine_behavior
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
 from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.errors import InvalidInput
@@ -196,9 +195,7 @@ def _reported(
     fetch: list[list[Cell]] = [["visits judged", "", *judged]]
     discovery: list[list[Cell]] = [["visits judged", "", *judged]]
     for how, counts in mined.items():
-        ours, paper = mine_site(counts), mine_behavior(counts, by_drop)
-        assert paper is not None
-        by_graph, by_hub = paper_orders(counts, paper, mirror)
+        ours, (by_graph, by_hub) = mine_site(counts), paper_orders(counts, mirror)
         for name, pages in (
             ("behavior_fetch", list(PolicyOrder("behavior_fetch", ours).fetches(mirror))),
             ("its graph, split as the paper", by_graph),

@@ -184,22 +184,6 @@ class PatternTree:
         """Return which nodes are leaves, (n_nodes,) bool."""
         return np.array([not node.key for node in self.nodes], dtype=np.bool_)
 
-    def pruned(self, leaves: NDArray[np.bool_]) -> tuple[PatternTree, Ids]:
-        """Return the tree above a cut, and the new id of each old node: for those below, their leaf's."""
-        ids, nodes = np.zeros(len(self.nodes), dtype=np.int64), list[PatternNode]()
-        below = np.zeros(len(self.nodes), dtype=np.bool_)
-        for at, node in enumerate(self.nodes):
-            if node.parent >= 0 and (below[node.parent] or leaves[node.parent]):
-                below[at], ids[at] = True, ids[node.parent]
-                continue
-            ids[at] = len(nodes)
-            parent = int(ids[node.parent]) if node.parent >= 0 else -1
-            nodes.append(PatternNode(parent, node.fixed, "" if leaves[at] else node.key))
-        for at, node in enumerate(self.nodes):
-            if not below[at] and not leaves[at]:
-                nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
-        return PatternTree(nodes), ids
-
     def __post_init__(self) -> None:
         if not self.nodes or any(i >= len(self) for node in self.nodes for i in node.children.values()):
             raise ValueError("children must be nodes of the tree")

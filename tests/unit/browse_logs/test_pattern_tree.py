@@ -39,15 +39,6 @@ def test_every_url_fits_its_own_leaf_and_no_other() -> None:
     assert [tree.match(key_values(url)) for url in URLS] == [(at, True) for at in leaf.tolist()]
 
 
-def test_pruning_moves_urls_to_the_leaf_above_them() -> None:
-    tree, leaf = pattern_tree(URLS)
-    cut = np.zeros(len(tree), dtype=bool)
-    cut[list(tree.nodes[0].children.values())] = True
-    pruned, ids = tree.pruned(cut)
-    assert pruned.leaves().sum() == cut.sum()
-    assert [pruned.match(key_values(url)) for url in URLS] == [(at, True) for at in ids[leaf].tolist()]
-
-
 def test_every_url_of_a_split_pattern_fits_its_expression() -> None:
     urls = [f"http://h/{kind}/{n}?{query}={n}" for kind in "abc" for query in ("x", "y+z") for n in range(12)]
     tree, leaf = pattern_tree(urls)

@@ -1,4 +1,8 @@
-"""Merging of sibling patterns that people come to and leave in the same ways (Liu 2011, section 3.2)."""
+"""Cuts of a pattern tree by how people browse (Liu 2011, section 3.2).
+
+`mdl_cut` takes the patterns that describe the visits in fewest nats; `transit_cut` then merges siblings
+that people come to and leave in the same ways.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from linkscore_scoring.browse_logs.behavior import tally, totals
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.patterns import PatternTree
+from linkscore_scoring.browse_logs.patterns import PatternNode, PatternTree
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -18,9 +23,17 @@ _ALIKE = 0.9
 """Transit similarity above which siblings become one; the paper gives none. Chosen."""
 
 
+def cut_by_visits(counts: BrowseCounts, tree: PatternTree, leaf: Ids) -> tuple[PatternTree, Ids]:
+    """Return a tree cut by description length, and the leaf of each page of the log, (n_urls,)."""
+    parents, n = tree.parents(), len(tree)
+    sizes, visits = (tally(leaf, x, n) for x in (np.ones(len(leaf)), counts.visits()))
+    tree, ids = pruned(tree, mdl_cut(parents, totals(parents, sizes), totals(parents, visits)))
+    return tree, ids[leaf]
+
+
 def cut_by_transits(counts: BrowseCounts, tree: PatternTree, leaf: Ids) -> tuple[PatternTree, Ids]:
     """Return a tree in which siblings that people come to and leave alike are one, and each page's leaf."""
-    tree, ids = tree.pruned(transit_cut(tree.parents(), tree.leaves(), *between(counts, leaf)))
+    tree, ids = pruned(tree, transit_cut(tree.parents(), tree.leaves(), *between(counts, leaf)))
     return tree, ids[leaf]
 
 
@@ -126,3 +139,59 @@ class _Merging:
         cells = (self.transits[mine], (row[ends[mine]], others[mine]))
         counts = csr_matrix(cells, shape=(len(of), len(self.parents)))
         return np.asarray((counts @ self._P).todense(), dtype=np.float64)
+
+
+def mdl_cut(parents: Ids, sizes: Floats, visits: Floats) -> NDArray[np.bool_]:
+    """Return the cut with the least description length, (n_nodes,) bool; exact, cost O(n_nodes).
+
+    Liu et al.
+    """
+    n, root_visits = len(parents), float(visits[0])
+    cut = np.zeros(n, dtype=np.bool_)
+    if root_visits <= 1.0:
+        cut[0] = True
+        return cut
+    own = _data_length(sizes, visits, root_visits) + 0.5 * np.log(root_visits)  # eqs. 2 and 3, one pattern
+    below = np.zeros(n)
+    inner = np.bincount(parents[1:], minlength=n) > 0
+    best = own.copy()
+    for at in range(n - 1, -1, -1):
+        if inner[at] and below[at] < own[at]:
+            best[at] = below[at]
+        else:
+            cut[at] = True
+        if at:
+            below[parents[at]] += best[at]
+    return topmost(parents, cut)
+
+
+def topmost(parents: Ids, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the marked nodes without a marked one above them, (n_nodes,) bool."""
+    covered, top = np.zeros(len(parents), dtype=np.bool_), np.array(marked)
+    for at in range(1, len(parents)):
+        covered[at] = covered[parents[at]] or marked[parents[at]]
+    top[covered] = False
+    return top
+
+
+def _data_length(sizes: Floats, visits: Floats, root_visits: float) -> Floats:
+    """Return - F_k log p(u | cut) with p = F_k / (|P_k| F_root) (eq. 4); 0 for a pattern without visits."""
+    seen = np.maximum(visits, 1e-300)
+    return np.asarray(np.where(visits > 0.0, visits * np.log(sizes * root_visits / seen), 0.0))
+
+
+def pruned(tree: PatternTree, leaves: NDArray[np.bool_]) -> tuple[PatternTree, Ids]:
+    """Return the tree above a cut, and the new id of each old node: for those below, their leaf's."""
+    ids, nodes = np.zeros(len(tree.nodes), dtype=np.int64), list[PatternNode]()
+    below = np.zeros(len(tree.nodes), dtype=np.bool_)
+    for at, node in enumerate(tree.nodes):
+        if node.parent >= 0 and (below[node.parent] or leaves[node.parent]):
+            below[at], ids[at] = True, ids[node.parent]
+            continue
+        ids[at] = len(nodes)
+        parent = int(ids[node.parent]) if node.parent >= 0 else -1
+        nodes.append(PatternNode(parent, node.fixed, "" if leaves[at] else node.key))
+    for at, node in enumerate(tree.nodes):
+        if not below[at] and not leaves[at]:
+            nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
+    return PatternTree(nodes), ids

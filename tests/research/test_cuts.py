@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.cuts import mdl_cut, totals
+from linkscore_research.behavior.cuts import mdl_cut, pruned
+from linkscore_scoring.browse_logs.behavior import totals
+from linkscore_scoring.browse_logs.patterns import key_values, pattern_tree
+
+URLS = [
+    "http://h/",
+    *(f"http://h/tag/t{n}" for n in range(30)),
+    *(f"http://h/show.php?t={n}" for n in range(20)),
+    *(f"http://h/show.php?start=10&t={n}" for n in range(12)),
+]
 
 
 @st.composite
@@ -57,3 +66,12 @@ def test_the_cut_is_the_best_of_all(tree: tuple[np.ndarray, np.ndarray, np.ndarr
         return
     best = min(description_length(sizes[cut], visits[cut]) for cut in cuts(parents))
     assert description_length(sizes[found], visits[found]) == pytest.approx(best)
+
+
+def test_pruning_moves_urls_to_the_leaf_above_them() -> None:
+    tree, leaf = pattern_tree(URLS)
+    cut = np.zeros(len(tree), dtype=bool)
+    cut[list(tree.nodes[0].children.values())] = True
+    kept, ids = pruned(tree, cut)
+    assert kept.leaves().sum() == cut.sum()
+    assert [kept.match(key_values(url)) for url in URLS] == [(at, True) for at in ids[leaf].tolist()]
