@@ -126,7 +126,7 @@ def _explain(answer: scoring_pb.ScoreLinksResponse, as_json: bool) -> None:
 def _explained(found: scoring_pb.LinkExplanation, policy: str) -> Iterator[str | Table]:
     yield found.url
     yield f"{policy}: {found.summary}"
-    place = found.source_cluster or "unknown cluster", found.tag_path or "unknown tag path"
+    place = found.source_cluster or "unknown cluster", found.tag_path or "unknown link path"
     rows = [("score", f"{found.score:.4f}", ""), ("bucket", found.bucket, ""), ("found on", *place)]
     if reason := word_of(common_pb2.SkipReason, found.skip_reason):
         rows.append(("to skip", reason, "by a setting of the crawl, whatever its score is"))
@@ -424,7 +424,7 @@ def rules(
         answer = client.export_rules(
             crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
         )
-    counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} tag paths"
+    counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} link paths"
     if answer.denied_rules:
         counts += f", {len(answer.denied_rules)} about copies"
     state = f"; {answer.policy_state}" if answer.policy_state else ""
@@ -477,7 +477,7 @@ def _advised(site: pb.Site, advice: pb.SiteAdvice) -> Iterator[str | Table]:
     ]
     yield table((row for row in rows if row[1] != ""), title=f"{site.host}, {site.page_count:,} pages")
     if advice.yields:
-        head = ("URL shape", "tag path", "fetched", "waiting", "first half", "last half")
+        head = ("URL shape", "link path", "fetched", "waiting", "first half", "last half")
         yield table(map(_group, advice.yields), *head, title="Mean reward by group of links")
     if not advice.traps:
         yield "Nothing looks like a trap."

@@ -179,9 +179,7 @@ async def test_numbers_that_this_client_does_not_know_do_not_matter(
     assert session.counts["scored"] == 2
 
 
-async def test_bytes_that_are_no_message_are_one_line_and_no_traceback(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_bytes_that_are_no_message_are_a_line(caplog: pytest.LogCaptureFixture) -> None:
     class Garbage(grpc.GenericRpcHandler):
         def service(self, call: Any) -> Any:
             return grpc.unary_unary_rpc_method_handler(lambda request, context: b"\xff")
