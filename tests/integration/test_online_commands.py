@@ -69,7 +69,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("skipped", "--crawl", "spent"): f"crawl_budget\thttp://{HOST}/",
         ("skipped", HOST, "--crawl", "life"): "no link was left out",
         ("seeds", HOST, "--crawl", "life", "--policy", "harvest"): "harvest suggests no page",
-        ("crawls", "create", "two", "--policy", "news_prefix:m=4"): "news_prefix:m=4",
+        ("crawls", "create", "two", "--policy", "news_prefix:theta=0.5"): "news_prefix:theta=0.5",
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",
         ("crawls", "create", "ends", "--budget", "max_fetches=9", "--respect", "tdm"): "max_fetches=9",
         ("crawls", "update", "ends", "--no-budget", "--respect", "ai-train"): "ai-train",
@@ -108,14 +108,14 @@ def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
     assert lacking.exit_code == 1
     assert "no such crawl; create it first (linkscore crawls create)" in lacking.output
     made = run(
-        "logs", "import", log, "--crawl", "fresh", "--create", "--policy", "news_prefix:min_pages=2", **there
+        "logs", "import", log, "--crawl", "fresh", "--create", "--policy", "news_prefix:theta=0.5", **there
     )
     assert (made.exit_code, "created: fresh" in made.output) == (0, True), made.output
     again = run("logs", "import", log, "--crawl", "fresh", "--create", **there)
     assert (again.exit_code, "created" in again.output) == (0, False)
     assert "1 batches were there already" in again.output
     shown = json.loads(run("crawls", "show", "fresh", "--json", **there).output)
-    assert shown["policy"] == {"news_prefix": {"min_pages": 2}}
+    assert shown["policy"] == {"news_prefix": {"theta": 0.5}}
     late = run("logs", "import", log, "--crawl", "fresh", "--policy", "news_prefix", **there)
     assert "--policy needs --create" in late.output
 

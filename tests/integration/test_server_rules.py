@@ -133,7 +133,7 @@ async def test_the_console_writes_the_files(client: AsyncClient, address: str, t
     out = ("--out", tmp_path / "new")
     code, text = await said("export rules", HOST, address, *out, "--format", "nutch", "--format", "scrapy")
     assert code == 0
-    assert "toy_ruled: 2 URL rules, 0 tag paths; goes by 2 expressions" in text
+    assert "toy_ruled: 2 URL rules, 0 link paths; goes by 2 expressions" in text
     assert {file.name for file in (tmp_path / "new").iterdir()} == {
         "regex-urlfilter.txt",
         "linkscore_rules.py",
