@@ -8,10 +8,10 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from importlib.metadata import version
 from threading import Thread
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import click
@@ -19,6 +19,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
+from pydantic import Field
 
 from linkscore import page, rows
 from linkscore.aio import AsyncClient
@@ -44,9 +45,9 @@ _MAX_GROUPS = 12
 """Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
 
 _STOPS = tuple(n for name, n in common_pb2.Decision.items() if name.startswith("DECISION_STOP"))
-_TYPE = "text/html; charset=utf-8"
 _OK = 200  # a fetch that brought a page (RFC 9110, section 15.3.1)
 _FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
+_Reward = Annotated[float, Field(ge=0, le=1)]
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,2000})>?[^()\n]{0,500}\)")
 _IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)
 
@@ -81,7 +82,9 @@ class AgentCrawl:
         self._reported: set[str] = set()
         self._begun = uuid.uuid4()
 
-    async def begin(self, start_urls: list[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
+    async def begin(
+        self, start_urls: list[str], wanted: str = "", max_pages: Annotated[int, Field(ge=0)] = 0
+    ) -> dict[str, Any]:
         """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
         for url in start_urls:
             if not _is_absolute(url):
@@ -97,7 +100,7 @@ class AgentCrawl:
         options: dict[str, Any] = {"policy": "topic", "wanted": wanted} if wanted else {}
         await self._client.ensure_crawl(crawl=crawl, **options)
         self.crawl = crawl
-        self._left = min(left, max_pages) if max_pages > 0 else left
+        self._left = min(left, max_pages or left)
         self._hosts = {urlsplit(url).netloc for url in start_urls}
         self._seeds = set(start_urls)
         for url in start_urls:
@@ -116,14 +119,14 @@ class AgentCrawl:
         await self.end()
         await self._client.close()
 
-    async def next_urls(self, n: int = 1) -> dict[str, Any]:
+    async def next_urls(self, n: Annotated[int, Field(ge=1, le=MAX_URLS)] = 1) -> dict[str, Any]:
         """Return up to n (at most 20) URLs to fetch next, best first. Each counts against the budget.
 
         Few at a time are chosen better: every page that is reported improves the choice. `stop` says why
         there are none.
         """
         self._check_begun()
-        n = min(max(n, 1), MAX_URLS, self._left)
+        n = min(n, self._left)
         if n and (waiting := self._frontier.waiting):
             self._frontier.allotment.asked()
             answer = await self._client.rank_buckets(
@@ -154,12 +157,10 @@ class AgentCrawl:
         self._left -= 1
 
     async def report_page(
-        self, url: str, content: str = "", status: int = 200, reward: float | None = None
+        self, url: str, content: str = "", status: int = 200, reward: _Reward | None = None
     ) -> dict[str, Any]:
         """Tell what a fetch brought: its HTML or Markdown, or that it failed; and what the page was worth."""
         self._check_begun()
-        if reward is not None and not 0.0 <= reward <= 1.0:
-            raise AgentError(f"reward: must be between 0 and 1, got {reward}")
         said: dict[str, Any] = {}
         if url not in self._reported:
             said = await self._ingest(url, content, status)
@@ -186,7 +187,7 @@ class AgentCrawl:
         else:
             brought = {
                 "body": _as_html(content).encode(errors="replace")[:_MAX_BODY_BYTES],
-                "content_type": _TYPE,
+                "content_type": "text/html; charset=utf-8",
             }
         # The same id when it is said again: the answer may have been lost, and not the page.
         event_id = uuid.uuid5(self._begun, url).hex
@@ -366,10 +367,7 @@ def _mend_input() -> None:
 
 def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
     """Return the tools, over a server of linkscore."""
-
-    def connect() -> AsyncClient:
-        return AsyncClient(connection.target, tls=connection.tls_ca or False, token=connection.token)
-
+    connect = partial(AsyncClient, connection.target, tls=connection.tls_ca or False, token=connection.token)
     agent = AgentCrawl(connect, crawl=connection.crawl_option, max_pages=max_pages)
 
     @asynccontextmanager

@@ -39,7 +39,7 @@ _OPTIONS = [
 ]
 
 
-async def serve(options: Mapping[str, Any], *, target_token: str, tls: tuple[str, str, str]) -> None:
+async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: tuple[str, str, str]) -> None:
     """Serve with the options of the command until SIGTERM or SIGINT, then let calls end and close the files.
 
     OSError if an address, the folder or a file cannot be used, ValueError if the token file cannot.
@@ -49,7 +49,6 @@ async def serve(options: Mapping[str, Any], *, target_token: str, tls: tuple[str
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     crawls, target, metrics_listen = Crawls(options["data_dir"]), options["target"], options["metrics_listen"]
     metrics = FrontierMetrics(crawls)
-    client = {"tls": options["target_tls_ca"] or False, "token": target_token or None}
     advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)
     tokens = TokenFile(path) if (path := options["token_file"]) else None

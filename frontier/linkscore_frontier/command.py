@@ -9,27 +9,15 @@ from typing import Any
 
 import click
 
-from linkscore_cli.files import is_address
-
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-
-def _address(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if value and not is_address(value) and (not value.startswith("unix:") or value == "unix:"):
-        raise click.BadParameter(f"must be host:port, got {value!r}")
-    return value
+_OF_TARGET = {"target": "target", "tls": "target_tls_ca", "token_file": "target_token_file"}
 
 
 @click.command(context_settings={"auto_envvar_prefix": "LINKSCORE_FRONTIER"})
+@click.option("--listen", default="127.0.0.1:7071", show_default=True, help="gRPC address.")
 @click.option(
-    "--listen", default="127.0.0.1:7071", show_default=True, callback=_address, help="gRPC address."
-)
-@click.option(
-    "--metrics-listen",
-    default="127.0.0.1:9412",
-    show_default=True,
-    callback=_address,
-    help="Prometheus address; empty: none.",
+    "--metrics-listen", default="127.0.0.1:9412", show_default=True, help="Prometheus address; empty: none."
 )
 @click.option(
     "--data-dir",
@@ -59,26 +47,29 @@ def _address(context: click.Context, parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="What is logged, as JSON lines on standard error.",
 )
-def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> None:
+def frontier(log_level: str, **given: Any) -> None:
     """Run a frontier that speaks URLFrontier's contract and orders URLs by linkscore.
 
     Every option is also an environment variable, LINKSCORE_FRONTIER_LISTEN for example.
     """
-    from linkscore_cli.files import reading, text_of
+    from linkscore.session import option_problems
     from linkscore_frontier import app
     from linkscore_server.observability import logs
     from linkscore_server.operator_files import tls_problems
+    from linkscore_server.settings import address_problems
 
     logs.set_up(log_level)
     cert, key, client_ca = (str(given[name] or "") for name in ("tls_cert", "tls_key", "tls_client_ca"))
-    for problem in tls_problems(cert, key, client_ca):
-        raise click.BadParameter(problem.rule, param_hint="--" + problem.field.replace("_", "-"))
-    token = ""
-    if target_token_file:
-        with reading("--target-token-file", target_token_file):
-            token = text_of(target_token_file).strip()
+    found = [*address_problems("listen", given["listen"], unix=True), *tls_problems(cert, key, client_ca)]
+    if given["metrics_listen"]:
+        found += address_problems("metrics_listen", given["metrics_listen"], unix=False)
+    client = {"tls": given["target_tls_ca"], "token_file": given["target_token_file"]}
+    of_target = option_problems(given["target"], {}, client).items()
+    wrong = [(one.field, one.rule) for one in found] + [(_OF_TARGET[name], rule) for name, rule in of_target]
+    for name, rule in wrong:
+        raise click.BadParameter(rule, param_hint="--" + name.replace("_", "-"))
     try:
-        asyncio.run(app.serve(given, target_token=token, tls=(cert, key, client_ca)))
+        asyncio.run(app.serve(given, client=client, tls=(cert, key, client_ca)))
     except (OSError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

@@ -138,6 +138,8 @@ async def test_tools_say_what_they_are_for(target: str) -> None:
         assert list(tools) == ["begin", "next_urls", "report_page", "explain", "advise", "site_map"]
         assert all(tool.description for tool in tools.values())
         assert tools["report_page"].input_schema["required"] == ["url"]
+        assert "greater than or equal to 1 " in await it.refused("next_urls", n=-1)
+        assert "less than or equal to 1 " in await it.refused("report_page", url=START, reward=7)
 
 
 async def test_half_a_surrogate_pair_is_answered() -> None:

@@ -188,16 +188,14 @@ class CrawlModel:
             fetch.canonical = hash_of(page.canonical_key or page.key)
             links = page.links
             fetch.link_keys = hash_of.of_all(links.keys)
-            if site_of is None or ticket is None or not self._leaves(event):
+            asked = event.site if site_of is None else site_of(event.requested_key)
+            if ticket is None or asked == event.site or self._domain_of(asked) == self._domain_of(event.site):
                 fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
+            if asked != event.site:
+                fetch.back = rows_in_scope(links.urls, asked, site_of)
             places = [links.link_path_table[row] for row in links.link_paths]
             fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
         return fetch
-
-    def _leaves(self, event: PageFetched) -> bool:
-        """Say whether the URL asked for led to another domain; without names of domains no page does."""
-        asked = self.site_of(event.requested_key)
-        return asked != event.site and self._domain_of(asked) != self._domain_of(event.site)
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
         """Apply one event that is no repeat and return its outcome; nothing else changes the crawl.
@@ -241,10 +239,8 @@ class CrawlModel:
 
     def _tell(self, event: ChangesNotified) -> list[int]:
         """Take in a notice; nothing if the site or the setting is gone meanwhile."""
-        if event.site not in self.sites or self.config.revisit is None:
-            return []
-        shard = self.sites.writable(event.site)
-        if shard.revisitor is None:
+        shard = self.sites.writable(event.site) if event.site in self.sites else None
+        if shard is None or shard.revisitor is None:
             return []
         revisits, keys = shard.revisitor, [key_of(url, shard.model) for url in event.urls]
         if event.dates:

@@ -283,7 +283,7 @@ class SiteShard:
         )
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
         if len(inside) < len(links.urls):
-            own = set(inside)
+            own = {*inside, *fetch.back}
             found.in_scope = [row in own for row in range(len(links.urls))]
         return found
 

@@ -51,7 +51,8 @@ class Fetch:
     without a page).
     `requested_key`: identity of the requested URL. `features`: features of the page, None if no usable page
     came back. `link_keys`: identity hash of every link of `features`. `in_scope`: rows of the links that
-    belong to the crawl. `page_links`: kind of page link of every link of `features`, see
+    belong to the crawl and are of this site; `back`: those that lead back to the site a redirect came from.
+    `page_links`: kind of page link of every link of `features`, see
     `pagination.anchors`. `source`, `link_path`, `depth`: context from the ticket: hash of the linking page
     (0 if unknown), link path id, clicks (None if unknown). `seed`: seed of the crawl, for the draws of the
     sampling plan. `now_s`, `status_code`: time of the fetch in seconds since the epoch, and its HTTP status,
@@ -67,6 +68,7 @@ class Fetch:
     features: PageFeatures | None = None
     link_keys: Sequence[int] = ()
     in_scope: Sequence[int] = ()
+    back: Sequence[int] = ()
     page_links: Sequence[int] = ()
     source: int = 0
     link_path: int = UNKNOWN_LINK_PATH

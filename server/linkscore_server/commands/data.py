@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +87,7 @@ def backup(file: Path, data_dir: str) -> None:
 @store_option
 def restore(file: Path, data_dir: str) -> None:
     """Make a data folder of a backup; one that has crawls already is left as it is."""
-    with _plain_failures():
+    with plain_failures():
         from linkscore_server.store import moving
 
         moving.restore(file, Path(data_dir))
@@ -147,21 +147,18 @@ def _told(problems: Iterator[str]) -> int:
 @contextmanager
 def opened_store(data_dir: str, *, makes: bool = False) -> Iterator[Store]:
     """Open a store; errors end the command with their message, and so does a folder without one, mostly."""
-    with _plain_failures():
+    with plain_failures():
         from linkscore_server.store import open_store
         from linkscore_server.store.store import FILE
 
         if not makes and not is_database(data_dir) and not Path(data_dir, FILE).exists():
             raise click.BadParameter(f"'{data_dir}' has no store of linkscore ({FILE}).", param_hint="DIR")
-        store = open_store(data_dir)
-        try:
+        with closing(open_store(data_dir)) as store:
             yield store
-        finally:
-            store.close()
 
 
 @contextmanager
-def _plain_failures() -> Iterator[None]:
+def plain_failures() -> Iterator[None]:
     """End the command with the message of an error."""
     from linkscore_scoring.errors import LinkscoreError
 

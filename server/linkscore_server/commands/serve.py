@@ -104,6 +104,12 @@ def check_config(config: Path | None, **flags: Any) -> None:
     settings = settings_of(config, flags)
     for name, value in settings.shown().items():
         click.echo(f"{name} = {value}")
+    if settings.is_in_database:
+        from linkscore_server.commands.data import plain_failures
+        from linkscore_server.store.postgres import PostgresEngine
+
+        with plain_failures():
+            PostgresEngine(settings.data_dir).session().close()
 
 
 _EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - addresses to listen on, not to connect to
@@ -123,9 +129,20 @@ _EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - addresses to listen on, not to
 )
 def health(config: Path | None, server_name: str, timeout: float, **flags: Any) -> None:
     """Ask whether the server that `serve` would start with these settings serves; exit 0 if so, 1 if not."""
-    serving, answer = _ask(_channel_of(settings_of(config, flags), server_name), timeout)
-    click.echo(answer)
-    sys.exit(0 if serving else 1)
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    try:
+        with _channel_of(settings_of(config, flags), server_name) as channel:
+            status = (
+                health_pb2_grpc.HealthStub(channel)
+                .Check(health_pb2.HealthCheckRequest(), timeout=timeout)
+                .status
+            )
+    except grpc.RpcError as error:
+        click.echo(f"{error.code().name}: {error.details()}")
+        sys.exit(1)
+    click.echo(health_pb2.HealthCheckResponse.ServingStatus.Name(status))
+    sys.exit(status != health_pb2.HealthCheckResponse.SERVING)
 
 
 def target_of(listen: str) -> str:
@@ -134,24 +151,8 @@ def target_of(listen: str) -> str:
     return f"127.0.0.1:{port}" if host in _EVERYWHERE else listen
 
 
-def _ask(channel: grpc.Channel, timeout_s: float) -> tuple[bool, str]:
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-    try:
-        with channel:
-            stub = health_pb2_grpc.HealthStub(channel)
-            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout_s)
-    except grpc.RpcError as error:
-        return False, f"{error.code().name}: {error.details()}"
-    status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-    return answer.status == health_pb2.HealthCheckResponse.SERVING, status
-
-
 def _channel_of(settings: Settings, server_name: str) -> grpc.Channel:
-    """Return a channel to the server that these settings describe.
-
-    With TLS the server's own certificate is trusted, and shown where a client certificate is asked for.
-    """
+    """Return a channel to the server of these settings: it trusts its certificate, and shows it if asked."""
     target = target_of(settings.listen)
     if not settings.tls_cert:
         return grpc.insecure_channel(target)

@@ -42,7 +42,8 @@ class PostgresEngine(Engine):
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        known = conninfo.conninfo_to_dict(dsn)
+        with translated("data_dir"):
+            known = conninfo.conninfo_to_dict(dsn)
         super().__init__(f"postgresql://{known.get('host', '')}/{known.get('dbname', '')}")
 
     def session(self) -> PostgresSession:

@@ -206,19 +206,20 @@ def test_urls_that_a_setting_forbids_are_done_with(store: CrawlStore) -> None:
     assert take(store) == "b a"
 
 
-def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "said", "content"),
+    [
+        ("--target-token-file {}", "'{}' has no token: it must be printable ASCII", b"\xcc\xfe\n"),
+        ("--target-tls-ca {}", "--target-tls-ca: no certificate in '{}'", b"no PEM"),
+        ("--target http://localhost:7411", "--target: must be host:port without a scheme", b""),
+        ("--tls-cert {} --tls-key {}", "{} and {} must be a certificate and its key in PEM", b"\xcc\xfe"),
+    ],
+)
+def test_a_wrong_option_is_named_before_anything_starts(
+    words: str, said: str, content: bytes, tmp_path: Path
+) -> None:
     file = tmp_path / "file"
-    file.write_bytes(b"\xcc\xfe\n")
-    got = run("frontier", "--target-token-file", file)
-    assert isinstance(got.exception, SystemExit)
-    assert (got.exit_code in (1, 2), str(file) in got.output) == (True, True), got.output
-
-
-@pytest.mark.parametrize("content", [b"", b"no certificate", b"\xcc\xfe"])
-def test_a_certificate_that_is_none_is_named_before_anything_starts(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "cert.pem"
     file.write_bytes(content)
-    got = run("frontier", "--tls-cert", file, "--tls-key", file)
-    assert isinstance(got.exception, SystemExit)
-    assert (got.exit_code in (1, 2), got.output.count("\n")) == (True, 1), got.output
-    assert f"{file} and {file} must be a certificate and its key in PEM" in got.output
+    got = run("frontier", *words.replace("{}", str(file)).split())
+    assert (got.exit_code, got.output.count("\n")) == (2, 1), got.output
+    assert said.replace("{}", str(file)) in got.output

@@ -158,9 +158,12 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(run: Run)
     assert said.keys() == {f.name for f in fields(Settings)}
 
 
-def test_the_password_of_a_database_is_not_printed(run: Run) -> None:
-    got = run("check-config", "--data-dir=postgresql://me:a:b@h/d?x=1")
-    assert "data_dir = postgresql://me:***@h/d?x=1\n" in got.output
+def test_a_database_that_does_not_answer_is_named_without_its_password(run: Run) -> None:
+    pytest.importorskip("psycopg")
+    for place, said in (("127.0.0.1:1/d", "refused"), ("h/d?x=1", "invalid URI query parameter")):
+        got = run("check-config", f"--data-dir=postgresql://me:a:b@{place}")
+        assert f"data_dir = postgresql://me:***@{place}\n" in got.output
+        assert (got.exit_code, said in got.output, "a:b" in got.output) == (1, True, False)
 
 
 def test_variables_that_kubernetes_sets_for_services_are_no_settings(run: Run) -> None:
