@@ -32,7 +32,10 @@ _MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
 _CONTENT_BYTES = 4_000
 """Memory of a content: 32 blocks, and what finds it by each. Estimated."""
 _MOST_BLOCKS = 32
-"""Blocks of a page that are compared, those of the lowest hash: a sample that equal pages share. Chosen."""
+"""Blocks of a page that are compared, those of the lowest hash up to where either page has as many: a sample
+that is the same for equal pages (bottom-k, Cohen and Kaplan 2007). Chosen."""
+_COMPARED = 4
+"""Contents that a page is compared with, those of which it shows most blocks: a bound, chosen."""
 _LEAST_CHARS = 100
 """Characters of own text from which a page has a content: dates and notices alone are none. Chosen."""
 _COMMON, _COMMON_SHARE = 12, 0.05
@@ -43,11 +46,10 @@ _ALIKE = 0.8
 
 @dataclass(slots=True)
 class Content:
-    """A content: characters by block; by URL pattern the first page that showed it, and the original that
-    the page names, 0 for none."""
+    """A content: characters by block, and of each URL pattern the first page that showed it."""
 
     blocks: dict[int, int]
-    pages: dict[int, tuple[int, int]] = field(default_factory=dict)
+    pages: dict[int, int] = field(default_factory=dict)
 
 
 class Contents(Stateful):
@@ -71,23 +73,25 @@ class Contents(Stateful):
         """Return the content of a fetched page, None if it has none or is not known."""
         return self._pages.get(page)
 
-    def take(self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int) -> int | None:
-        """Return the content of a page, a new one if no other page has it; None of little text of its own."""
+    def take(
+        self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int, near: set[int]
+    ) -> int | None:
+        """Return the content of a page, a new one if no other page has it; None of little text of its own.
+
+        `near`: contents to compare with whatever is found by blocks: of each the latest that shows it.
+        """
         most = max(_COMMON, _COMMON_SHARE * pages)
         own = {block: blocks[block] for block in sorted(blocks) if texts.shown(block) <= most}
         if sum(own.values()) < _LEAST_CHARS:
             return None
         own = dict(islice(own.items(), _MOST_BLOCKS))
-        both: Counter[int] = Counter()
-        for block, size in own.items():
-            found = self._by_block.get(block)
-            if found is not None and self._contents[found].blocks[block] == size:
-                both[found] += size
-        for content, shared in both.most_common(1):
-            known = sum(
-                n for block, n in self._contents[content].blocks.items() if texts.shown(block) <= most
-            )
-            if shared >= _ALIKE * (sum(own.values()) + known - shared):
+        found = Counter(self._by_block[block] for block in own if block in self._by_block)
+        for content in [*sorted(near & self._contents.keys()), *(n for n, _ in found.most_common(_COMPARED))]:
+            known = self._contents[content].blocks
+            end = min((max(each) for each in (own, known) if len(each) == _MOST_BLOCKS), default=math.inf)
+            either = {b for b in (*own, *known) if b <= end and texts.shown(b) <= most}
+            shared = sum(own[b] for b in either if own.get(b) == known.get(b))
+            if shared >= _ALIKE * sum(max(own.get(b, 0), known.get(b, 0)) for b in either) > 0:
                 break
         else:
             content, self._next = self._next, self._next + 1
@@ -145,8 +149,8 @@ class Evidence:
 
 _MAX_KEYS = 4
 """Keys of a URL that are tried, the first by name; a bound."""
-_MAX_HYPOTHESES, _MAX_BASES = 2_000, 20_000
-"""Bounds: hypotheses and URLs without a key that are kept."""
+_MAX_HYPOTHESES, _MAX_BASES, _MAX_PENDING = 2_000, 20_000, 5_000
+"""Bounds: hypotheses, URLs without a key, and pages whose original is not fetched yet, that are kept."""
 _LEAST_OWN = 3
 """Tries below a path from which what holds of the key elsewhere on its host holds there too. Chosen."""
 
@@ -173,9 +177,10 @@ class Hypotheses(Stateful):
     all: Stored[dict[Hypothesis, Evidence]]
     _bases: Stored[dict[int, dict[str, int]]]  # contents by hash of a URL without a key, and by that key
     _firsts: Stored[dict[int, int]]  # first link of those that differ in void keys alone, by the base of all
+    _pending: Stored[dict[int, list[tuple[int, int]]]]  # pattern and content of pages that name an original
 
     def __init__(self) -> None:
-        self.all, self._bases, self._firsts = {}, {}, {}
+        self.all, self._bases, self._firsts, self._pending = {}, {}, {}, {}
         self._pooled: Counter[tuple[str, str, bool]] = Counter()
 
     def after_load(self) -> None:
@@ -220,6 +225,14 @@ class Hypotheses(Stateful):
                 self._try((path, key), content, agrees=content == other, host=host)
         drop_oldest(self._bases, _MAX_BASES)
 
+    def near(self, url: str, page: int, content_of: ContentOf) -> set[int]:
+        """Return the contents of pages whose URL differs from that of a page in one key; see `try_keys`."""
+        found = set(self._bases.get(page, {}).values())
+        for key in keys_of(url):
+            base = hash_of(without(url, {key}))
+            found.update(filter(None, (self._bases.get(base, {}).get(key), content_of(base))))
+        return found
+
     def is_base(self, page: int) -> bool:
         """Say whether a page was fetched whose URL without one key is that of a page, by identity hash."""
         return page in self._bases
@@ -238,27 +251,36 @@ class Hypotheses(Stateful):
         pattern: int,
         page: int,
         number: int,
-        shown: dict[int, tuple[int, int]],
+        shown: dict[int, int],
         *,
         names: int,
+        content_of: ContentOf,
         is_found_without: Callable[[int, int], bool],
     ) -> None:
         """Learn from a page that shows a content, the first of its pattern that does.
 
-        `shown`: see `Content.pages` of the content `number`. `names`: identity hash of the original that the
-        page names, its own if it names itself, 0 if it names none. `is_found_without`: says of a page whether
-        it was found without links on pages of a pattern.
+        `shown`: the first page that showed the content `number`, by pattern. `names`: identity hash of the
+        original that the page names, its own if it names itself, 0 if it names none: one that was fetched and
+        shows another content speaks against. `is_found_without`: says of a page whether it was found without
+        links on pages of a pattern.
         """
-        naming = [other for other, (_, named) in shown.items() if named == page and other != pattern]
-        for other in naming:
-            self._try((other, ""), number, agrees=is_found_without(page, other), original=pattern)
+        named = self._pending.pop(page, [])
+        for other, content in named:
+            if other != pattern:
+                is_copy = content == number and is_found_without(page, other)
+                self._try((other, ""), content, agrees=is_copy, original=pattern)
         if pattern in shown:
             return
-        originals = [other for other, (first, _) in shown.items() if is_found_without(first, pattern)]
-        if naming or originals or names in (0, page):  # else the original is waited for
-            agrees = bool(originals) and names != page and not naming
+        originals = [other for other, first in shown.items() if is_found_without(first, pattern)]
+        is_told = names in (0, page) or content_of(names) not in (None, number)
+        if is_told or named or originals:
+            agrees = bool(originals) and names != page and not named
             self._try((pattern, ""), number, agrees=agrees, original=originals[0] if agrees else None)
-        shown[pattern] = page, names
+        else:
+            waiting = self._pending.get(names, [])
+            self._pending[names] = [*waiting, (pattern, number)][-_SPOKEN:]
+            drop_oldest(self._pending, _MAX_PENDING)
+        shown[pattern] = page
 
     def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
         """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
@@ -369,7 +391,8 @@ class SiteCopies(Stateful):
         content = content_of(page.key)
         if content is None:
             blocks = dict(zip(features.block_hashes, features.block_chars, strict=True))
-            content = self.contents.take(page.key, blocks, site.texts, site.pages)
+            near = self.hypotheses.near(page.requested_url, page.requested, content_of)
+            content = self.contents.take(page.key, blocks, site.texts, site.pages, near)
         if redirected:
             to = site.patterns.resolve(site.pattern_of(page.key, identity(page.url)))
             found = page.refetch or _is_found_without(site, page.key, pattern)
@@ -388,6 +411,7 @@ class SiteCopies(Stateful):
             content,
             self.contents[content].pages,
             names=page.key if self.hypotheses.is_base(page.key) else names,
+            content_of=content_of,
             is_found_without=lambda other, shape: _is_found_without(site, other, shape),
         )
 

@@ -250,7 +250,7 @@ def matches(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=1_000)
 def _parts(pattern: str) -> list[str]:
-    """Return what is between each ``*`` of a pattern that goes to the end: one without ``$`` ends with ``*``."""
+    """Return what is between each ``*`` of a pattern that goes to the end: one without ``$`` has one last."""
     whole = pattern[:-1] if pattern.endswith("$") else f"{pattern}*"
     return [unquote(part) for part in whole.split("*")]
 

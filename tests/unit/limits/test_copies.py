@@ -170,6 +170,42 @@ def test_pages_that_name_an_original_teach_when_it_is_fetched() -> None:
     assert skips(crawl, "/p/30", "/t/30") == [True, False]
 
 
+OWN = [f"post {{}} {n}" for n in range(60)]
+OF_FOUR = [f"product {{1}} {n}" for n in range(6)]
+MENU = [f"menu {n}" for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("plain", "copy", "texts", "more", "between"),
+    [
+        pytest.param("/x/{}", "/x/{}?sid=1", [*OF_FOUR, *OWN[:4]], [], [], id="shared description"),
+        pytest.param("/x/{}", "/x/{}?sid=1", OWN[:5], [], OWN[:15], id="view of all posts"),
+        pytest.param("/x/{}", "/print/{}", OWN[:36], OWN[36:40], [], id="print view of a long page"),
+        pytest.param("/x/{}", "/print/{}", [*MENU, *OWN], [], [], id="menus that are common later"),
+    ],
+)
+def test_long_pages_and_pages_that_share_text_have_copies(
+    plain: str, copy: str, texts: list[str], more: list[str], between: list[str]
+) -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(60, plain, copy, "/all/{}"))
+    for form, blocks in ((plain, texts + more), ("/all/{}", between), (copy, texts)):
+        pages = ([each.format(i, i // 4) for each in blocks] for i in range(40) if blocks)
+        feed(crawl, *(shown(form.format(i), *page) for i, page in enumerate(pages)))
+    assert skips(crawl, copy.format(50), plain.format(50)) == [True, False]
+
+
+@pytest.mark.parametrize("forms", [("/t/{}", "/p/{}"), ("/p/{}", "/t/{}")])
+def test_pages_that_name_an_original_which_shows_something_else_are_no_copies(forms: tuple[str, str]) -> None:
+    """Such as second pages of threads that name the first, where some are no more and show it."""
+    crawl = crawl_with()
+    feed(crawl, entry(120, *forms))
+    for n in range(100):
+        texts = {"/t/{}": f"text {n}", "/p/{}": f"text {n}" if n % 5 == 0 else f"other {n}"}
+        feed(crawl, *(shown(form.format(n), texts[form], canonical=f"/t/{n}") for form in forms))
+    assert skips(crawl, "/p/110", "/t/110") == [False, False]
+
+
 def test_urls_that_redirect_to_known_pages_teach() -> None:
     crawl = crawl_with()
     feed(crawl, entry(40, "/item/{}", "/go/{}"))
