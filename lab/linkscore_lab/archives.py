@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
@@ -29,6 +30,8 @@ from linkscore_scoring.limits.respect import site_file
 # A bound on memory: a record is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
 _ZIP = b"PK\x03\x04"
+# RuntimeError is what zipfile has for a file that is encrypted or packed in a way it does not know.
+_UNREADABLE = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _SUFFIXES = (".warc.gz", ".warc.zst", ".warc", ".wacz", ".zip")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
@@ -84,11 +87,6 @@ class Archive:
         for part in self._parts:
             yield from part.read(self.damage)
 
-    def told(self) -> str:
-        """Say how much is damaged and the first reason; nothing if nothing is."""
-        n = len(self.damage)
-        return f" but {n:,} damaged; the first: {self.damage[0].reason}" if n else ""
-
     def _first_page(self, path: Path, wanted: str | None) -> str:
         """Return where a crawl starts: at the page that is wanted, at the first one if that is not here."""
         found = first = ""
@@ -102,9 +100,14 @@ class Archive:
             first = first or record.url
         if not first:
             raise InvalidInput(
-                f"{path}: needs at least one response record, got none{self.told()}", field="warc"
+                f"{path}: needs at least one response record, got none{told(self.damage)}", field="warc"
             )
         return found or first
+
+
+def told(damage: Sequence[Damage]) -> str:
+    """Say how much is damaged, and of the first where and why; nothing if nothing is."""
+    return f" but {len(damage):,} damaged; the first: {damage[0].file}: {damage[0].reason}" if damage else ""
 
 
 def open_archive(paths: Sequence[Path]) -> Archive:
@@ -123,16 +126,11 @@ def _file(path: Path) -> _Part:
     if magic == _ZIP or path.suffix == ".wacz":
         return _package(path)
 
-    def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
-        with path.open("rb") as file:
-            yield from filter(None, _entries(str(path), file, damage))
-
-    trial: list[Damage] = []
-    with path.open("rb") as file:
-        is_archive = next((True for _ in _entries(str(path), file, trial)), False)
+    entries, trial = partial(_entries, str(path), lambda: path.open("rb")), list[Damage]()
+    is_archive = next((True for _ in entries(trial)), False)
     if trial and not is_archive:
         raise InvalidInput(f"{path}: must be a WARC file, got {trial[0].reason}", field="warc")
-    return _Part(None, read)
+    return _Part(None, lambda damage: filter(None, entries(damage)))
 
 
 def _package(path: Path) -> _Part:
@@ -142,7 +140,7 @@ def _package(path: Path) -> _Part:
             pages = [
                 page for page in _pages(package) if str(page.get("url")).startswith(("http://", "https://"))
             ]
-    except zipfile.BadZipFile as error:
+    except _UNREADABLE as error:
         raise InvalidInput(f"{path}: must be a WACZ package, got {error}", field="warc") from error
     if not names:
         raise InvalidInput(f"{path}: must hold archive/*.warc.gz, got none", field="warc")
@@ -151,8 +149,7 @@ def _package(path: Path) -> _Part:
     def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
         with zipfile.ZipFile(path) as package:
             for name in names:
-                with package.open(name) as file:
-                    yield from filter(None, _entries(f"{path}/{name}", file, damage))
+                yield from filter(None, _entries(f"{path}/{name}", partial(package.open, name), damage))
 
     return _Part(next(iter(seeds), None), read)
 
@@ -170,18 +167,19 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
                 yield page
 
 
-def _entries(name: str, file: IO[bytes], damage: list[Damage]) -> Iterator[ArchiveRecord | None]:
+def _entries(name: str, opened: Callable[[], IO[bytes]], bad: list[Damage]) -> Iterator[ArchiveRecord | None]:
     """Yield the answer in each record, None for one without."""
     try:
-        for record in ArchiveIterator(cast(BinaryIO, file), parse_http=False):
-            try:
-                found = _record(record)
-            except BadRecord as error:
-                damage.append(Damage(name, str(error)))
-            else:
-                yield found
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        damage.append(Damage(name, f"{error}; what follows is left out"))
+        with opened() as file:
+            for record in ArchiveIterator(cast(BinaryIO, file), parse_http=False):
+                try:
+                    found = _record(record)
+                except BadRecord as error:
+                    bad.append(Damage(name, str(error)))
+                else:
+                    yield found
+    except _UNREADABLE as error:
+        bad.append(Damage(name, f"{error}; what follows is left out"))
 
 
 def _record(record: WarcRecord) -> ArchiveRecord | None:

@@ -171,7 +171,7 @@ class LiveSite(StoredSite):
     """A site of which a record is there as soon as its fetch begins."""
 
     def __init__(self, web: Web, began: Callable[[int], None]) -> None:
-        super().__init__(web.host, [identity(web.entry)], [], [], {}, "", 0, Blobs())
+        super().__init__(web.host, [identity(web.entry)], [], [], {}, "", (), Blobs())
         self._web, self._began, self._n_begun, self.ends = web, began, 0, _Numbers(self._new)
         self._urls = {self.entries[0]: web.entry}
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import zstandard
 
-from linkscore_lab.archives import ArchiveRecord, open_archive
+from linkscore_lab.archives import ArchiveRecord, Damage, open_archive, told
 from linkscore_lab.datasets.relevance import read_labels
 from linkscore_lab.datasets.site import PageFacts, Reply, Site, facts_of, identity, identity_or_none, resolve
 from linkscore_scoring.engine.events import PageFetched, decode, encode
@@ -123,7 +123,7 @@ class StoredSite:
     links: list[array[int]]
     types: Mapping[str, str]  # Page type by identity, as the labels say
     digest: str  # sha256 of the archives
-    damaged: int  # Records that could not be read
+    damage: Sequence[Damage]  # What could not be read
     blobs: Blobs
     # Number of the record a request for an identity ends at, redirects followed; -1 out of the archive
     ends: dict[str, int] = field(default_factory=dict)
@@ -294,7 +294,7 @@ def prepare_generated(
     answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
     reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page)
     records, hashes, blobs = _parsed(answers, Blobs(), reading)
-    stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", 0, blobs)
+    stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", (), blobs)
     stored.links = _linked(stored, hashes)
     return stored
 
@@ -325,8 +325,9 @@ def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> Sto
     archives = [open_archive(source.archives) for source in sources]
     answers = (record for archive in archives for record in archive.records())
     records, hashes, _ = _parsed(answers, blobs, reading)
+    damage = [bad for archive in archives for bad in archive.damage]
     if not any(record.is_page for record in records):
-        rule = f"needs at least one page, got {len(records)} records{archives[0].told()}"
+        rule = f"needs at least one page, got {len(records)} records{told(damage)}"
         raise InvalidInput(f"{archives[0].name}: {rule}", field="warc")
     site = StoredSite(
         name="+".join(archive.name for archive in archives),
@@ -335,7 +336,7 @@ def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> Sto
         links=[],
         types=_types(sources),
         digest=digest_of(path for source in sources for path in source.archives),
-        damaged=sum(len(archive.damage) for archive in archives),
+        damage=damage,
         blobs=blobs,
     )
     site.links = _linked(site, hashes)

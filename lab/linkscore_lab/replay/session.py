@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from linkscore_cli.crawls import budget_of
+from linkscore_lab.archives import told
 from linkscore_lab.commands import split
 from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.in_process import ORACLES, InProcessScorer
@@ -261,7 +262,7 @@ class ReplaySession:
             layout=any(map(reads_layout, self.policies)),
             words=wanted.reads if wanted is not None else Words.NONE,
         ) as site:
-            self.inputs[site.name] = Input(site.digest, site.damaged)
+            self.inputs[site.name] = Input(site.digest, len(site.damage))
             experiment = Experiment(site, self.protocol, self.make_scorer)
             tasks = tasks_of(experiment, self.relevance, self.targets, self.progress)
             self.progress.said(_opened(site, len(experiment.pages), tasks))
@@ -329,8 +330,8 @@ def tasks_of(
 
 def _opened(site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> str:
     wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
-    damaged = f", {site.damaged:,} damaged records skipped" if site.damaged else ""
-    return f"{site.name}: {n_reachable:,} reachable of {len(site.records):,} records{damaged}; {wanted}"
+    records = f"{len(site.records):,} records{told(site.damage)}"
+    return f"{site.name}: {n_reachable:,} reachable of {records}; {wanted}"
 
 
 def _new_text(experiment: Experiment) -> Task:
