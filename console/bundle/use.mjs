@@ -42,7 +42,7 @@ for (const key of ["y", "n"]) {
 }
 await shot("taught");
 for (const [name, field, text] of [
-  ["pastedUrl", "input[name=url]", `http://${new URL(page.url()).pathname.split("/")[4]}/pasted`],
+  ["pastedUrl", "input[name=url]", `http://${decodeURIComponent(new URL(page.url()).pathname.split("/")[4])}/pasted`],
   ["pastedHtml", "textarea", "<html><body><div class='post'><p>A page that was pasted, with some text.</p></div></body></html>"],
 ]) {
   await page.click("text=Paste an example");

@@ -131,6 +131,7 @@ export class Session<T> {
   start(): Promise<void> {
     this.started ??= this.repaired(() => this.ensure()).catch((thrown) => {
       const error = LinkscoreError.from(thrown);
+      if (isOutage(error) && /SSL routines|certificate/.test(error.message)) throw new LinkscoreError(`linkscore: tls: does not fit the server: ${error.message}`, error.code);
       if (this.options.required || isRefusal(error)) throw error;
       this.met(error);
     });
@@ -343,8 +344,7 @@ function isOutage(error: LinkscoreError | undefined): boolean {
 /** Whether only another configuration mends an error: such a crawl does not begin. */
 function isRefusal(error: LinkscoreError): boolean {
   const ofTheServer = typeof error.cause === "object" && error.cause !== null && "details" in error.cause;
-  if (ofTheServer && FAULTS.has(error.code)) return false;
-  return !isOutage(error) || /SSL routines|certificate/.test(error.message);
+  return !isOutage(error) && !(ofTheServer && FAULTS.has(error.code));
 }
 
 function failure(call: () => Promise<unknown>): Promise<LinkscoreError | undefined> {

@@ -106,8 +106,6 @@ _NOT_A_HOST = frozenset("/?#@ \t")
 def target_problem(target: str) -> str:
     """Say what is wrong with the form of a server's address; empty if nothing is.
 
-    Examples
-    --------
     >>> target_problem("localhost:7411"), target_problem("[::1]:7411"), target_problem("dns:///a.org:7411")
     ('', '', '')
     >>> target_problem("http://localhost:7411")
@@ -195,11 +193,10 @@ def tls_problem(error: LinkscoreError, target: str, tls: Tls) -> str:
     """Say whether a server that cannot be reached wants TLS, or another; empty if that is not it."""
     if error.code != grpc.StatusCode.UNAVAILABLE:
         return ""
-    if tls:
-        if not any(sign in str(error) for sign in _BAD_HANDSHAKE):
-            return ""
-        return f"TLS with {target} fails, by its authority, its host name, or as it has no TLS: {error}"
-    return f"the server at {target} wants TLS" if _speaks_tls(target) else ""
+    if not tls:
+        return f"the server at {target} wants TLS" if _speaks_tls(target) else ""
+    why = f"TLS with {target} fails, by its authority, its host name, or as it has no TLS: {error}"
+    return why if any(sign in why for sign in _BAD_HANDSHAKE) else ""
 
 
 def _speaks_tls(target: str) -> bool:

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ class LinkscoreError(Exception):
         field_violations: Sequence[Any] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(re.sub("[\x00-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], message))
         self.code = code
         self.reason = reason
         self.retry_after_s = retry_after_s

@@ -467,8 +467,6 @@ def crawl_name(crawl: str) -> str:
 def site_name(crawl: str, site: str) -> str:
     """Give the resource name of a site of a crawl; full site names pass unchanged.
 
-    Examples
-    --------
     >>> site_name("news", "example.org:8080")
     'crawls/news/sites/example.org%3A8080'
     """
@@ -573,6 +571,6 @@ def _columns_looked_at(links: common_pb2.LinkScores) -> Iterator[tuple[bool, str
     for name, values in (("buckets", links.bucket_names), ("tickets", links.ticket_values)):
         is_beyond = any(not 0 <= at < len(values) for at in getattr(links, name))
         yield is_beyond, f"column {name} points beyond what is there"
+    yield any(len(each) > 64 for each in links.ticket_values), "a ticket has more than 64 bytes"
     for name in ("scores", "encoded_priorities", "bucket_values"):
-        is_odd = not all(map(math.isfinite, getattr(links, name)))
-        yield is_odd, f"column {name} has a number that is not finite"
+        yield not all(map(math.isfinite, getattr(links, name))), f"column {name} has a number that is none"

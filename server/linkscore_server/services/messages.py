@@ -98,7 +98,7 @@ def parse_crawl(name: str, field: str = "crawl") -> str:
     if not name:
         raise InvalidInput("is required, in the form crawls/{crawl}", field=field, reason="REQUIRED")
     collection, _, crawl = name.partition("/")
-    if collection != "crawls" or not crawl or "/" in crawl:
+    if collection != "crawls" or not crawl:
         raise InvalidInput(f"must have the form crawls/{{crawl}}, got {name!r}", field=field)
     return crawl
 

@@ -154,13 +154,13 @@ async def test_a_page_that_the_server_refuses_is_said_in_a_line(
 ) -> None:
     def spoil(answer: Any) -> None:
         answer.results[0].status.code = common_pb2.ITEM_CODE_INVALID
-        answer.results[0].status.problems.add(field="body", description="must be smaller")
+        answer.results[0].status.problems.add(field="body", description="\x07must be\x1b[31m smaller")
 
     fake.spoil = spoiling("IngestPages", spoil)
     for _ in range(2):
         await fetch(session)
     assert (session.counts["scored"], session.counts["fallback"]) == (0, 4)
-    said = [line for line in caplog.messages if "must be smaller" in line]
+    said = [line for line in caplog.messages if r"\x07must be\x1b[31m smaller" in line]
     assert (len(said), session.counts["errors/INVALID_ARGUMENT"], session.counts["pages"]) == (1, 2, 0)
 
 

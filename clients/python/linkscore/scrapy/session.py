@@ -418,8 +418,12 @@ class Session(CrawlSession):
         if self._closing is None:
             logger.info("linkscore: the crawl ends: %s", allowance.why)
             # What is in flight is finished, what waits is kept in the job directory.
-            closing = engine.close_spider(self._crawler.spider, allowance.reason)
-            self._closing = asyncio.ensure_future(maybe_deferred_to_future(closing))  # it waits for us
+            closing = (
+                engine.close_spider_async(reason=allowance.reason)
+                if hasattr(engine, "close_spider_async")  # from Scrapy 2.14 on
+                else maybe_deferred_to_future(engine.close_spider(self._crawler.spider, allowance.reason))
+            )
+            self._closing = asyncio.ensure_future(closing)  # it waits for us
         return True
 
     def slot_of(self, request: Any) -> str:

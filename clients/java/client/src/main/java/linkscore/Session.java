@@ -144,14 +144,14 @@ public final class Session implements AutoCloseable {
     var client = Settings.read(settings, "target", Client::to).orElseGet(() -> Client.to("localhost:7411"));
     Settings.read(settings, "timeout.ms", ms -> client.timeout(Duration.ofMillis(Long.parseLong(ms))));
     Settings.read(settings, "token.file", file -> client.tokenFile(Path.of(file)));
-    Settings.read(settings, "tls.ca", file -> client.tls(file.equals("system") ? null : Path.of(file)));
     var config = linkscore.v1.Crawl.newBuilder();
     Settings.read(settings, "budget", text -> config.setBudget(Settings.budget(text)));
     Settings.read(settings, "policy", name -> config.setPolicy(Settings.policy(name)));
     Settings.read(settings, "wanted", query -> config.getWantedBuilder().addQueriesBuilder().setText(query));
     Settings.read(settings, "examples", texts -> config.addAllExamples(Settings.examples(texts)));
     boolean required = Settings.read(settings, "required", Settings::truth).orElse(false);
-    Session session = new Session(client.connect(), Settings.read(settings, "crawl", name -> name).orElse(crawl), config.build());
+    var connected = Settings.read(settings, "tls.ca", file -> client.tls(file.equals("system") ? null : Path.of(file)).connect());
+    Session session = new Session(connected.orElseGet(client::connect), Settings.read(settings, "crawl", name -> name).orElse(crawl), config.build());
     try {
       session.make();
     } catch (LinkscoreException e) { // one that is away does not matter, unless it is required

@@ -92,7 +92,7 @@ public final class Settings {
     String text = settings.getOrDefault(key, "").trim();
     try {
       return text.isEmpty() ? Optional.empty() : Optional.of(reader.read(text));
-    } catch (IllegalArgumentException | IOException e) {
+    } catch (RuntimeException | IOException e) {
       String what = e instanceof NoSuchFileException ? "no such file: " : "";
       throw new IllegalArgumentException("linkscore." + key + ": " + what + e.getMessage(), e);
     }

@@ -58,6 +58,7 @@ class ClientTest {
     for (String none : List.of("-3", "0", "NaN", "1e9", "99999999999999999999")) {
       assertTrue(refused(Map.of("timeout.ms", none)).getMessage().startsWith("linkscore.timeout.ms: "), none);
     }
+    assertTrue(refused(Map.of("tls.ca", "pom.xml")).getMessage().startsWith("linkscore.tls.ca: "));
     settings.forEach(
         (key, value) -> {
           String said = refused(Map.of(key, value)).getMessage();
