@@ -286,18 +286,20 @@ func newAllowance(budget *pb.Budget) allowance {
 	return allowance{left: left}
 }
 
-// take takes over what the answer to a page says, unless another overtook it: the latest event speaks.
+// take takes over what the answer to a page says. One that another overtook can only allow less: numbers of events begin
+// anew where the server lost the crawl.
 func (a *allowance) take(result *pb.PageResult) {
 	a.answered = true
 	a.unknown--
 	said := result.GetStanding()
-	if said == nil || result.GetEventSeq() < a.seq {
+	left := math.Inf(1)
+	if said != nil && said.FetchesLeft != nil {
+		left = float64(said.GetFetchesLeft())
+	}
+	if said == nil || (result.GetEventSeq() < a.seq && left >= a.left && !said.GetSpent()) {
 		return
 	}
-	a.seq, a.left = result.GetEventSeq(), math.Inf(1)
-	if said.FetchesLeft != nil {
-		a.left = float64(said.GetFetchesLeft())
-	}
+	a.seq, a.left = max(a.seq, result.GetEventSeq()), left
 	a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,6 +53,18 @@ async def test_pages_depth_and_filters_bound_a_crawl(
     results = await crawl(start, strategy)
     assert sum(result.status_code == 200 for result in results) == 6
     assert all(len(path.rpartition("/")[2]) <= 1 for path in asked)
+    await strategy.shutdown()
+
+
+async def test_a_link_that_waits_is_as_near_as_its_shortest_way(fake: FakeLinkscore) -> None:
+    strategy = LinkscoreCrawlStrategy(f"127.0.0.1:{fake.port}", crawl="c", max_depth=3)
+    links = {"internal": [{"href": "http://a.org/thread/1"}]}
+    page = SimpleNamespace(links=links, html="<p>", redirected_url="", status_code=200, metadata={})
+    for depth in (2, 0, 1):
+        await strategy.link_discovery(page, f"http://a.org/{depth}", depth, set(), [], {})
+    item = await strategy.session.take()
+    assert item is not None
+    assert item.value == (1, "http://a.org/0")
     await strategy.shutdown()
 
 

@@ -391,14 +391,19 @@ export class Allowance {
     this.unknown++;
   }
 
-  /** Takes over what the answer to a page says, unless another overtook it: the latest event speaks. */
+  /**
+   * Takes over what the answer to a page says. One that another overtook can only allow less: numbers of events begin
+   * anew where the server lost the crawl.
+   */
   take(result: PageResult | undefined): void {
     this.answered = true;
     this.unknown--;
     const said = result?.standing;
-    if (!said || result.eventSeq < this.seq) return;
-    this.seq = result.eventSeq;
-    this.left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    if (!said) return;
+    const left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    if (result.eventSeq < this.seq && left >= this.left && !said.spent) return;
+    if (result.eventSeq > this.seq) this.seq = result.eventSeq;
+    this.left = left;
     [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
   }
 

@@ -175,10 +175,12 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
         found = []
         for number, link in enumerate(links):
             url = normalize_url_for_deep_crawl(link["href"], source_url)
-            follows = (self.include_external or number < len(inside)) and await self.can_process_url(
-                url, current_depth + 1
-            )
+            is_inside = self.include_external or number < len(inside)
             way = (current_depth + 1, source_url)
+            follows = is_inside and await self.can_process_url(url, way[0])
+            waiting = self.session.frontier.get(url) if follows else None
+            if waiting is not None and way[0] < waiting.value[0]:  # a shorter way leads further
+                waiting.value = way
             found.append(Found(link["href"], link.get("text") or "", key=url, value=way, follow=follows))
         await self.session.fetched(
             source_url,

@@ -124,7 +124,8 @@ class Allowance:
     def take(self, result: scoring_pb2.PageResult) -> None:
         """Take over what the answer to a page says.
 
-        Answers that were asked for side by side come in any order: of the crawl only the latest event speaks.
+        Answers that were asked for side by side come in any order: of the crawl the latest event speaks, and
+        one that allows less, as numbers of events begin anew where the server lost the crawl.
         """
         self._is_first = False
         self.asks_again |= any(map(is_dropped, set(result.links.skip_reasons)))
@@ -135,9 +136,10 @@ class Allowance:
         self._stopped.pop(site, None)
         if stop:
             self._stopped[site] = stop
-        if result.event_seq >= self._seq:
-            self._seq, self.spent = result.event_seq, said.spent
-            self.left = said.fetches_left if said.HasField("fetches_left") else None
+        left = said.fetches_left if said.HasField("fetches_left") else None
+        is_less = said.spent or (left is not None and self.left is not None and left < self.left)
+        if result.event_seq >= self._seq or is_less:
+            self._seq, self.spent, self.left = max(self._seq, result.event_seq), said.spent, left
             self._stop = _STOPS.get(said.decision, "") if said.spent else stop
             self.why = said.reason or said.site_reason or (self.why if self._stopped else "")
 
@@ -234,7 +236,9 @@ class Outlook:
         self._since: Counter[str] = Counter()
 
     def turn(self, *, away: bool) -> None:
-        """Note that the server does not renew values from here on, or does."""
+        """Note that the server does not renew values from here on, or does; once more it says nothing new."""
+        if away == self.away:
+            return
         self.away = away
         self._taken += self._since
         self._since.clear()

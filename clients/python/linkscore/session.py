@@ -659,7 +659,7 @@ class CrawlSession:
                 task.cancel()
         deadline_s = self._options.get("timeout_s") or DEFAULT_TIMEOUT_S
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._finish(), 2 * deadline_s)
+            await asyncio.wait_for(self._finish(deadline_s), 2 * deadline_s)
         for task in self._beside:
             task.cancel()
         if self._client is not None:
@@ -669,10 +669,10 @@ class CrawlSession:
             await self._client.close()
             self._client = None
 
-    async def _finish(self) -> None:
+    async def _finish(self, deadline_s: float) -> None:
         """Wait for what is beside; send what waits, also if the server is back and no probe has found out."""
         if self._beside:
-            await asyncio.wait(self._beside)
+            await asyncio.wait(self._beside, timeout=deadline_s)
         if not self.away:
             await self.send_feedback()
         elif (self._owed or self._unsaid) and await self._answers():

@@ -37,6 +37,9 @@ def test_an_answer_that_another_overtook_leaves_no_more() -> None:
     assert (allowance.is_full(0), allowance.why) == (True, "all spent")
     allowance.take(numbered(11, fetches_left=9))  # the budget was raised meanwhile
     assert (allowance.left, allowance.is_full(8)) == (9, False)
+    for left in (8, 0):  # the server lost the crawl: its events are numbered anew
+        allowance.take(numbered(2, fetches_left=left, spent=not left))
+    assert (allowance.left, allowance.spent) == (0, True)
 
 
 def numbered(seq: int, **standing: object) -> pb.PageResult:

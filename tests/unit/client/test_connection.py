@@ -10,7 +10,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from linkscore import page
+from linkscore import feedback, page
 from linkscore import session as sessions
 from linkscore.session import CrawlSession, Found, OwedPage
 from support.fake_linkscore import FakeLinkscore
@@ -201,6 +201,15 @@ async def test_the_end_of_a_crawl_sends_what_waits_without_waiting_for_the_next_
     await session.close()
     assert late == ["http://a.org/1", "http://a.org/2"]
     assert session.unknown == 0
+
+
+async def test_what_does_not_end_beside_the_crawl_costs_no_feedback(fake: FakeLinkscore) -> None:
+    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", timeout_s=1.0)
+    await session.start()
+    session.beside(asyncio.Event().wait())
+    session.owe_feedback(feedback(url="http://a.org/", reward=1.0))
+    await session.close()
+    assert len(fake.feedback) == 1
 
 
 async def test_beyond_a_bound_the_oldest_page_goes(

@@ -22,6 +22,7 @@ def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
     outlook.turn(away=True)
     assert worth(outlook, "tried") == worth(outlook, "untried") == 1.0
     take(outlook, "tried", 2 * TRUST)
+    outlook.turn(away=True)  # as the frontier is told with each answer that it misses
     take(outlook, "untried", 2 * TRUST)
     assert worth(outlook, "tried") == pytest.approx(10 * TRUST / (10 * TRUST + 2 * TRUST))
     assert worth(outlook, "untried") == pytest.approx(1 / 3)
