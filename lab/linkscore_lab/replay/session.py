@@ -315,7 +315,7 @@ def tasks_of(
         rewards = page_rewards(site, relevance)
         tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards))
         if not tasks[0].wanted:
-            raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
+            raise InvalidInput(f"{site.name}: no page is what --relevant or --relevant-url asks for")
     elif not targets:
         tasks.append(_new_text(experiment))
     for target in dict.fromkeys(targets):
