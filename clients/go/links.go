@@ -93,6 +93,9 @@ func readable(links *pb.LinkScores) error {
 	if len(links.GetBucketValues()) != buckets || beyond(links.GetBuckets(), buckets) || beyond(links.GetTickets(), len(links.GetTicketValues())) {
 		return odd("a bucket or ticket is not there")
 	}
+	if slices.ContainsFunc(links.GetTicketValues(), func(ticket []byte) bool { return len(ticket) > 64 }) {
+		return odd("a ticket has more than 64 bytes")
+	}
 	if !finite(links.GetScores()) || !finite(links.GetBucketValues()) {
 		return odd("a number is not finite")
 	}

@@ -300,6 +300,7 @@ function readable(links: LinkScores | undefined): Link[] {
   const { length } = links.bucketNames;
   if (links.bucketValues.length !== length || buckets.some((at) => at >= length) || tickets.some((at) => at >= links.ticketValues.length))
     throw odd("a bucket or ticket is not there");
+  if (links.ticketValues.some(({ length }) => length > 64)) throw odd("a ticket has more than 64 bytes");
   if (![...scores, ...links.bucketValues].every(Number.isFinite)) throw odd("a number is not finite");
   return rows(links);
 }

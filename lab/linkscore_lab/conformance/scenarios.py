@@ -7,7 +7,7 @@ not set), lists have exactly the elements; bytes of messages are base64. ``$/`` 
 connect  options of the connection; a new server is started: plain, with `tls` ("server", or "both": it wants
          a certificate of the client too), behind a `relay`; or `again`, to the same one
 script   a method, and its next step: `fail` (a code, `times` over), `status` (google.rpc.Status), `hang`,
-         `answer`, or `ticket_bytes` (an answer with a ticket of so many)
+         `answer`, or `bytes` (an answer of so many, in the name of a template)
 call     of the driver, `with` arguments: `gives` (part of the answer), or `fails` (codes) and `error`
          (parts); `within_s` it ends, `until_s` it is tried again
 seen     a method, and of its calls: `times`, `requests`, `metadata` (`*` at the end: any rest), `deadline_s`
@@ -227,10 +227,10 @@ class _Trial:
     def _script(self, step: Step) -> None:
         if "answer" in step:
             made: Any = ParseDict(step["answer"], answer_type(step["script"])())
-        elif "ticket_bytes" in step:
-            tickets = [bytes(step["ticket_bytes"])]
-            links = common_pb2.LinkScores(urls=["http://a.test/1"], scores=[0.5], ticket_values=tickets)
-            made = scoring_pb2.IngestPagesResponse(results=[scoring_pb2.PageResult(links=links)])
+        elif "bytes" in step:
+            links = common_pb2.LinkScores(urls=["http://a.test/1"], scores=[0.5])
+            result = scoring_pb2.PageResult(links=links, cluster="c" * step["bytes"])
+            made = scoring_pb2.IngestPagesResponse(results=[result])
         elif "status" in step:
             status = ParseDict(step["status"], status_pb2.Status())
             code = next(code for code in grpc.StatusCode if code.value[0] == status.code)

@@ -81,7 +81,6 @@ public final class Link {
   private static void check(LinkScores of) {
     int rows = of.getScoresCount();
     int buckets = of.getBucketNamesCount();
-    int tickets = of.getTicketValuesCount();
     var columns =
         IntStream.of(
             of.getUrlsCount(),
@@ -93,7 +92,8 @@ public final class Link {
     boolean fits = columns.allMatch(length -> length == 0 || length == rows) && of.getBucketValuesCount() == buckets;
     boolean isThere =
         of.getBucketsList().stream().allMatch(at -> at >= 0 && at < buckets)
-            && of.getTicketsList().stream().allMatch(at -> at >= 0 && at < tickets);
+            && of.getTicketsList().stream().allMatch(at -> at >= 0 && at < of.getTicketValuesCount())
+            && of.getTicketValuesList().stream().allMatch(ticket -> ticket.size() <= 64);
     if (!fits || !isThere) {
       throw LinkscoreException.odd("its columns do not fit each other");
     }
