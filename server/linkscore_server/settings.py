@@ -210,13 +210,6 @@ class Settings:
         500,
         "pages of a site that a client may visit on a day; a client with more counts as a program",
     )
-    browse_referrers: str = setting(
-        _BROWSE,
-        "site",
-        "which pages that led to a visit are stored. `site`: those of the same site; `all`: of other sites "
-        "too, but for those with a query",
-        among=("site", "all"),
-    )
     browse_memory_mb: int = setting(
         _BROWSE,
         512,

@@ -35,8 +35,7 @@ type BrowseRecord struct {
 	ClientId string `protobuf:"bytes,2,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	// Absolute URL; at most 2,083 characters. Required.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
-	// Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored
-	// unless the setting `browse_referrers` is `all`.
+	// Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored.
 	Referrer string `protobuf:"bytes,4,opt,name=referrer,proto3" json:"referrer,omitempty"`
 	// User agent; empty if unknown. Used to leave out programs, not stored.
 	UserAgent string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`

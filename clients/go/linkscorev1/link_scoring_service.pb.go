@@ -236,10 +236,6 @@ type PageResult struct {
 	EventSeq uint64 `protobuf:"varint,8,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	// Revision of the site's model that scored.
 	ModelRevision uint64 `protobuf:"varint,9,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
-	// URLs found before, beyond the links of the page, whose score this page changed: `urls`, `scores`, priorities and
-	// buckets, at most 1,000, best first. They keep the tickets they were given. Absent if there are none: only `pagerank`
-	// moves the values of such URLs, and it does when it is the crawl's policy.
-	Rescored *LinkScores `protobuf:"bytes,10,opt,name=rescored,proto3" json:"rescored,omitempty"`
 	// A learning of the site is running: scores will change when its model becomes active.
 	Learning bool `protobuf:"varint,11,opt,name=learning,proto3" json:"learning,omitempty"`
 	// URL of the first page of the thread that the page belongs to, the same for all pages of a thread: store the posts of
@@ -356,13 +352,6 @@ func (x *PageResult) GetModelRevision() uint64 {
 		return x.ModelRevision
 	}
 	return 0
-}
-
-func (x *PageResult) GetRescored() *LinkScores {
-	if x != nil {
-		return x.Rescored
-	}
-	return nil
 }
 
 func (x *PageResult) GetLearning() bool {
@@ -2428,7 +2417,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xd5\x06\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\x9f\x06\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2440,9 +2429,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"novelChars\x12?\n" +
 	"\vsuggestions\x18\a \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\x12\x1b\n" +
 	"\tevent_seq\x18\b \x01(\x04R\beventSeq\x12%\n" +
-	"\x0emodel_revision\x18\t \x01(\x04R\rmodelRevision\x124\n" +
-	"\brescored\x18\n" +
-	" \x01(\v2\x18.linkscore.v1.LinkScoresR\brescored\x12\x1a\n" +
+	"\x0emodel_revision\x18\t \x01(\x04R\rmodelRevision\x12\x1a\n" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
 	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
@@ -2704,62 +2691,61 @@ var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	33, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
 	34, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
 	35, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	34, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	36, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	37, // 9: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	4,  // 10: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	38, // 11: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	38, // 12: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	3,  // 13: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	6,  // 14: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	30, // 15: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 16: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	34, // 17: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	33, // 18: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	19, // 19: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	30, // 20: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	9,  // 21: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	38, // 22: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	12, // 23: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	30, // 24: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	15, // 25: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	32, // 26: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	32, // 27: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	18, // 28: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	33, // 29: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	39, // 30: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	30, // 31: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	21, // 32: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	37, // 33: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 34: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	37, // 35: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	40, // 36: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	24, // 37: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	37, // 38: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 39: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	41, // 40: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	27, // 41: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 42: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 43: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	10, // 44: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	13, // 45: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	16, // 46: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	20, // 47: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	23, // 48: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	26, // 49: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	5,  // 50: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	8,  // 51: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	11, // 52: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	14, // 53: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	17, // 54: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	22, // 55: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	25, // 56: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	28, // 57: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	50, // [50:58] is the sub-list for method output_type
-	42, // [42:50] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	36, // 7: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	37, // 8: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	4,  // 9: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	38, // 10: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	38, // 11: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	3,  // 12: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	6,  // 13: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	30, // 14: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 15: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	34, // 16: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	33, // 17: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	19, // 18: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	30, // 19: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	9,  // 20: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	38, // 21: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	12, // 22: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	30, // 23: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	15, // 24: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	32, // 25: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	32, // 26: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	18, // 27: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	33, // 28: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	39, // 29: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	30, // 30: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	21, // 31: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	37, // 32: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 33: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	37, // 34: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	40, // 35: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	24, // 36: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	37, // 37: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 38: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	41, // 39: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	27, // 40: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 41: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 42: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	10, // 43: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	13, // 44: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	16, // 45: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	20, // 46: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	23, // 47: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	26, // 48: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	5,  // 49: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 50: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	11, // 51: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	14, // 52: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	17, // 53: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	22, // 54: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	25, // 55: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	28, // 56: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	49, // [49:57] is the sub-list for method output_type
+	41, // [41:49] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }

@@ -308,7 +308,7 @@ class StoredCrawl:
                 ticket = answer.ticket_values[answer.tickets[row]]
                 bucket = answer.bucket_names[answer.buckets[row]]
                 self.frontier.offer(Waiting(number, key, ticket), bucket, answer.scores[row])
-        for key, score in zip(answer.rescored_keys, answer.rescored_scores, strict=True):
+        for key, score in answer.rescored.items():
             self.frontier.rescore(self.site.number(key), score)
 
     def _report(self, number: int) -> None:

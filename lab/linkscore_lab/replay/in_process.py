@@ -5,10 +5,9 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.prepare import StoredSite
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -30,6 +29,8 @@ from linkscore_scoring.state import plain
 
 GREEDY = "oracle_greedy"
 ORACLES = (GREEDY,)
+_ASKED_AGAIN = 100
+"""Fetches after which links that wait are scored again, as often as `pagerank` ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,7 @@ class PageScores:
     ticket_values: Sequence[bytes] = (b"",)  # Distinct tickets, and the index of each link's
     tickets: Sequence[int] = ()
     skip: Sequence[bool] = ()  # Whether the policy says not to follow a link; empty if it never does
-    rescored_keys: Sequence[str] = ()  # Other links whose score changed (policies that are `per_url`)
-    rescored_scores: Sequence[float] = ()
+    rescored: Mapping[str, float] = field(default_factory=dict)  # Links that wait, asked about again
     stopped: str = ""  # Why the crawl stops by its budget; empty while it goes on
 
     def __post_init__(self) -> None:
@@ -197,7 +197,8 @@ class InProcessScorer(CrawlScorer):
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, policy(config.policy.checked()).news_settings())
+            self._mine(counts, getattr(config.policy.checked(), "news", None))
+        self._waiting: dict[str, bool] = {}  # By identity: found, and not fetched
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         record, event = site.records[visit.number], site.event(visit.number)
@@ -217,9 +218,21 @@ class InProcessScorer(CrawlScorer):
             links.ticket_values,
             links.tickets,
             [verdict == SKIP for verdict in links.verdicts or ()],
-            *_rescored(outcome),
+            self._again(visit, event) if self.per_url else {},
             stop.reason if outcome.standing and (stop := outcome.standing.crawl) else "",
         )
+
+    def _again(self, visit: ReplayVisit, event: PageFetched) -> dict[str, float]:
+        """Return the scores of all links that wait, now and then: values move URL by URL."""
+        for key in event.features.links.keys if event.features else ():
+            self._waiting.setdefault(key, True)
+        self._waiting[visit.key] = False
+        if visit.index % _ASKED_AGAIN:
+            return {}
+        keys = [key for key, waits in self._waiting.items() if waits and key]
+        nothing = [""] * len(keys)
+        found = self.queries.score_links(keys, keys, [b""] * len(keys), nothing)
+        return dict(zip(keys, found.scores.tolist(), strict=True))
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         self._apply(FeedbackGiven("", self.model.site_of(url), key, b"", reward, 0.0))
@@ -252,8 +265,3 @@ class InProcessScorer(CrawlScorer):
             learned = run(job)
             self._seq += 1
             self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, {}), learned)
-
-
-def _rescored(outcome: PageOutcome) -> tuple[Sequence[str], Sequence[float]]:
-    keys = [identity_or_none(url) or "" for url in outcome.rescored_urls]
-    return keys, outcome.rescored.scores.tolist()

@@ -26,7 +26,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.base import any_part, make_params
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.texts import TextOwners, text_reward
@@ -179,7 +179,7 @@ def reads_layout(policy: PolicyText) -> bool:
         return False
     kind = policy_class(policy.name)
     try:
-        return any_part(kind, make_params(kind, dict(policy.params)), "reads_layout")
+        return kind(make_params(kind, dict(policy.params))).reads_layout
     except InvalidParams:
         return kind.reads_layout
 
@@ -379,7 +379,7 @@ def cases(
 def wanted_by(policy: PolicyText, wanted: Wanted | None) -> Wanted | None:
     """Return what a policy is told of what is wanted: nothing if it does not go by words."""
     kind = policy_class(policy.name)
-    if wanted is None or not any_part(kind, make_params(kind, dict(policy.params)), "takes_wanted"):
+    if wanted is None or not kind(make_params(kind, dict(policy.params))).takes_wanted:
         return None
     return wanted
 

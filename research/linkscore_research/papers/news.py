@@ -22,7 +22,7 @@ from linkscore_scoring.browse_logs.news import (
     mine_crawl,
     page_signals,
 )
-from linkscore_scoring.browse_logs.prefixes import NewsPages, PrefixFinder, find_prefixes, steps_of
+from linkscore_scoring.browse_logs.prefixes import NewsPages, find_prefixes, prefix_of, steps_of
 from linkscore_scoring.errors import InvalidInput
 
 _LOG, _FIT, _JUDGE = ".log.tsv.gz", ".fit.tsv.gz", ".judge.tsv.gz"
@@ -147,8 +147,8 @@ def table_2(options: PaperOptions) -> Tables:
     found = list(logs(options))
     mined = mine_crawl(_together([counts for _, counts, _ in found]), NewsSettings())
     labels = {url: is_news for _, _, known in found for url, is_news in known.items()}
-    trie = PrefixFinder([prefix.text for prefix in mined.model.prefixes])
-    inside = {url for url in labels if trie.find(url) >= 0}
+    texts = {prefix.text for prefix in mined.model.prefixes}
+    inside = {url for url in labels if prefix_of(url, texts)}
     rows: list[list[Cell]] = [
         ["paper", "1,542 sites by hand", 0.488, 0.586],
         ["paper", "439 prefixes of the log", 0.91, 0.689],
@@ -219,9 +219,8 @@ def _together(counts: Sequence[BrowseCounts]) -> BrowseCounts:
 
 def _inside(prefixes: list[str], labels: dict[str, bool]) -> list[int]:
     """Return how many of the best prefixes there are, then news and others inside and outside of them."""
-    trie = PrefixFinder(prefixes)
-    news = [trie.find(url) for url, is_news in labels.items() if is_news]
-    best = sorted(range(len(prefixes)), key=lambda n: -news.count(n))[:FOLDERS]
-    others = [trie.find(url) for url, is_news in labels.items() if not is_news]
+    news = [prefix_of(url, prefixes) for url, is_news in labels.items() if is_news]
+    best = sorted(prefixes, key=lambda prefix: -news.count(prefix))[:FOLDERS]
+    others = [prefix_of(url, prefixes) for url, is_news in labels.items() if not is_news]
     inside = [sum(at in best for at in found) for found in (news, others)]
     return [len(best), *inside, len(news) - inside[0], len(others) - inside[1]]

@@ -9,10 +9,8 @@ from typing import Any
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.link_graph import Arrival
-from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
-from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 
@@ -42,7 +40,7 @@ class RankMass(UrlValuePolicy):
     A seed starts with 1 - damping. A page that is fetched counts its mass r as covered and gives damping x
     r / c to each of its c links; mass that reaches a page fetched before waits there until it is as much as
     any unfetched URL has, or as the page just fetched had; then it is covered and passed on without a fetch.
-    So values move beyond the links of the page (`rescored`). Covered mass / seeds is the share of
+    So values move beyond the links of the page. Covered mass / seeds is the share of
     personalised PageRank, trust spread over the seeds, that the pages fetched are sure to hold.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n), and O(links) of up to `STEPS_A_PAGE` pages for a page.
@@ -69,7 +67,6 @@ class RankMass(UrlValuePolicy):
         self.covered = 0.0
         self.seeds = 0
         self._heaps: tuple[list[Entry], list[Entry]] = ([], [])
-        self._changed: dict[int, None] = {}
 
     def coverage(self) -> float:
         """Return the share of personalised PageRank that pages fetched are sure to hold, [0, 1]."""
@@ -77,7 +74,6 @@ class RankMass(UrlValuePolicy):
 
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Pass the mass of a page on, then that of pages fetched before while it is the largest."""
-        self._changed = {}
         if arrival.is_seed:
             self.seeds += 1
             self.nodes[arrival.node] = 1.0 - self.params.damping
@@ -89,16 +85,7 @@ class RankMass(UrlValuePolicy):
         self.nodes.link(arrival.node, targets)
         bar = self.nodes[arrival.node]
         self._pass_on(arrival.node)
-        linked, self._changed = self._changed, {}
         self._settle(bar)
-        self._changed = {node: None for node in self._changed if node not in linked}
-
-    def rescored(self, site: SiteModel) -> list[KnownUrl]:
-        """Return the URLs that mass of other pages reached, most first."""
-        nodes = self.nodes
-        moved = [node for node in self._changed if node >= nodes.first and nodes.is_open(node)]
-        moved.sort(key=lambda node: (-nodes[node], node))
-        return [(nodes.key(node), nodes.url(node)) for node in moved[:MAX_RESCORED]]
 
     def _pass_on(self, node: int) -> None:
         """Cover the mass of a page fetched, and give its links their share."""
@@ -110,7 +97,6 @@ class RankMass(UrlValuePolicy):
         for target in targets:
             nodes[target] += share
             heappush(self._heaps[nodes.is_open(target)], (-nodes[target], target))
-        self._changed |= dict.fromkeys(targets)
 
     def _settle(self, bar: float) -> None:
         """Let fetched pages pass mass on while they hold as much as `bar`, or as any unfetched URL."""

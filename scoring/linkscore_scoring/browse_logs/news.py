@@ -6,16 +6,16 @@ does it over all sites of a crawl at once.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.prefixes import (
     CERTAIN,
     NewsPages,
@@ -294,7 +294,6 @@ class CrawlSeed:
     url: str  # A hub, or the front page of a host
     news: int  # distinct news pages, and those that no seed before leads to
     gain: int
-    hosts: int  # hosts of the news pages
     is_hub: bool  # visitors went from it to the news; else nobody knows what leads to the news of its host
 
 
@@ -315,39 +314,17 @@ def mine_crawl(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
     """Return what the browse log of a crawl tells about news, whatever site it is on (Wang 2008, sections 5,
     6).
 
-    `counts` are of all sites. A host whose news no known page leads to is started at its front page; an
-    origin that nobody visited is no hub, since browsers name no more than the origin to another site.
+    `counts` are of all sites. A host whose news no known page leads to is started at its front page.
     """
-    counts = replace(counts, from_urls=_known_origins(counts))
     model = mine_news(counts, settings, max_hubs=MAX_SEEDS)
     rows, signals = page_signals(counts, settings)
     is_news = np.zeros(len(counts.urls), dtype=np.bool_)
     is_news[rows[signals > model.threshold.value]] = True
-    hosts = _news_hosts(counts, is_news)
-    found = [CrawlSeed(hub.url, hub.news, hub.gain, len(hosts[hub.url]), is_hub=True) for hub in model.hubs]
+    found = [CrawlSeed(hub.url, hub.news, hub.gain, is_hub=True) for hub in model.hubs]
     found += _front_pages(counts, is_news, model.hubs)
     found.sort(key=lambda seed: -seed.gain)
     n_hosts = len({_root(counts.urls[row]) for row in np.flatnonzero(is_news).tolist()})
     return CrawlNews(model, n_hosts, found[:MAX_SEEDS])
-
-
-def _known_origins(counts: BrowseCounts) -> Counts:
-    """Return `from_urls` without origins that nobody visited."""
-    vague = np.array([_root(url) == url for url in counts.urls], dtype=np.bool_) & (counts.visits() == 0)
-    inside = counts.from_urls != OUTSIDE
-    found = counts.from_urls.copy()
-    found[inside] = np.where(vague[found[inside]], OUTSIDE, found[inside])
-    return found
-
-
-def _news_hosts(counts: BrowseCounts, is_news: NDArray[np.bool_]) -> defaultdict[str, set[str]]:
-    """Return the hosts of the news that each page leads to, by URL of the page."""
-    hosts: defaultdict[str, set[str]] = defaultdict(set)
-    inside = (counts.from_urls != OUTSIDE) & is_news[counts.to_urls]
-    ways = np.column_stack([counts.from_urls[inside], counts.to_urls[inside]])
-    for source, target in ways.tolist():
-        hosts[counts.urls[source]].add(_root(counts.urls[target]))
-    return hosts
 
 
 def _front_pages(counts: BrowseCounts, is_news: NDArray[np.bool_], hubs: list[Hub]) -> list[CrawlSeed]:
@@ -358,7 +335,7 @@ def _front_pages(counts: BrowseCounts, is_news: NDArray[np.bool_], hubs: list[Hu
     news = Counter(_root(counts.urls[row]) for row in np.flatnonzero(alone).tolist())
     for hub in hubs:
         news.pop(hub.url, None)
-    return [CrawlSeed(root, n, n, 1, is_hub=False) for root, n in sorted(news.items())]
+    return [CrawlSeed(root, n, n, is_hub=False) for root, n in sorted(news.items())]
 
 
 def _root(url: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from linkscore_scoring.engine.limits import limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.policies.base import Params, any_part, make_params
+from linkscore_scoring.policies.base import Params, Policy, make_params
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
@@ -41,14 +41,13 @@ class PolicyChoice:
         """Name and parameters as one text: equal for equal choices."""
         return f"{self.name}{sorted(self.params.items())}"
 
-    def has(self, what: str) -> bool:
-        """Say whether the policy, or one that it is made of, has a property such as `reads_templates`."""
-        return any_part(policy_class(self.name), self.checked(), what)
+    def made(self, seed: int = 0) -> Policy:
+        """Return the policy, that knows nothing."""
+        return policy_class(self.name)(self.checked(), seed=seed)
 
-    @property
-    def is_crawl_wide(self) -> bool:
-        """Whether the policy learns one model from all sites of a crawl."""
-        return policy_class(self.name)(self.checked()).crawl_wide is not None
+    def has(self, what: str) -> bool:
+        """Say whether the policy has a property such as `reads_templates`."""
+        return bool(getattr(self.made(), what))
 
     def checked(self) -> Params:
         """Return the complete parameters.
@@ -115,7 +114,7 @@ class CrawlConfig:
         if problems:
             raise InvalidInput(problems)
         for choice in self._choices:
-            if why := failure_of(policy_class(choice.name)(choice.checked(), seed=self.seed)):
+            if why := failure_of(choice.made(self.seed)):
                 raise PolicyFailed(f"{why}; choose another policy")
 
     def _experience_problems(self) -> Iterator[FieldProblem]:
@@ -131,7 +130,7 @@ class CrawlConfig:
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
             yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
-        whole = [choice.name for choice in self._choices if choice.is_crawl_wide]
+        whole = [choice.name for choice in self._choices if choice.made().crawl_wide is not None]
         if whole and self.groups > 1:
             rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
             yield FieldProblem("groups", rule)

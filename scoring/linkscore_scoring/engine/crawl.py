@@ -25,14 +25,13 @@ from linkscore_scoring.engine.events import (
     PageFetched,
 )
 from linkscore_scoring.engine.limits import BUDGET
-from linkscore_scoring.engine.links import TicketBook, batch_of, rows_in_scope, strip_session_ids
+from linkscore_scoring.engine.links import TicketBook, rows_in_scope, strip_session_ids
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks, Standing
 from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.limits.budget import Budget, CrawlBudget
 from linkscore_scoring.pagination.page_links import find_page_links
-from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.revisits.site import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
@@ -295,10 +294,7 @@ class CrawlModel:
         shard.scale.update(links.scores)
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
-        outcome = self._outcome(event, shard, links, observation)
-        if shard.served.per_url:
-            self._add_rescored(outcome, shard)
-        return outcome
+        return self._outcome(event, shard, links, observation)
 
     def redirecting_site(self, event: PageFetched) -> str:
         """Return the other site that redirected to a page, if the fetch counts there; empty if there is none.
@@ -375,15 +371,6 @@ class CrawlModel:
             standing.site = shard.stop()
             standing.coverage = shard.limits.budget.coverage() if shard.limits.budget is not None else None
         return standing
-
-    def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
-        """Add what the page changed elsewhere, for policies whose values move per URL."""
-        if not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
-            return
-        urls = outcome.rescored_urls = [url for _, url in found]
-        batch = batch_of(shard.model, urls, urls, hashes=[key for key, _ in found])
-        outcome.rescored = shard.score(shard.served, batch, is_spent=self.is_spent)
-        shard.scale.update(outcome.rescored.scores)
 
     def _feedback(self, event: FeedbackGiven) -> bool:
         self.feedbacks += 1

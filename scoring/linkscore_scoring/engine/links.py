@@ -91,15 +91,13 @@ def batch_of(
     keys: Sequence[str],
     tickets: Repeated[Ticket | None] | None = None,
     anchors: Sequence[str] = (),
-    hashes: Sequence[int] = (),
 ) -> LinkBatch:
     """Return links that are asked about, with their context from tickets or as the site remembers it.
 
     URLs and identities come without session ids. Without tickets and anchors nothing is known of these.
-    `hashes`: of identities, where `keys` are not these but URLs.
     """
     own = model.sessions.strip_all(list(keys))
-    hashes = list(hashes) or hash_of.of_all(own)
+    hashes = hash_of.of_all(own)
     if tickets is None:
         known = [_remembered(model, key) for key in hashes]
     else:

@@ -56,18 +56,16 @@ class CrawlQueries:
         return self.crawl.links_again(event, shard, shard.policy(choice))
 
     def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
-        """Let a policy answer for a page that was just applied; one that does not serve rescores nothing."""
-        if (shard := self.crawl.shard(event.site)).policy(choice) is not shard.served:
-            outcome.rescored_urls, outcome.rescored = [], ScoredLinks(np.zeros(0))
+        """Let a policy answer for a page that was just applied."""
+        shard = self.crawl.shard(event.site)
         outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
         if (seen := outcome.observation) is not None:
             outcome.note = shard.policy(choice).page_note(seen, shard.model)
 
     def encode(self, outcome: PageOutcome, name: str) -> None:
         """Add the encoded priorities of an encoding to the links of an outcome."""
-        shard = self.crawl.shard(outcome.site)
-        for scored in (outcome.links, outcome.rescored):
-            scored.priorities = _encoded(name, scored.scores, shard, outcome.policy)
+        shard, links = self.crawl.shard(outcome.site), outcome.links
+        links.priorities = _encoded(name, links.scores, shard, outcome.policy)
 
     def score_links(
         self,

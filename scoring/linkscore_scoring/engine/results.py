@@ -88,10 +88,8 @@ class PageOutcome:
 
     `note` is what the policy says of the page. `learning` says that a learning of the site is running.
     `revisit` is what it says of changes of the page, None unless the crawl fetches pages again.
-    `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
-    changed, best first, and their scores and buckets. Empty unless the policy is `per_url`. `standing` says
-    whether to go on, None without a budget. `reserved` are the uses that the page reserves, of those that the
-    crawl respects.
+    `standing` says whether to go on, None without a budget. `reserved` are the uses that the page reserves,
+    of those that the crawl respects.
     """
 
     seq: int
@@ -103,8 +101,6 @@ class PageOutcome:
     policy: str
     links: ScoredLinks
     suggestions: list[Suggestion] = field(default_factory=list)
-    rescored_urls: list[str] = field(default_factory=list)
-    rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
     learning: bool = False
     note: PageNote = NOTHING
     standing: Standing | None = None

@@ -26,7 +26,7 @@ from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
-from linkscore_scoring.policies.registry import builtin_policy, find_policy, policy_class
+from linkscore_scoring.policies.registry import builtin_policy, find_policy
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
@@ -77,10 +77,9 @@ class CrawlWide:
         """
         kept, self._known = self._known, {}
         for choice in (config.policy, *config.extra_policies):
-            kind = find_policy(choice.name)
-            if kind is None:
+            if find_policy(choice.name) is None:
                 continue
-            made = kind(choice.checked(), seed=config.seed).crawl_wide
+            made = choice.made(config.seed).crawl_wide
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
         served, self.is_empty = config.policy, not self._known
@@ -388,7 +387,7 @@ class SiteShard:
         }
 
     def _make(self, choice: PolicyChoice) -> Policy:
-        policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
+        policy = self._crawl_wide.join(choice, choice.made(self._seed))
         if self.model.templates is not None:
             policy.model_activated(self.model)
         if self.model.browse is not None:

@@ -97,16 +97,14 @@ class LinkGraph(Stateful):
     A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
     gives its value to the page (`moved`), so no credit is lost. At most `LINKS_PER_URL` x `max_urls` links
     are kept; beyond that the pages fetched first lose theirs and count as pages without links. Cost O(1) a
-    link, about 150 bytes a URL and its text until it is fetched, 8 bytes a link.
+    link, about 150 bytes a URL, 8 bytes a link.
     """
 
     first: Stored[int]
     moved: Stored[dict[int, int]]
     _ids: Stored[dict[int, int]]
-    _keys: Stored[list[int]]
     _kinds: Stored[list[int]]
     _values: Stored[list[float]]
-    _urls: Stored[list[str]]
     links: Stored[int]
     _out: Stored[dict[int, Ints]]
 
@@ -114,11 +112,11 @@ class LinkGraph(Stateful):
         self.max_urls = 200_000
         self.first = 0
         self.moved, self._ids = {}, {}
-        self._keys, self._kinds, self._values, self._urls = [], [], [], []
+        self._kinds, self._values = [], []
         self.links, self._out = 0, {}
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._values)
 
     def __getitem__(self, node: int) -> float:
         return self._values[node - self.first]
@@ -134,10 +132,6 @@ class LinkGraph(Stateful):
         """Give every URL kept a new value; (n_urls,) as `values` returns them."""
         self._values = values.tolist()
 
-    def open_ones(self) -> NDArray[np.bool_]:
-        """Return whether each URL kept `is_open`, (n_urls,), by number less `first`."""
-        return np.asarray(np.array(self._kinds, dtype=np.uint8) == _OPEN, dtype=np.bool_)
-
     def value_of(self, key: int) -> float:
         """Return the value of a URL by identity hash, 0 if it is not known."""
         node = self._ids.get(key)
@@ -151,39 +145,32 @@ class LinkGraph(Stateful):
         """Say whether a usable page came back from a URL."""
         return self._kinds[node - self.first] == _FETCHED
 
-    def key(self, node: int) -> int:
-        """Return the identity hash a URL was found by."""
-        return self._keys[node - self.first]
-
     def arrive(self, page: PageObservation) -> Arrival:
         """Take in a fetch, and where it was redirected to; its links are taken in by `targets`."""
         asked, node = self._ids.get(page.requested), self._ids.get(page.key)
         is_seed = asked is None and node is None
         if node is None:
             reusable = asked is not None and not self.is_fetched(asked)
-            node = asked if reusable and asked is not None else self._add(page.key, page.url)
+            node = asked if reusable and asked is not None else self._add(page.key)
         elif asked is not None and asked != node and not self.is_fetched(asked):
             self._move(asked, node)
         self._ids[page.requested] = self._ids[page.key] = node
         is_first = not page.failed and not self.is_fetched(node)
         if is_first or self.is_open(node):
-            self._close(node, _DEAD if page.failed else _FETCHED)
+            self._kinds[node - self.first] = _DEAD if page.failed else _FETCHED
         return Arrival(node, is_seed, is_first)
 
     def targets(self, page: PageObservation) -> list[int]:
         """Return the distinct URLs a page links to, in its order; not itself, nor URLs known to be dead."""
         own = self._ids[page.key]
         ids = self._ids
-        found = dict.fromkeys(
-            ids[key] if key in ids else self._add(key, url)
-            for key, url in zip(page.links.keys, page.links.urls, strict=True)
-        )
+        found = dict.fromkeys(ids[key] if key in ids else self._add(key) for key in page.links.keys)
         found.pop(own, None)
         return [node for node in found if self._kinds[node - self.first] != _DEAD]
 
     def trim(self) -> float:
         """Forget what is beyond the bounds; return the sum of the values forgotten."""
-        surplus = len(self._keys) - self.max_urls
+        surplus = len(self) - self.max_urls
         lost = self._forget(surplus + self.max_urls // _SLACK) if surplus > 0 else 0.0
         while self.links > LINKS_PER_URL * self.max_urls:
             self._unlink(next(iter(self._out)))
@@ -192,7 +179,7 @@ class LinkGraph(Stateful):
     def _forget(self, n: int) -> float:
         lost = left_sum(self._values[:n])
         self.first += n
-        del self._keys[:n], self._kinds[:n], self._values[:n], self._urls[:n]
+        del self._kinds[:n], self._values[:n]
         self._ids = {key: node for key, node in self._ids.items() if node >= self.first}
         self.moved = {old: new for old, new in self.moved.items() if old >= self.first}
         for node in [node for node in self._out if node < self.first]:
@@ -202,28 +189,18 @@ class LinkGraph(Stateful):
     def _unlink(self, node: int) -> None:
         self.links -= len(self._out.pop(node, ()))
 
-    def _add(self, key: int, url: str) -> int:
-        node = self.first + len(self._keys)
-        self._ids[key] = node
-        self._keys.append(key)
+    def _add(self, key: int) -> int:
+        node = self._ids[key] = self.first + len(self)
         self._kinds.append(_OPEN)
         self._values.append(0.0)
-        self._urls.append(url)
         return node
-
-    def _close(self, node: int, kind: int) -> None:
-        self._kinds[node - self.first], self._urls[node - self.first] = kind, ""
 
     def _move(self, old: int, new: int) -> None:
         """Let a URL that redirects give its value to where it leads."""
         self.moved[old] = new
         self[new] += self[old]
         self[old] = 0.0
-        self._close(old, _FETCHED)
-
-    def url(self, node: int) -> str:
-        """Return an unfetched URL; empty once it is fetched."""
-        return self._urls[node - self.first]
+        self._kinds[old - self.first] = _FETCHED
 
     def link(self, node: int, targets: Sequence[int]) -> None:
         """Keep the out-links of a page, distinct and without itself; they replace those it had."""
@@ -264,10 +241,10 @@ class LinkGraph(Stateful):
 
     def after_load(self) -> None:
         """Refuse columns that differ in length, and numbers that stand for nothing."""
-        n, known = len(self._keys), [*self._ids.values(), *self.moved]
+        n, known = len(self), [*self._ids.values(), *self.moved]
         known += [int(out.max()) for out in self._out.values() if len(out) and out.max() >= self.first]
-        if {len(self._kinds), len(self._values), len(self._urls)} != {n}:
-            raise ValueError(f"columns of other lengths than {n} keys")
+        if len(self._kinds) != n:
+            raise ValueError(f"{len(self._kinds)} kinds of {n} URLs")
         if self.links != sum(map(len, self._out.values())):
             raise ValueError(f"not {self.links} links")
         if strange := [node for node in known if not 0 <= node - self.first < n]:

@@ -1,4 +1,4 @@
-"""What policies answer besides scores: URLs that changed, knowledge of the crawl, sites in their order."""
+"""What policies answer besides scores: knowledge of the crawl, sites in their order."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-KnownUrl = tuple[int, str]
-"""Identity hash of a URL, and the URL."""
-
 SERVED, EXTRA = 1, 2
 """What part a policy has on a site; numbers as in the wire contract."""
-
-MAX_RESCORED = 1_000
-"""Most URLs that `Policy.rescored` names."""
 
 
 class CrawlKnowledge(Protocol):

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from linkscore_scoring.policies.answers import (
     NOTHING,
     CrawlKnowledge,
     FetchesInFlight,
-    KnownUrl,
     PageNote,
     SiteBandit,
 )
@@ -40,9 +39,6 @@ from linkscore_scoring.types import (
     UrlRule,
 )
 from linkscore_scoring.wanted import Wanted
-
-if TYPE_CHECKING:
-    from linkscore_scoring.browse_logs.news import NewsSettings
 
 Scores = NDArray[np.float64]
 """(n,), in [0, 1]."""
@@ -140,8 +136,8 @@ class Policy(Stateful, ABC):
         What it knows of all sites of a crawl together, made in its constructor: the engine puts the crawl's
         in its place before the first event, keeps it, and saves it once.
     per_url
-        Values move per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the
-        score.
+        Values move per URL as links arrive: buckets are steps of the score, and exact order needs a heap of
+        scores that are asked for again.
     residual
         Most that the score of a link differs from the value of its bucket, in [0, 1].
     baseline
@@ -169,15 +165,15 @@ class Policy(Stateful, ABC):
     name: ClassVar[str]
     Params: ClassVar[type[Params]] = Params
     needs_learning: ClassVar[bool] = False
-    reads_templates: ClassVar[bool] = True
+    reads_templates: bool = True
     baseline: ClassVar[bool] = False
     residual: float = 0.0
     per_url: ClassVar[bool] = False
-    needs_feedback: ClassVar[bool] = False
-    reads_layout: ClassVar[bool] = False
-    reads_words: ClassVar[bool] = False
-    reads_logs: ClassVar[bool] = False
-    takes_wanted: ClassVar[bool] = False
+    needs_feedback: bool = False
+    reads_layout: bool = False
+    reads_words: bool = False
+    reads_logs: bool = False
+    takes_wanted: bool = False
     crawl_wide: CrawlKnowledge | None = None
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
@@ -204,10 +200,6 @@ class Policy(Stateful, ABC):
 
     def model_activated(self, site: SiteModel) -> None:
         """Note that a new site model became active, or that the policy was just made for a learned site."""
-
-    def news_settings(self) -> NewsSettings | None:
-        """Return how browse logs are mined for news, None if they are not."""
-        return None
 
     def logs_mined(self, site: SiteModel) -> None:
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
@@ -242,14 +234,6 @@ class Policy(Stateful, ABC):
     def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
         """Return what fetches under way will be counted in; None: they make no difference now."""
         return None
-
-    def rescored(self, site: SiteModel) -> list[KnownUrl]:
-        """Return the unfetched URLs, links of the page itself aside, whose score the last `observe` changed.
-
-        Asked of policies that are `per_url`. At most `MAX_RESCORED`, best first; empty before the first page
-        and after `load_state`.
-        """
-        return []
 
     def site_value(self, site: SiteModel) -> float:
         """Return what a fetch from the site is worth, in [0, 1]; with a `site_bandit`, what that goes by.
@@ -299,28 +283,8 @@ class Policy(Stateful, ABC):
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""
 
-    @classmethod
-    def load_libraries(cls, params: Any) -> None:
-        """Import what a policy with these parameters would import while it learns; it may take seconds."""
-
-    @classmethod
-    def parts_of(cls, params: Any) -> list[Part]:
-        """Return class and parameters of each policy that one with these parameters is made of."""
-        return []
-
-
-Part = tuple[type[Policy], Params]
-"""A policy that another one is made of: its class and parameters."""
-
-
-def with_parts(kind: type[Policy], params: Any) -> list[Part]:
-    """Return a policy with its parameters, and those that it is made of."""
-    return [(kind, params), *kind.parts_of(params)]
-
-
-def any_part(kind: type[Policy], params: Any, what: str) -> bool:
-    """Say whether a policy, or one that it is made of, has a property of its class such as `reads_words`."""
-    return any(getattr(part, what) for part, _ in with_parts(kind, params))
+    def load_libraries(self) -> None:
+        """Import what the policy would import while it learns; it may take seconds."""
 
 
 def sampling_reason(key: int, depth: int, site: SiteModel) -> Explanation:

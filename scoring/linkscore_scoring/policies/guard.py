@@ -51,9 +51,7 @@ def guarded(kind: type[Policy]) -> type[Policy]:
     made |= {"__doc__": kind.__doc__, _FAILURE: ""}
     for name in (*_ASKED, "__init__"):
         member = inspect.getattr_static(kind, name)
-        if isinstance(member, classmethod | staticmethod):
-            made[name] = type(member)(_safe(member.__func__, kind.name, name))
-        elif inspect.isfunction(member):
+        if inspect.isfunction(member):
             made[name] = _safe(member, kind.name, name)
     return cast(type[Policy], type(kind)(kind.__name__, (kind,), made))  # type: ignore[misc]
 
@@ -136,9 +134,7 @@ _CHECKS: dict[str, Callable[..., Any]] = {
 
 
 _ASKED = ["load_state", "to_state"] + [
-    name
-    for name, member in vars(Policy).items()
-    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
+    name for name, member in vars(Policy).items() if not name.startswith("_") and inspect.isfunction(member)
 ]
 """What is asked of a policy from outside."""
 
@@ -149,5 +145,4 @@ def _stand_in(name: str) -> Callable[..., Any]:
         return lambda self, site, *, has_feedback: False
     if name in _LEARNS:
         return lambda *args, **kwargs: None
-    found = inspect.getattr_static(BreadthFirst, name)
-    return cast("Callable[..., Any]", getattr(found, "__func__", found))
+    return cast("Callable[..., Any]", getattr(BreadthFirst, name))

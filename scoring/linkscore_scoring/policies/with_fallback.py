@@ -9,7 +9,7 @@ from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, InvalidParams, NotFound
 from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight
-from linkscore_scoring.policies.base import Explanation, Params, Part, Policy, Scored, Scores, make_params
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
@@ -84,15 +84,11 @@ class WithFallback(Policy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        [(kind, own)] = self.parts_of(params)
-        self.fallback = kind(own, seed=seed)
-        self.residual = max(self.residual, self.fallback.residual)
-
-    @classmethod
-    def parts_of(cls, params: Any) -> list[Part]:
-        """Return the fallback, with its default parameters."""
         kind = policy_class(params.fallback)
-        return [(kind, make_params(kind, {}))]
+        self.fallback = kind(make_params(kind, {}), seed=seed)
+        self.residual = max(self.residual, self.fallback.residual)
+        for name in ("needs_feedback", "reads_templates", "reads_layout", "reads_words", "takes_wanted"):
+            setattr(self, name, getattr(self, name) or getattr(self.fallback, name))
 
     @property
     def crawl_wide(self) -> CrawlKnowledge | None:
@@ -183,7 +179,7 @@ def _asked_before_ready(name: str) -> Callable[..., Any]:
 
 for _name in (
     *("observe", "feedback", "model_activated", "logs_mined"),
-    *("set_examples", "set_wanted", "set_experience", "experience"),
+    *("set_examples", "set_wanted", "set_experience", "experience", "load_libraries"),
 ):
     setattr(WithFallback, _name, _told_always(_name))
 for _name in (

@@ -23,8 +23,6 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.policies.base import any_part
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
 from linkscore_server.browse_logs.visits import DEFAULT_MEMORY_MB, SiteSpan, VisitQuery, Visits
@@ -104,7 +102,6 @@ class BrowseLogManager:
         self._settings = settings
         self._metrics = metrics
         self._clock = clock
-        self.keeps_foreign = settings.browse_referrers == "all"
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
         self._processes: ProcessPoolExecutor | None = None  # come with the first mining, go with the last
         self._running = 0
@@ -160,7 +157,7 @@ class BrowseLogManager:
                 await self._in_thread(store.show, batch_id)
                 return None
             event: BrowseBatchImported = await self._in_thread(
-                partial(store.stage, message, actor.model.site_of, foreign=self.keeps_foreign)
+                partial(store.stage, message, actor.model.site_of)
             )
             await actor.submit(event)
             await self._in_thread(store.show, batch_id)
@@ -323,8 +320,7 @@ def reading_policies(actor: CrawlActor) -> list[str]:
     """Return the policies of a crawl that read browse logs, by name."""
     config = actor.model.config
     choices = (config.policy, *config.extra_policies)
-    wanting = (c.name for c in choices if any_part(policy_class(c.name), c.checked(), "reads_logs"))
-    return list(dict.fromkeys(wanting))
+    return list(dict.fromkeys(choice.name for choice in choices if choice.has("reads_logs")))
 
 
 def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
@@ -337,6 +333,5 @@ def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
 
 def news_settings(*choices: PolicyChoice) -> NewsSettings | None:
     """Return how policies want news mined, None if none does; the last one has the last word."""
-    kinds = ((policy_class(choice.name), choice) for choice in choices)
-    found = [kind(choice.checked()).news_settings() for kind, choice in kinds if kind.reads_logs]
+    found = [getattr(choice.checked(), "news", None) for choice in choices]
     return next(filter(None, reversed(found)), None)

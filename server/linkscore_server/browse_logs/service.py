@@ -238,5 +238,4 @@ def _seeds(model: StoredCrawl, news: CrawlNews, n: int) -> Sequence[site_pb.Seed
 def _why(seed: CrawlSeed) -> str:
     if not seed.is_hub:
         return f"its host has {seed.news} news pages that no known page leads to"
-    places = f" on {seed.hosts} hosts" if seed.hosts > 1 else ""
-    return f"visitors went from it to {seed.news} news pages{places}, {seed.gain} of them from no seed before"
+    return f"visitors went from it to {seed.news} news pages, {seed.gain} of them from no seed before"

@@ -1,10 +1,9 @@
 """Visits of a crawl in one DuckDB file, and the counts of visits that mining reads.
 
-A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; of
-another one its site, a tab, and the identity; empty if unknown or not kept), day (days since 1970-01-01 UTC),
-second (of the day), client (64 bits of a salted hash). Of several records of one client, page and day the
-first counts, at equal times the one with the lower referrer; so the visits of two logs are the same whichever
-is read first.
+A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; empty
+for another one), day (days since 1970-01-01 UTC), second (of the day), client (64 bits of a salted hash). Of
+several records of one client, page and day the first counts, at equal times the one with the lower referrer;
+so the visits of two logs are the same whichever is read first.
 
 A batch is stored unseen, in one transaction with its visits. It is shown once the crawl's log has it; the log
 says after a crash which batches to show and which to drop.
@@ -111,19 +110,17 @@ class Visits:
             weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
         self._path, self._memory_mb = path, memory_mb
 
-    def stage(
-        self, message: pb.ImportBrowseRecordsRequest, site_of: SiteOf = host_of, *, foreign: bool = False
-    ) -> BrowseBatchImported:
+    def stage(self, message: pb.ImportBrowseRecordsRequest, site_of: SiteOf = host_of) -> BrowseBatchImported:
         """Store the visits of a batch, unseen by readers; returns the event that will show them.
 
-        `foreign`: see `load_records`. Raises OSError if the visits could not be made durable.
+        Raises OSError if the visits could not be made durable.
         """
         from linkscore_server.browse_logs.reading import rule_sql  # DuckDB is slow to import
 
         batch_id, rule = message.batch_id, rule_sql(message.hosts)
         with self._opened() as con:
             con.register("given", _rows(message.records))
-            outcomes = load_records(con, _RECORDS, rule, _salt(con), site_of=site_of, foreign=foreign)
+            outcomes = load_records(con, _RECORDS, rule, _salt(con), site_of=site_of)
             con.execute("BEGIN")
             _drop(con, batch_id)
             con.execute("INSERT INTO batch VALUES ($1, $2, false)", [batch_id, time.time()])
@@ -270,13 +267,11 @@ def load_records(
     salt: bytes,
     *,
     site_of: SiteOf = host_of,
-    foreign: bool = False,
 ) -> Counter[str]:
     """Clean records into the temporary table visits; returns records by rule, visits under "".
 
     `records` is SQL as of `reading.record_sql`, run once; `rule` that of `reading.rule_sql`. Client ids are
-    hashed while the records are read, and stored nowhere else. `foreign` keeps referrers of other sites too,
-    but for those with a query, which may hold words that people typed.
+    hashed while the records are read, and stored nowhere else.
     """
     con.execute("SET VARIABLE salt = $1", [salt.hex()])  # not in the text of a query, which errors may show
     con.execute(f"""
@@ -296,14 +291,12 @@ def load_records(
         SELECT raw, split_part(page, '\t', 1) AS site, split_part(page, '\t', 2) AS url
         FROM placed WHERE page <> ''""")
     con.remove_function("page_of")
-    other = "CASE WHEN contains(origin.raw, '?') THEN '' ELSE concat(origin.site, '\t', origin.url) END"
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE visits AS
         SELECT site, url, first.referrer AS referrer, day, first.second AS second, client, n
         FROM (SELECT site, url, day, client, count(*) AS n, {_FIRST} FROM (
             SELECT page.site AS site, page.url AS url, {_DAY} AS day, {_SECOND} AS second, client,
-                CASE WHEN origin.raw IS NULL THEN '' WHEN origin.site = page.site THEN origin.url
-                    ELSE {other if foreign else "''"} END AS referrer
+                CASE WHEN origin.site = page.site THEN origin.url ELSE '' END AS referrer
             FROM cleaned JOIN pages AS page ON cleaned.url = page.raw
             LEFT JOIN pages AS origin ON cleaned.referrer = origin.raw WHERE rule = '') GROUP BY ALL)""")
     counts = Counter(dict(con.execute("SELECT rule, count(*) FROM cleaned GROUP BY rule").fetchall()))
@@ -335,24 +328,18 @@ def _page_of(site_of: SiteOf) -> Callable[[str], str]:
 def counts_of(con: duckdb.DuckDBPyConnection, source: str, query: VisitQuery) -> BrowseCounts:
     """Count visits, which may be there more than once, by page and day, and by referrer and page.
 
-    Of one site referrers of others are `OUTSIDE`; of all sites none is. URLs are in the order of their bytes,
-    rows in that of their columns: the same visits give the same counts. Out of core but for the result.
+    URLs are in the order of their bytes, rows in that of their columns: the same visits give the same counts.
+    Out of core but for the result.
     """
     from linkscore_scoring.browse_logs.counts import BrowseCounts
 
     first_day, last_day = query.first_day, query.first_day + query.n_days - 1
     own = f" AND site = {text(query.site)}" if query.site else ""
-    origin = (
-        "CASE WHEN contains(referrer, '\t') THEN '' ELSE referrer END"
-        if query.site
-        else "split_part(referrer, '\t', -1)"
-    )
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE windowed AS
         SELECT site, url, day - {first_day} AS day, client, first.referrer AS origin FROM (
-            SELECT site, url, day, client, {_FIRST}
-            FROM (SELECT site, url, day, second, client, {origin} AS referrer FROM {source}
-                WHERE day BETWEEN {first_day} AND {last_day}{own}) GROUP BY ALL)""")
+            SELECT site, url, day, client, {_FIRST} FROM {source}
+            WHERE day BETWEEN {first_day} AND {last_day}{own} GROUP BY ALL)""")
     busy = f"""
         SELECT (site, client, day) FROM windowed GROUP BY site, client, day
         HAVING count(*) > {query.max_pages_a_day}"""

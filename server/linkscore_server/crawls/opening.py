@@ -19,8 +19,6 @@ from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.features.words import languages
-from linkscore_scoring.policies.base import with_parts
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import packed
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
 from linkscore_server.groups import Shard
@@ -30,8 +28,7 @@ from linkscore_server.store import Store, StoredEvent, StoredShard
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
-        for kind, params in with_parts(policy_class(choice.name), choice.checked()):
-            kind.load_libraries(params)
+        choice.made().load_libraries()
     load_for_reading(config.scope, config.words)
 
 
@@ -160,7 +157,7 @@ def digest_of(model: CrawlModel) -> str:
 def require_policies(config: CrawlConfig) -> None:
     """Raise NotFound if a policy of a crawl is not registered."""
     for choice in (config.policy, *config.extra_policies):
-        policy_class(choice.name)
+        choice.checked()
 
 
 def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:

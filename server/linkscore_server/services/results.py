@@ -110,9 +110,6 @@ def add_page_result(
     if outcome.revisit is not None:
         _add_revisit(result, outcome.revisit)
     result.reserved_uses.extend(outcome.reserved)
-    if outcome.rescored_urls:
-        add_link_scores(result.rescored, outcome.rescored)
-        result.rescored.urls.extend(outcome.rescored_urls)
 
 
 def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:

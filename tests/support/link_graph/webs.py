@@ -67,8 +67,3 @@ class Web:
         event = PageFetched("", "h", ROOT + name, ROOT + asked, status, "", b"", 0.0, features)
         outcome: PageOutcome = self.model.apply(self.model.seq + 1, event)
         return outcome
-
-
-def rescored(outcome: PageOutcome) -> list[str]:
-    """Return the names of the URLs a page rescored."""
-    return [url.removeprefix(ROOT) for url in outcome.rescored_urls]

@@ -49,12 +49,6 @@ class Outside(BreadthFirst):
         self._meet("describe")
         return "all alike"
 
-    @classmethod
-    def parts_of(cls, params: Any) -> list[Any]:
-        if "parts_of" in cls.failing:
-            raise RuntimeError("no parts")
-        return []
-
     def to_state(self) -> Any:
         return self.failing.get("to_state", {"pages": self.pages})
 

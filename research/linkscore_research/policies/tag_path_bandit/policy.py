@@ -106,8 +106,7 @@ class TagPathBandit(Policy):
         self._examples = LatestLinks()
         self._labels = {}
 
-    @classmethod
-    def load_libraries(cls, params: Any) -> None:
+    def load_libraries(self) -> None:
         """Import what the classifier would import at its first labels."""
         online.load_libraries()
 

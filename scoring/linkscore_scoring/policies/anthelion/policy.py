@@ -111,8 +111,7 @@ class Anthelion(Policy):
         )
         self._examples = LatestLinks()
 
-    @classmethod
-    def load_libraries(cls, params: Any) -> None:
+    def load_libraries(self) -> None:
         """Import what the classifier would import at its first labels."""
         online.load_libraries()
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsSettings
-from linkscore_scoring.browse_logs.prefixes import NewsPrefix, steps_of
+from linkscore_scoring.browse_logs.prefixes import NewsPrefix, prefix_of, steps_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
@@ -39,6 +38,13 @@ class NewsPrefixParams(FallbackParams):
     min_daily_clicks: float = 1.0  # least mean of daily clicks of a page that is looked at, [0, 1e6]
     theta: float = 0.8  # share of news above which a prefix is one, [0, 1]
 
+    @property
+    def news(self) -> NewsSettings:
+        """How news is mined."""
+        return NewsSettings(
+            threshold=self.threshold, min_daily_clicks=self.min_daily_clicks, theta=self.theta
+        )
+
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
         yield from FallbackParams.problems(self)
@@ -57,8 +63,7 @@ class _Known:
 
     def below(self, url: str) -> NewsPrefix | None:
         """Return the prefix that a URL lies below."""
-        found = (self._prefixes.get(at) for at in accumulate(steps_of(url)))
-        return next(filter(None, found), None)
+        return self._prefixes.get(prefix_of(url, self._prefixes))
 
     def hub(self, bare: str) -> Hub | None:
         """Return the hub of a URL without its scheme: a page is the same hub by http and by https."""
@@ -121,11 +126,6 @@ class NewsByPrefix(WithFallback):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self._cached: _Known | None = None
-
-    def news_settings(self) -> NewsSettings:
-        """Return how news is mined."""
-        p = self.params
-        return NewsSettings(threshold=p.threshold, min_daily_clicks=p.min_daily_clicks, theta=p.theta)
 
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""

@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.link_graph import Arrival, pagerank
-from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
-from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 
@@ -39,8 +34,7 @@ class Pagerank(UrlValuePolicy):
 
     The value of a URL is n x its PageRank less what every URL has alike, so the mean is below 1 and the order
     that of PageRank. Ranks are computed after the first page and then every `every` pages, from the last
-    ones; in between a page fetched adds damping x its rank / its links to each URL it links to. After a
-    computation the answer names the URLs whose score changed (`rescored`): those that were or are highest.
+    ones; in between a page fetched adds damping x its rank / its links to each URL it links to.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n), and every `every` pages a few iterations over all links
     of the graph: 0.1 s for 1 million, 0.3 s for 4 million. References: Page et al. 1999; Cho, Garcia-Molina
@@ -64,11 +58,9 @@ class Pagerank(UrlValuePolicy):
         super().__init__(params, seed=seed)
         self.rest = 1.0
         self._due = 1
-        self._changed: list[KnownUrl] = []
 
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Hand the rank of a page on to its links, or rank the whole graph when it is due."""
-        self._changed = []
         if not arrival.is_first:
             return
         targets = self.nodes.targets(page)
@@ -79,27 +71,14 @@ class Pagerank(UrlValuePolicy):
         self._due -= 1
         if self._due <= 0:
             self._due = self.params.every
-            self._rank(targets)
+            self._rank()
 
-    def rescored(self, site: SiteModel) -> list[KnownUrl]:
-        """Return the URLs that the last page's computation moved, those that were or are highest first."""
-        return self._changed
-
-    def _rank(self, linked: list[int]) -> None:
-        before, n = self.nodes.values(), len(self.nodes)
-        p = self.params
-        ranks = pagerank(
-            *self.nodes.edges(), n, damping=p.damping, tolerance=p.tolerance, start=before + self.rest
-        )
+    def _rank(self) -> None:
+        n, p = len(self.nodes), self.params
+        start = self.nodes.values() + self.rest
+        ranks = pagerank(*self.nodes.edges(), n, damping=p.damping, tolerance=p.tolerance, start=start)
         self.rest = n * ranks.rest
         self.nodes.replace_values(n * ranks.flow)
-        moved = self.nodes.open_ones() & (before != n * ranks.flow)
-        moved[np.array(linked, dtype=np.int64) - self.nodes.first] = False
-        self._changed = self._named(np.flatnonzero(moved), np.maximum(before, n * ranks.flow))
-
-    def _named(self, rows: NDArray[np.int64], heights: NDArray[np.float64]) -> list[KnownUrl]:
-        highest = rows[np.argsort(-heights[rows], kind="stable")[:MAX_RESCORED]] + self.nodes.first
-        return [(self.nodes.key(node), self.nodes.url(node)) for node in highest.tolist()]
 
     def reason(self, value: float) -> Explanation:
         """Name the rank against the mean."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.link_graph.webs import Web, rescored
+from support.link_graph.webs import Web
 
 # a links b and c, nothing else is known: mean 1, all have r, b and c 0.425 r more, so 3.85 r = 3.
 REST = 3 / 3.85
@@ -44,16 +44,6 @@ def test_the_second_computation_comes_after_the_pages_asked_for() -> None:
     assert often.values("abcd") == pytest.approx(
         [0.425 * x[2], 0.425 * x[0], 0.425 * (x[0] + x[1]), 0.425 * (x[1] + x[2])]
     )
-
-
-def test_a_computation_names_the_urls_it_moved_the_highest_first() -> None:
-    web = exact(every=2)
-    web.fetch("a", "b", "c", "d")
-    assert rescored(web.fetch("b", "c")) == []
-    outcome = web.fetch("c", "e", "f")
-    assert rescored(outcome) == ["d"], "a, b and c are fetched, e and f are links of the page"
-    assert outcome.rescored.scores.tolist() == web.scores("d")
-    assert rescored(web.fetch("d", "g")) == []
 
 
 def test_the_graph_is_bounded_and_still_ranked() -> None:

@@ -13,12 +13,10 @@ from support.browse_logs.visit_logs import DAY, ROWS, SALT, SITE, X, as_json, ro
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 
 
-def table(
-    rows: list[dict[str, object]], path: Path, salt: bytes = SALT, *, foreign: bool = False
-) -> list[tuple[object, ...]]:
+def table(rows: list[dict[str, object]], path: Path, salt: bytes = SALT) -> list[tuple[object, ...]]:
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt, foreign=foreign)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt)
         return con.execute(f"SELECT {COLUMNS} FROM visits ORDER BY ALL").fetchall()
 
 
@@ -31,10 +29,10 @@ def counted(
     most: int = 500,
     site: str = SITE,
 ) -> BrowseCounts:
-    """Return the counts of a log, referrers of other sites kept."""
+    """Return the counts of a log."""
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT, foreign=True)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
         return counts_of(con, "visits", VisitQuery(site, first_day, n_days, most))
 
 
@@ -52,13 +50,9 @@ def test_the_first_referrer_of_a_day_wins_at_equal_times_the_lower_one(tmp_path:
     assert referrer == f"{ROOT}a"
 
 
-def test_referrers_of_other_sites_are_kept_on_request_but_for_those_with_a_query(tmp_path: Path) -> None:
-    rows = [
-        row(9, "c", "/", "https://search.org/?q=secret"),
-        row(9, "d", "/", "https://PORTAL.org/today#top"),
-    ]
-    found = table(rows, tmp_path / "a.jsonl", foreign=True)
-    assert [referrer for _, _, referrer, *_ in found] == ["", "portal.org\thttps://portal.org/today"]
+def test_referrers_of_other_sites_are_not_kept(tmp_path: Path) -> None:
+    ((_, _, referrer, *_),) = table([row(9, "c", "/", "https://search.org/?q=secret")], tmp_path / "a.jsonl")
+    assert referrer == ""
 
 
 def test_a_client_is_absurd_site_by_site(tmp_path: Path) -> None:

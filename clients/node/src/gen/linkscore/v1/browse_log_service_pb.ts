@@ -45,8 +45,7 @@ export type BrowseRecord = Message<"linkscore.v1.BrowseRecord"> & {
   url: string;
 
   /**
-   * Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored
-   * unless the setting `browse_referrers` is `all`.
+   * Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored.
    *
    * @generated from field: string referrer = 4;
    */
