@@ -6,9 +6,10 @@ from array import array
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from linkscore_lab.replay.prepare import StoredSite
+from linkscore_scoring.browse_logs import BrowseCounts, mine_site
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
@@ -170,10 +171,6 @@ def _sources(site: StoredSite) -> list[array[int]]:
     return sources
 
 
-if TYPE_CHECKING:
-    from linkscore_scoring.browse_logs.counts import BrowseCounts
-    from linkscore_scoring.browse_logs.news import NewsSettings
-
 _NO_PAGE = "no usable page"
 
 
@@ -197,7 +194,8 @@ class InProcessScorer(CrawlScorer):
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, getattr(config.policy.checked(), "news", None))
+            mined = mine_site(counts, getattr(config.policy.checked(), "news", None))
+            self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mined)))
         self._waiting: dict[str, bool] = {}  # By identity: found, and not fetched
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
@@ -243,11 +241,6 @@ class InProcessScorer(CrawlScorer):
     ) -> tuple[Sequence[float], Sequence[int]]:
         found = self.queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
         return found.values.tolist(), found.takes.tolist()
-
-    def _mine(self, counts: BrowseCounts, settings: NewsSettings | None) -> None:
-        from linkscore_scoring.browse_logs.mining import mine_site  # an annex
-
-        self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mine_site(counts, settings))))
 
     def _apply(self, event: Event) -> Outcome:
         self._seq += 1

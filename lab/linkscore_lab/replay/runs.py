@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Any
 
 from linkscore_cli.crawls import json_or_text, split_policy
@@ -26,7 +27,6 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.texts import TextOwners, text_reward
@@ -177,11 +177,10 @@ def reads_layout(policy: PolicyText) -> bool:
     """Say whether a policy needs pages with their layout; one that each task completes does not."""
     if policy.name in ORACLES:
         return False
-    kind = policy_class(policy.name)
     try:
-        return kind(make_params(kind, dict(policy.params))).reads_layout
+        return PolicyChoice(policy.name, policy.params).has("reads_layout")
     except InvalidParams:
-        return kind.reads_layout
+        return policy_class(policy.name).reads_layout
 
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
@@ -368,20 +367,14 @@ def cases(
     starts: Sequence[str] = ("",),
 ) -> Iterator[Case]:
     """Yield every crawl of a comparison, by task, policy, mode, start and seed."""
-    for task in tasks:
-        for policy in policies:
-            for mode in modes:
-                for start in starts:
-                    for seed in seeds:
-                        yield Case(task, mode, policy, seed, start)
+    for task, policy, mode, start, seed in product(tasks, policies, modes, starts, seeds):
+        yield Case(task, mode, policy, seed, start)
 
 
 def wanted_by(policy: PolicyText, wanted: Wanted | None) -> Wanted | None:
     """Return what a policy is told of what is wanted: nothing if it does not go by words."""
-    kind = policy_class(policy.name)
-    if wanted is None or not kind(make_params(kind, dict(policy.params))).takes_wanted:
-        return None
-    return wanted
+    goes = wanted is not None and PolicyChoice(policy.name, policy.params).has("takes_wanted")
+    return wanted if goes else None
 
 
 def _takes_example(policy: PolicyText) -> bool:
