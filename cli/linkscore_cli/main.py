@@ -117,7 +117,7 @@ def _unusable(name: str, why: str, short: str) -> click.Command:
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
     "Crawl": ("crawls", "score", "advise", "skipped", "seeds", "revisits", "export", "logs"),
-    "Replay and measure": ("try", "demo", "replay", "compare"),
+    "Replay and measure": ("try", "demo", "replay"),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
 

@@ -43,7 +43,7 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
 
 
-_REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
+_REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
 
 
 @click.command()
@@ -94,29 +94,11 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs", "browse_days")
     "--delay", type=click.IntRange(0, _MOST), default=None, help="Fetches by which feedback comes late."
 )
 @click.option(
-    "--every",
-    type=click.IntRange(1, _MOST),
-    default=None,
-    help="Fetches between two bucket orders.  [default: 1]",
-)
-@click.option(
     "--in-flight", type=click.IntRange(1, _MOST), default=None, help="Fetches in flight.  [default: 1]"
-)
-@click.option(
-    "--latency-spread",
-    type=Number(0, 3),
-    default=None,
-    help="Spread of the latency of fetches: sigma of a log-normal.  [default: 0]",
 )
 @click.option("--clusterer", default=None, metavar="NAME", help="How templates are found.")
 @click.option(
     "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
-)
-@click.option(
-    "--browse-days",
-    type=click.IntRange(0, _MOST),
-    default=0,
-    help="First days of it that are used.  [default: all]",
 )
 @click.option("--report", type=OUT, help="Write an HTML report.")
 @json_file_option
@@ -153,23 +135,6 @@ def try_(site: str, json_file: Path | None, **options: Any) -> None:
         from linkscore_lab.trial import try_site
 
         try_site(site, json_out=json_out, **options)
-
-
-@click.command()
-@click.argument("files", metavar="A B", nargs=2, type=FILE)
-@click.option(
-    "--metric", "metrics", multiple=True, help="Metric to compare; repeat it for several. [valid_ratio, ...]"
-)
-@click.option("--policy-a", "policy_first", default="", help="Set this policy of A against --policy-b of B.")
-@click.option("--policy-b", "policy_second", default="", help="Policy of B for --policy-a.")
-@json_file_option
-def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) -> None:
-    """Say what result file B gained over A, and whether that is more than noise."""
-    with lab_errors(), figures_to(json_file) as file:
-        from linkscore_lab.replay.results import compare_files
-
-        first, second = files
-        write_json(file, compare_files(first, second, **options))
 
 
 @click.command()

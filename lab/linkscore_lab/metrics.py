@@ -23,13 +23,10 @@ FETCHES_PERCENTS = (50, 80, 95)
 
 
 class Definition(NamedTuple):
-    """One metric: heading, what it is, whether higher (1), lower (-1) or neither (0) is better, and whether
-    it counts pages or fetches instead of being a share.
-    """
+    """One metric: heading, what it is, and whether it counts pages or fetches instead of being a share."""
 
     label: str
     text: str
-    better: int = 1
     counts: bool = False
 
     def show(self, value: float | None) -> str:
@@ -49,11 +46,11 @@ def _area(percent: int) -> Definition:
 
 def _fetches(percent: int) -> Definition:
     text = f"Fetches until {percent} % of the target pages were found; a dash if that never happened."
-    return Definition(f"fetches to {percent} %", text, better=-1, counts=True)
+    return Definition(f"fetches to {percent} %", text, counts=True)
 
 
 DEFINITIONS: dict[str, Definition] = {
-    "fetched": Definition("fetched", "Pages downloaded, sampling included.", better=0, counts=True),
+    "fetched": Definition("fetched", "Pages downloaded, sampling included.", counts=True),
     "valid_ratio": Definition(
         "harvest rate", "Target pages fetched / pages fetched; SOUrCe calls it valid ratio."
     ),
@@ -62,18 +59,14 @@ DEFINITIONS: dict[str, Definition] = {
     ),
     "recall": Definition("recall", "Target pages fetched / target pages that can be reached."),
     "f": Definition("F", "Harmonic mean of harvest rate and recall."),
-    "entropy": Definition(
-        "entropy", "Entropy of the page types fetched, in bits; neither way is better.", better=0
-    ),
+    "entropy": Definition("entropy", "Entropy of the page types fetched, in bits."),
     **{f"area_{percent}pct": _area(percent) for percent in AREA_PERCENTS},
     **{f"fetches_to_{percent}pct": _fetches(percent) for percent in FETCHES_PERCENTS},
     "text_share": Definition(
         "text share",
         "Characters of different long text blocks fetched / of the site; long is from 25 characters.",
     ),
-    "duplicates": Definition(
-        "duplicates", "Fetches whose content had been fetched before.", better=-1, counts=True
-    ),
+    "duplicates": Definition("duplicates", "Fetches whose content had been fetched before.", counts=True),
     "distinct": Definition("distinct", "Different contents fetched.", counts=True),
 }
 

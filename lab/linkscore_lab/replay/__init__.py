@@ -1,17 +1,15 @@
 """Crawl stored sites again under any policy, and compare what came of it.
 
-`run` is the way in from Python; `linkscore replay` and `linkscore compare` are the commands. A site is read
+`run` is the way in from Python, `linkscore replay` the command. A site is read
 once (`prepare_site`) and crawled again for each task, policy, mode, start and seed; a row of results is a
 `RunResult`.
 """
 
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import (
-    Comparison,
     Meta,
     Results,
     RunResult,
-    compare_files,
     print_summary,
     read_results,
     write_results,
@@ -20,7 +18,6 @@ from linkscore_lab.replay.runs import ReplayProtocol, read_policy
 from linkscore_lab.replay.session import Progress, ReplaySession, run
 
 __all__ = [
-    "Comparison",
     "Meta",
     "Progress",
     "ReplayProtocol",
@@ -28,7 +25,6 @@ __all__ = [
     "Results",
     "RunResult",
     "SiteSource",
-    "compare_files",
     "prepare_site",
     "print_summary",
     "read_policy",

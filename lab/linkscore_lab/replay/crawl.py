@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
-import random
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -189,9 +187,6 @@ class Fetching:
     every: int = 1  # Fetches between two questions for the order of the buckets
     # Fetches under way at a time, >= 1: a page is chosen while the answers of that many less one are out
     in_flight: int = 1
-    # How much fetches differ in what they take, >= 0: sigma of a log-normal of median 1. At 0 all take the
-    # same, and answers come in the order of the fetches
-    latency_spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +197,6 @@ class CrawlPlan(Fetching):
     budget: int  # Fetches that are charged
     free: Collection[str] = ()  # Identities that are neither charged nor counted when they are fetched
     feedback: FeedbackPlan | None = None
-    seed: int = 0  # Of the latencies
 
 
 @dataclass(slots=True)
@@ -212,8 +206,8 @@ class Trace:
     # Identities of the charged fetches, in the order they ended
     order: list[str] = field(default_factory=list)
     outside: int = 0  # Distinct links that lead out of the archive
-    # Time from the first fetch to the end of the last, in latencies of a median fetch: places that stayed
-    # empty make it longer
+    # Time from the first fetch to the end of the last, in latencies of a fetch: places that stayed empty
+    # make it longer
     took: float = 0.0
     stopped: str = ""  # Why the crawl ended by its budget; empty if it did not
 
@@ -234,9 +228,7 @@ class StoredCrawl:
         self.done: set[int] = set()  # Records whose fetch began
         self._outside: set[str] = set()
         self._late: deque[tuple[int, int]] = deque()
-        self._latencies = random.Random(plan.seed)
-        self._under_way: list[tuple[float, int, Waiting]] = []  # (when it ends, how many began before, what)
-        self._begun = 0
+        self._under_way: deque[tuple[float, Waiting]] = deque()  # when each ends, the first first
         self._visits = 0
 
     def run(self) -> Trace:
@@ -247,7 +239,7 @@ class StoredCrawl:
                 self._begin(link)
             if not self._under_way:
                 break
-            self.trace.took, _, link = heapq.heappop(self._under_way)
+            self.trace.took, link = self._under_way.popleft()
             self._end(link)
         self.trace.outside = len(self._outside)
         return self.trace
@@ -274,10 +266,7 @@ class StoredCrawl:
 
     def _begin(self, link: Waiting) -> None:
         self.done.add(link.number)
-        spread = self.plan.latency_spread
-        takes = math.exp(spread * self._latencies.gauss()) if spread else 1.0
-        heapq.heappush(self._under_way, (self.trace.took + takes, self._begun, link))
-        self._begun += 1
+        self._under_way.append((self.trace.took + 1.0, link))
         for number, score in self.scorer.begins(self.site, link.number):
             self.frontier.rescore(number, score)
 

@@ -320,7 +320,7 @@ class Experiment:
             feedback = FeedbackPlan(case.task.rewards.get, p.delay)
         starts = [case.start] if case.start else self.site.entries
         how = {each.name: getattr(p, each.name) for each in fields(Fetching)}
-        return CrawlPlan(starts, budget, frozenset(free), feedback, case.seed, **how)
+        return CrawlPlan(starts, budget, frozenset(free), feedback, **how)
 
     def result(
         self,

@@ -102,15 +102,14 @@ def run_replay(
     json_out: Path | None = None,
     workers: int = 0,
     browse_logs: Sequence[Path] = (),
-    browse_days: int = 0,
     console: Console | None = None,
 ) -> list[RunResult]:
     """Carry out a comparison, print its table, write the files asked for, and return the runs.
 
-    Browse logs of the site, their first days or all, are mined for every crawl before its first page.
+    Browse logs of the site are mined for every crawl before its first page.
     """
     console = console or Console()
-    session.make_scorer, session.workers = _make_scorer(browse_logs, browse_days), workers
+    session.make_scorer, session.workers = _make_scorer(browse_logs), workers
     with progress_on(console) as session.progress:
         runs = list(session.run())
     print_summary(console, runs)
@@ -143,19 +142,12 @@ def write_files(
         console.print(f"report: {report}", soft_wrap=True)
 
 
-def _make_scorer(browse_logs: Sequence[Path], days: int) -> MakeScorer:
+def _make_scorer(browse_logs: Sequence[Path]) -> MakeScorer:
     if not browse_logs:
         return InProcessScorer
-    from linkscore_lab.replay.browse_log import (
-        read_counts,  # duckdb only when there is a log
-    )
+    from linkscore_lab.replay.browse_log import read_counts  # duckdb only when there is a log
 
-    whole = [read_counts(log) for log in browse_logs]
-    logs = [
-        read_counts(log, first_day=counts.first_day, n_days=days) if days else counts
-        for log, counts in zip(browse_logs, whole, strict=True)
-    ]
-    return partial(InProcessScorer, logs=logs)
+    return partial(InProcessScorer, logs=list(map(read_counts, browse_logs)))
 
 
 class Progress:
@@ -211,10 +203,6 @@ def progress_on(console: Console) -> Iterator[Progress]:
         yield ConsoleProgress(console, bar)
 
 
-# At 3 the slowest of a hundred fetches takes a thousand times what the median does. A bound, chosen.
-_MAX_LATENCY_SPREAD = 3.0
-
-
 @dataclass(slots=True)
 class ReplaySession:
     """One comparison; InvalidInput if it cannot be run."""
@@ -240,8 +228,6 @@ class ReplaySession:
         bad = {name: f"must be at least 1, got {value}" for name, value in least.items() if value < 1}
         if p.delay < 0:
             bad["delay"] = f"must be >= 0, got {p.delay}"
-        if not 0.0 <= p.latency_spread <= _MAX_LATENCY_SPREAD:
-            bad["latency_spread"] = f"must be in [0, {_MAX_LATENCY_SPREAD:g}], got {p.latency_spread:g}"
         if other := [mode for mode in self.modes if mode not in MODES]:
             bad["modes"] = f"must be among {', '.join(MODES)}, got {', '.join(other)}"
         if (isinstance(self.relevance, ByType) or self.targets) and self.source.labels is None:

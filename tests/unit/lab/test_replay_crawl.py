@@ -131,13 +131,3 @@ def test_the_clock_of_a_replay_counts_latencies(star: StoredSite) -> None:
     """One at a time: ten. Three: the front page, then nine pages in three rounds."""
     assert crawl(star, CrawlPlan([HOME], 10), Scribe()).took == 10.0
     assert crawl(star, CrawlPlan([HOME], 10, in_flight=3), Scribe()).took == 4.0
-
-
-def test_latencies_that_differ_let_answers_overtake_each_other_the_same_way_each_time(
-    star: StoredSite,
-) -> None:
-    def order(seed: int) -> list[str]:
-        return crawl(star, CrawlPlan([HOME], 10, in_flight=5, latency_spread=1.0, seed=seed), Scribe()).order
-
-    assert order(1) == order(1) != order(2)
-    assert sorted(order(1)) == sorted(order(2))

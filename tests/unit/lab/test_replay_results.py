@@ -1,4 +1,4 @@
-"""The table a replay leaves: figures of a crawl, its file, means and intervals, comparisons, the report."""
+"""The table a replay leaves: figures of a crawl, its file, means and intervals, the report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from lxml import html
 from rich.console import Console
 
-from linkscore_cli.main import main
 from linkscore_lab import metrics
 from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.replay import print_summary
@@ -22,7 +20,6 @@ from linkscore_lab.replay.results import (
     Meta,
     Results,
     RunResult,
-    compare,
     order_digest,
     read_results,
     write_results,
@@ -140,8 +137,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"meta":{"created":"x"},"runs":[{}]}', "[" * 100_000])
 def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
-    done = CliRunner().invoke(main, ["compare", *[str(tmp_path / "x.json")] * 2])
-    assert (done.exit_code, "must be a file of `linkscore replay --json`" in done.output) == (1, True)
+    with pytest.raises(InvalidInput, match="must be a file of `linkscore replay --json`"):
+        read_results(tmp_path / "x.json")
     with pytest.raises(InvalidInput, match=r"none.json: cannot be read: No such file"):
         read_results(tmp_path / "none.json")
 
@@ -171,102 +168,6 @@ def test_runs_that_repeat_each_other_are_one_observation() -> None:
     assert "0.500  " in printed(*same), "no interval"
     assert "±" in printed(*same, run(3, 0.7))
     assert "±" in printed(same[0], replace(same[1], start="x"))
-
-
-# Comparisons.
-
-
-def results(*runs: RunResult) -> Results:
-    return Results(META, runs)
-
-
-BEFORE = results(run(1, 0.1), run(2, 0.2), run(3, 0.3))
-
-
-def test_gain_and_interval_are_those_of_the_pairs() -> None:
-    # differences .2, .4, .6: mean .4, half = 4.302653 * .2 / sqrt 3 = .496828
-    (gain,) = compare(BEFORE, results(run(3, 0.9), run(1, 0.3), run(2, 0.6)), ["valid_ratio"]).gains
-    assert (gain.first, gain.second) == (pytest.approx(0.2), pytest.approx(0.6))
-    assert gain.gain == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6), 3)
-    assert gain.verdict == "noise"
-
-
-@pytest.mark.parametrize(
-    ("metric", "before", "after", "verdict"),
-    [
-        ("valid_ratio", (0.1, 0.2, 0.3), (0.15, 0.26, 0.355), "better"),
-        ("valid_ratio", (0.15, 0.26, 0.355), (0.1, 0.2, 0.3), "worse"),
-        ("fetches_to_50pct", (100, 200, 300), (50, 149, 251), "better"),
-        ("entropy", (1.0, 1.0), (2.0, 2.0), "different"),
-        ("valid_ratio", (0.1,), (0.9,), "one pair"),
-        ("valid_ratio", (0.1, 0.2), (0.1, 0.2), "equal"),
-    ],
-)
-def test_verdicts(metric: str, before: tuple[float, ...], after: tuple[float, ...], verdict: str) -> None:
-    def file(values: tuple[float, ...]) -> Results:
-        return results(*(run(i, metrics={metric: v}) for i, v in enumerate(values)))
-
-    assert compare(file(before), file(after), [metric]).gains[0].verdict == verdict
-
-
-def test_pairs_that_repeat_each_other_count_once() -> None:
-    first = results(*(run(seed, 0.1, order_digest="a") for seed in range(5)))
-    second = results(*(run(seed, 0.9, order_digest="b") for seed in range(5)))
-    assert compare(first, second, ["valid_ratio"]).gains[0].gain == (pytest.approx(0.8), None, 1)
-
-
-def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
-    # gains .2 and .4: mean .3, half = 12.706205 * .1
-    first = results(run(1, 0.1), run(1, 0.2, site="t"), run(2, None))
-    second = results(run(1, 0.3), run(1, 0.6, site="t"), run(2, 0.5))
-    (total,) = compare(first, second, ["valid_ratio"]).overall
-    assert (total.site, total.task) == ("all", "2 groups")
-    assert total.gain == (pytest.approx(0.3), pytest.approx(1.2706205), 2)
-
-
-@pytest.mark.parametrize(
-    ("other", "says"),
-    [
-        ({"task": "target:item"}, "task is user_content in the first, target:item in the second"),
-        (
-            {"policy": "opic"},
-            "policy is harvest in the first, opic in the second; name one of each with --policy-a",
-        ),
-        ({"seed": 9}, "seed is 1, 2, 3 in the first, 9 in the second"),
-    ],
-)
-def test_files_of_nothing_in_common_say_what_differs(other: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^no run of one file has a partner in the other: {says}"):
-        compare(BEFORE, results(run(**other)))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"metrics": ["beauty"]}, "metric: must be one of fetched, .*, got beauty"),
-        ({"policy_first": "a"}, "policy-b: is needed too"),
-        ({"policy_second": "a"}, "policy-a: is needed too"),
-        ({"policy_first": "a", "policy_second": "b"}, r"policy-a: must be a policy of its file \(harvest\)"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        compare(BEFORE, BEFORE, **arguments)
-
-
-def test_the_command_shows_gain_interval_verdict_and_what_has_no_partner(tmp_path: Path) -> None:
-    first = [replace(each, policy="opic") for each in (*BEFORE.runs, run(9, 0.1))]
-    second = [run(1, 0.15), run(2, 0.26), run(3, 0.355), run(1, site="t")]
-    write_results(tmp_path / "a.json", first, META)
-    write_results(tmp_path / "b.json", second, replace(META, inputs={"s": Input("b" * 64)}))
-    files = [str(tmp_path / name) for name in ("a.json", "b.json")]
-    options = ["--metric", "valid_ratio", "--policy-a", "opic", "--policy-b", "harvest"]
-    done = CliRunner().invoke(main, ["compare", *files, *options], terminal_width=160, env={"COLUMNS": "160"})
-    text = " ".join(done.output.split())
-    assert "s user_content opic -> harvest 3 0.200 0.255 +0.055 ±0.012 better" in text
-    assert "s: the archives differ between the files" in text
-    assert "1 runs of a have no partner: 1 x s, user_content, none, opic, budget 4" in text
-    assert "1 runs of b have no partner: 1 x t, user_content, none, harvest, budget 4" in text
 
 
 # The report.

@@ -112,7 +112,7 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     [
         ({"modes": ["loud"]}, "must be among none, examples"),
         ({"seeds": 0}, "seeds: must be at least 1, got 0"),
-        ({"protocol": ReplayProtocol(latency_spread=9)}, "latency_spread: must be in"),
+        ({"protocol": ReplayProtocol(delay=-1)}, "delay: must be >= 0"),
     ],
 )
 def test_what_cannot_be_run_is_refused_by_its_name(
