@@ -38,20 +38,15 @@ for (const key of ["y", "n"]) {
   const sent = page.waitForNavigation();
   await page.keyboard.press(key);
   await sent;
-  report[key] = { url, effect: await said("#effect") };
+  report[key] = url;
 }
+report.asked = await page.locator(".ask input[name=url]").evaluateAll((all) => all.map((one) => one.value));
 await shot("taught");
-for (const [name, field, text] of [
-  ["pastedUrl", "input[name=url]", `http://${decodeURIComponent(new URL(page.url()).pathname.split("/")[4])}/pasted`],
-  ["pastedHtml", "textarea", "<html><body><div class='post'><p>A page that was pasted, with some text.</p></div></body></html>"],
-]) {
-  await page.click("text=Paste an example");
-  await page.fill(`form.form ${field}`, text);
-  const sent = page.waitForNavigation();
-  await page.click("text=Add the example");
-  await sent;
-  report[name] = await said("#effect");
-}
+await page.click("text=Name an example");
+await page.fill("form.form input[name=url]", `http://${decodeURIComponent(new URL(page.url()).pathname.split("/")[4])}/named`);
+const sent = page.waitForNavigation();
+await page.click("text=Add the example");
+await sent;
 report.examples = await page.locator("main > ul.hops > li").allInnerTexts();
 await browser.close();
 console.log(JSON.stringify(report));

@@ -106,11 +106,7 @@ class Source:
 
 
 MAX_FORM_BYTES = 200_000
-"""A bound of most forms: some queries and settings."""
-MAX_EXAMPLE_BYTES = 12_000_000
-"""A bound of forms with an example page: one of 10 MB, the most the server takes, with what a form adds."""
-_LARGE_AT_A_TIME = 2
-"""Forms with an example page that are read at a time: each takes five times its bytes. A bound."""
+"""A bound of forms: a URL and what it is."""
 _MAX_FIELDS = 100
 """A bound: fields of a form; the biggest has 8."""
 
@@ -199,30 +195,17 @@ class FormToken:
 
     def __init__(self) -> None:
         self.value = secrets.token_urlsafe(32)
-        self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
 
-    async def form_of(self, request: Request, most: int = MAX_FORM_BYTES) -> Mapping[str, str]:
-        """Return the fields of a form that one of our pages sent, the last of each name.
-
-        Nothing is read of one that says it is larger than `most`.
-        """
+    async def form_of(self, request: Request) -> Mapping[str, str]:
+        """Return the fields of a form that one of our pages sent, the last of each name."""
         origin = request.headers.get("origin")
         if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
             raise HTTPException(403, "The form was sent by a page of another site.")
-        said = request.headers.get("content-length", "")
-        if said.isdecimal() and int(said[:20]) > most:
-            raise HTTPException(413, f"The form is over {most:,} bytes.")
-        if most <= MAX_FORM_BYTES:
-            return await self._read(request, most)
-        async with self._large:
-            return await self._read(request, most)
-
-    async def _read(self, request: Request, most: int) -> Mapping[str, str]:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
-            if len(body) > most:
-                raise HTTPException(413, f"The form is over {most:,} bytes.")
+            if len(body) > MAX_FORM_BYTES:
+                raise HTTPException(413, f"The form is over {MAX_FORM_BYTES:,} bytes.")
         try:
             fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
         except ValueError as error:
@@ -260,11 +243,11 @@ class Console:
         )
         return HTMLResponse(text, status_code=status)
 
-    async def form_of(self, request: Request, most: int = MAX_FORM_BYTES) -> Mapping[str, str]:
+    async def form_of(self, request: Request) -> Mapping[str, str]:
         """Return the fields of a form that changes something."""
         if not self.writable:
             raise HTTPException(403, "This console only reads; start it with --write to change something.")
-        return await self.forms.form_of(request, most)
+        return await self.forms.form_of(request)
 
 
 def environment() -> Environment:

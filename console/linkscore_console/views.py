@@ -1,13 +1,13 @@
 """The views: each asks the source and fills its template.
 
 All crawls, and one with its sites; the site map, templates as nodes and navigation as edges; what the fetches
-brought over time, and whether to go on; teaching, page by page, and what each answer did to the order.
+brought over time, and whether to go on; teaching, page by page.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,51 +19,16 @@ from starlette.responses import Response
 
 from linkscore.errors import LinkscoreError
 from linkscore.v1 import (
-    common_pb2,
     crawl_service_pb2,
-    inspection_service_pb2,
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import AWAY, MAX_EXAMPLE_BYTES, Console, Found, Source, back_to, console_of, view
+from linkscore_console.page import AWAY, Console, Found, Source, back_to, console_of, view
 
 _CARDS = 12
 """Pages asked about at a time."""
-_SHOWN_GROUPS = 8
-"""Groups of links whose order before and after an answer is shown."""
-_COMPARED = 200
-"""Groups among which their places before are looked up."""
-_MAX_EFFECTS = 256
-"""A bound: sites whose last effect is remembered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A group of links after an answer: place and value now and before (0: it was not compared)."""
-
-    bucket: inspection_service_pb2.BucketStats
-    place: int
-    before: int
-    value_before: float
-
-    @property
-    def up(self) -> int:
-        """Places it rose; negative if it fell, 0 if it was not compared."""
-        return self.before - self.place if self.before else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What an answer did: what was said, and the order now."""
-
-    said: str
-    moved: list[Moved]
-
-
-_effects: OrderedDict[tuple[str, str, str], Effect] = OrderedDict()
-"""The last effect by server, crawl and site; for the page that follows the form."""
 
 
 @view("teach.html")
@@ -74,8 +39,7 @@ async def teach(console: Console, request: Request, crawl: str, site: str) -> Fo
         console.source.ask(client.suggest_examples, crawl=crawl, site=site, max_results=_CARDS),
         console.source.ask(client.get_crawl, crawl=crawl),
     )
-    effect = _effects.get((console.source.target, crawl, site))
-    return {"found": found, "examples": configured.examples, "effect": effect}
+    return {"found": found, "examples": configured.examples}
 
 
 async def answer(request: Request) -> Response:
@@ -83,73 +47,25 @@ async def answer(request: Request) -> Response:
     console, crawl, site = console_of(request), *request.path_params.values()
     form = await console.form_of(request)
     url, wanted = form.get("url", ""), form.get("answer", "")
-    if wanted not in ("wanted", "unwanted"):
-        raise HTTPException(400, "The answer must be wanted or unwanted.")
-    before = await _order(console, crawl, site)
-    client = console.source.client
+    client, tell = console.source.client, console.source.tell
     if wanted == "wanted":
-        example = crawl_service_pb2.ExamplePage(url=url)
-        await console.source.tell(client.update_crawl, crawl=crawl, examples=[example])
-    else:
+        await tell(client.update_crawl, crawl=crawl, examples=[crawl_service_pb2.ExamplePage(url=url)])
+    elif wanted == "unwanted":
         feedback = link_scoring_service_pb2.Feedback(url=url, relevant=False)
-        await console.source.tell(client.report_feedback, crawl=crawl, feedback=[feedback])
-    said = f"{'Wanted' if wanted == 'wanted' else 'Not wanted'}: {words.shown(url, 120)}"
-    await _remember(console, crawl, site, said, before)
+        await tell(client.report_feedback, crawl=crawl, feedback=[feedback])
+    else:
+        raise HTTPException(400, "The answer must be wanted or unwanted.")
     return back_to(words.site_url(crawl, site, "teach"))
 
 
 async def example(request: Request) -> Response:
-    """Take an example that was pasted: a URL, the HTML of a page, or both."""
+    """Take an example by its URL."""
     console, crawl, site = console_of(request), *request.path_params.values()
-    form = await console.form_of(request, MAX_EXAMPLE_BYTES)
-    url, body = form.get("url", "").strip(), form.get("body", "")
-    made = crawl_service_pb2.ExamplePage(
-        url=url,
-        body=body.encode(),
-        content_type="text/html; charset=utf-8" if body else "",
-        page_type=form.get("page_type", "").strip(),
-    )
-    before = await _order(console, crawl, site)
+    form = await console.form_of(request)
+    url, page_type = (form.get(name, "").strip() for name in ("url", "page_type"))
+    made = crawl_service_pb2.ExamplePage(url=url, page_type=page_type)
     await console.source.tell(console.source.client.update_crawl, crawl=crawl, examples=[made])
-    await _remember(console, crawl, site, f"Example: {words.shown(url, 120) or 'a page without URL'}", before)
     return back_to(words.site_url(crawl, site, "teach"))
-
-
-async def _order(console: Console, crawl: str, site: str) -> Sequence[inspection_service_pb2.BucketStats]:
-    """Return the groups of waiting links, best first, as they are this moment."""
-    client = console.source.client
-    return (await client.list_buckets(crawl=crawl, site=site, page_size=_COMPARED)).buckets
-
-
-async def _remember(
-    console: Console,
-    crawl: str,
-    site: str,
-    said: str,
-    before: Sequence[inspection_service_pb2.BucketStats],
-) -> None:
-    """Keep what an answer did to the order, for the page that is shown next."""
-    after = await _order(console, crawl, site)
-    key = (console.source.target, crawl, site)
-    _effects[key] = Effect(said, moved(before, after))
-    _effects.move_to_end(key)
-    if len(_effects) > _MAX_EFFECTS:
-        _effects.popitem(last=False)
-
-
-def moved(
-    before: Sequence[inspection_service_pb2.BucketStats], after: Sequence[inspection_service_pb2.BucketStats]
-) -> list[Moved]:
-    """Return the best groups now, each with its place before."""
-    known = {_group(bucket): (place, bucket.value) for place, bucket in enumerate(before, 1)}
-    return [
-        Moved(bucket, place, *known.get(_group(bucket), (0, 0.0)))
-        for place, bucket in enumerate(after[:_SHOWN_GROUPS], 1)
-    ]
-
-
-def _group(bucket: inspection_service_pb2.BucketStats) -> tuple[str, str]:
-    return bucket.url_pattern, bucket.tag_path
 
 
 _T = TypeVar("_T")
@@ -390,9 +306,17 @@ class Node:
 @view("map.html")
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
+    source = console.source
     found, advice = await asyncio.gather(
-        _templates(console, crawl, site, request.query_params.get("from", "")),
-        console.source.ask(console.source.client.get_site_advice, crawl=crawl, site=site),
+        source.ask(
+            source.client.list_templates,
+            crawl=crawl,
+            site=site,
+            page_size=_SHOWN,
+            page_token=request.query_params.get("from", ""),
+            max_exits=_EXITS,
+        ),
+        source.ask(source.client.get_site_advice, crawl=crawl, site=site),
     )
     nodes = nodes_of(found.templates, advice.traps)
     return {
@@ -402,27 +326,6 @@ async def site_map(console: Console, request: Request, crawl: str, site: str) ->
         "graph": graph_of(nodes, words.site_url(crawl, site)),
         "by_reward": found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
     }
-
-
-async def _templates(console: Console, crawl: str, site: str, page_token: str) -> pb.ListTemplatesResponse:
-    """Return the templates of a site; who only reads asks for none that would first have to be learned."""
-    source, client = console.source, console.source.client
-    if not console.writable:
-        configured, seen = await asyncio.gather(
-            source.ask(client.get_crawl, crawl=crawl), source.ask(client.get_site, crawl=crawl, site=site)
-        )
-        is_due = seen.stage == common_pb2.SITE_STAGE_SAMPLING and seen.page_count >= seen.next_learning_at
-        if configured.learn == crawl_service_pb2.LEARN_ON_DEMAND and is_due and not seen.learning:
-            return pb.ListTemplatesResponse(sample_count=seen.page_count)
-    found: pb.ListTemplatesResponse = await source.ask(
-        client.list_templates,
-        crawl=crawl,
-        site=site,
-        page_size=_SHOWN,
-        page_token=page_token,
-        max_exits=_EXITS,
-    )
-    return found
 
 
 @view("template.html")
@@ -447,7 +350,6 @@ async def template(console: Console, request: Request, crawl: str, site: str, te
         "name": template,
         "node": node,
         "pages": pages,
-        "info": 0.5 * (node.template.authority + node.template.hub) if node else None,
     }
 
 

@@ -91,11 +91,7 @@ def test_every_view_works_in_a_browser_and_is_accessible(console: str) -> None:
 def test_crawls_are_taught_by_mouse_and_keys(console: str) -> None:
     report = browse("use.mjs", console)
     assert report["errors"] == []
-    assert all(figure in report["clicked"] for figure in ("Info", "Dsim", "Balance", "Sample pages"))
-    for key, said in (("y", "Wanted"), ("n", "Not wanted")):
-        assert report[key]["effect"].startswith(f"{said}: {report[key]['url'][:120]}")
-        assert "how far each moved by this answer" in report[key]["effect"]
-    assert report["pastedUrl"].startswith("Example: http://")
-    assert report["pastedHtml"].startswith("Example: a page without URL")
-    assert report["examples"][0] == report["y"]["url"]
-    assert report["examples"][-1] == "a page without URL"
+    assert "Sample pages" in report["clicked"]
+    assert not {report["y"], report["n"]} & set(report["asked"])
+    assert report["examples"][0] == report["y"]
+    assert report["examples"][-1].endswith("/named")

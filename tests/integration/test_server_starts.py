@@ -74,17 +74,13 @@ def test_sighup_takes_the_new_log_level_and_keeps_settings_that_cannot_work(tmp_
         assert server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls == []
 
 
-@pytest.mark.parametrize("workers", SERVERS)
-def test_sighup_replaces_nothing_when_the_file_of_tokens_is_wrong(
-    tmp_path: Path, workers: tuple[str, ...]
-) -> None:
+def test_sighup_changes_nothing_when_the_file_of_tokens_is_wrong(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"ops admin * sha256:{digest_of('known-one-of-this-test')}\n")
-    with serving(tmp_path, *workers, "--token-file", str(tokens)) as process:
+    with serving(tmp_path, "--token-file", str(tokens)) as process:
         tokens.write_text("torn")
         process.process.send_signal(signal.SIGHUP)
         while "settings stay as they were: token_file: " not in process.log.read_text():
             time.sleep(0.05)
         with Client(process.target, token="known-one-of-this-test") as client:
             assert client.get_server_info().settings["token_file"] == str(tokens)
-        assert "replaced" not in process.log.read_text()

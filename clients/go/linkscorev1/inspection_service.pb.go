@@ -202,20 +202,14 @@ type Template struct {
 	TagPaths []string `protobuf:"bytes,5,rep,name=tag_paths,json=tagPaths,proto3" json:"tag_paths,omitempty"`
 	// Dissimilarity of its pages (Xu 2018, eq. 10).
 	Dissimilarity float64 `protobuf:"fixed64,6,opt,name=dissimilarity,proto3" json:"dissimilarity,omitempty"`
-	// Share of crawled pages that are of other templates, [0, 1] (Xu 2018, section 4.4.1).
-	Balance float64 `protobuf:"fixed64,7,opt,name=balance,proto3" json:"balance,omitempty"`
 	// Clicks from a seed to the nearest of its sampled pages.
-	MinDepth uint32 `protobuf:"varint,8,opt,name=min_depth,json=minDepth,proto3" json:"min_depth,omitempty"`
+	MinDepth uint32 `protobuf:"varint,7,opt,name=min_depth,json=minDepth,proto3" json:"min_depth,omitempty"`
 	// Fetches that are remembered one by one and judged, at most 20,000 of a site.
-	JudgedCount uint64 `protobuf:"varint,9,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
+	JudgedCount uint64 `protobuf:"varint,8,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
 	// Mean reward of these, [0, 1]; what a reward is says `reward_source` of the response.
-	Reward float64 `protobuf:"fixed64,10,opt,name=reward,proto3" json:"reward,omitempty"`
+	Reward float64 `protobuf:"fixed64,9,opt,name=reward,proto3" json:"reward,omitempty"`
 	// Links that leave its pages, most links first.
-	Exits []*TemplateExit `protobuf:"bytes,11,rep,name=exits,proto3" json:"exits,omitempty"`
-	// Hub score (Xu 2018, eq. 7).
-	Hub float64 `protobuf:"fixed64,12,opt,name=hub,proto3" json:"hub,omitempty"`
-	// Authority score (Xu 2018, eq. 8).
-	Authority     float64 `protobuf:"fixed64,13,opt,name=authority,proto3" json:"authority,omitempty"`
+	Exits         []*TemplateExit `protobuf:"bytes,10,rep,name=exits,proto3" json:"exits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -292,13 +286,6 @@ func (x *Template) GetDissimilarity() float64 {
 	return 0
 }
 
-func (x *Template) GetBalance() float64 {
-	if x != nil {
-		return x.Balance
-	}
-	return 0
-}
-
 func (x *Template) GetMinDepth() uint32 {
 	if x != nil {
 		return x.MinDepth
@@ -325,20 +312,6 @@ func (x *Template) GetExits() []*TemplateExit {
 		return x.Exits
 	}
 	return nil
-}
-
-func (x *Template) GetHub() float64 {
-	if x != nil {
-		return x.Hub
-	}
-	return 0
-}
-
-func (x *Template) GetAuthority() float64 {
-	if x != nil {
-		return x.Authority
-	}
-	return 0
 }
 
 // Response of ListTemplates.
@@ -1402,7 +1375,7 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\vdestination\x18\x04 \x01(\tR\vdestination\x12)\n" +
 	"\x10destination_prob\x18\x05 \x01(\x01R\x0fdestinationProb\x12\x1d\n" +
 	"\n" +
-	"page_links\x18\x06 \x01(\bR\tpageLinks\"\x9e\x03\n" +
+	"page_links\x18\x06 \x01(\bR\tpageLinks\"\xd4\x02\n" +
 	"\bTemplate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsample_pages\x18\x02 \x01(\rR\vsamplePages\x12#\n" +
@@ -1410,15 +1383,12 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\vexample_url\x18\x04 \x01(\tR\n" +
 	"exampleUrl\x12\x1b\n" +
 	"\ttag_paths\x18\x05 \x03(\tR\btagPaths\x12$\n" +
-	"\rdissimilarity\x18\x06 \x01(\x01R\rdissimilarity\x12\x18\n" +
-	"\abalance\x18\a \x01(\x01R\abalance\x12\x1b\n" +
-	"\tmin_depth\x18\b \x01(\rR\bminDepth\x12!\n" +
-	"\fjudged_count\x18\t \x01(\x04R\vjudgedCount\x12\x16\n" +
-	"\x06reward\x18\n" +
-	" \x01(\x01R\x06reward\x120\n" +
-	"\x05exits\x18\v \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\x12\x10\n" +
-	"\x03hub\x18\f \x01(\x01R\x03hub\x12\x1c\n" +
-	"\tauthority\x18\r \x01(\x01R\tauthority\"\x9c\x03\n" +
+	"\rdissimilarity\x18\x06 \x01(\x01R\rdissimilarity\x12\x1b\n" +
+	"\tmin_depth\x18\a \x01(\rR\bminDepth\x12!\n" +
+	"\fjudged_count\x18\b \x01(\x04R\vjudgedCount\x12\x16\n" +
+	"\x06reward\x18\t \x01(\x01R\x06reward\x120\n" +
+	"\x05exits\x18\n" +
+	" \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\"\x9c\x03\n" +
 	"\x15ListTemplatesResponse\x124\n" +
 	"\ttemplates\x18\x01 \x03(\v2\x16.linkscore.v1.TemplateR\ttemplates\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12%\n" +

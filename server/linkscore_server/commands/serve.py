@@ -91,7 +91,7 @@ def serve(config: Path | None, **flags: Any) -> None:
     logs.set_up(settings.log_level)
     again = partial(read_settings, config, flags)
     try:
-        asyncio.run(Supervisor(settings, again).run() if settings.workers > 1 else app.run(settings, again))
+        asyncio.run(Supervisor(settings).run() if settings.workers > 1 else app.run(settings, again))
     except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

@@ -2,9 +2,8 @@
 
 Each listens at the common port (SO_REUSEPORT: the kernel gives a connection to one of them), has the shards
 that its number says, and asks the others over sockets in a private folder. Here they are started, started
-again when they end, replaced one by one on SIGHUP, and ended in two steps: until the last call is answered
-each may need the others. A worker reads what it is from the first line of its input, and ends when the input
-does: it never outlives who started it.
+again when they end, and ended in two steps: until the last call is answered each may need the others. A
+worker reads what it is from the first line of its input, and ends when the input does.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from linkscore_server.front.front import Share
 from linkscore_server.front.owners import Peer
 from linkscore_server.observability import logs
 from linkscore_server.observability.metrics import serve_metrics
-from linkscore_server.settings import Settings, read_again
+from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 
 SERVES, DRAINED = "serves", "drained"
@@ -235,10 +234,10 @@ class Worker:
 
 
 class Supervisor:
-    """Runs the workers of a server until SIGTERM or SIGINT; `again` reads the settings again, on SIGHUP."""
+    """Runs the workers of a server until SIGTERM or SIGINT."""
 
-    def __init__(self, settings: Settings, again: Callable[[], Settings]) -> None:
-        self._settings, self._again = settings, again
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.registry = CollectorRegistry()
         self._up = Gauge("linkscore_worker_up", "Whether a worker serves", [_LABEL], registry=self.registry)
         self._restarts = Counter(
@@ -247,24 +246,16 @@ class Supervisor:
             [_LABEL],
             registry=self.registry,
         )
-        self._kept = Counter(
-            "linkscore_reload_failures",
-            "Times SIGHUP replaced no worker: the settings, tokens or certificates cannot be used",
-            ["file"],
-            registry=self.registry,
-        ).labels("config")
         self._metrics: WSGIServer | None = None
         self._workers: list[Worker] = []
         self._tending: list[asyncio.Task[None]] = []
-        self._rolling: asyncio.Task[None] | None = None
-        self._served = asyncio.Condition()
 
     async def run(self) -> None:
         """Serve; WorkerFailed if a worker does not come to serve at the start."""
         s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
-        loop.add_signal_handler(signal.SIGHUP, self._roll)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         check_free("metrics_listen", s.metrics_listen)
         with ExitStack() as held:
             check_free("listen", s.listen)
@@ -296,8 +287,6 @@ class Supervisor:
     async def _start(self, worker: Worker) -> None:
         await worker.start()
         self._up.labels(str(worker.number)).set(1)
-        async with self._served:
-            self._served.notify_all()
 
     async def _tend(self, worker: Worker) -> None:
         """Start a worker again whenever it ends; its shards are read from the store by then."""
@@ -311,26 +300,10 @@ class Supervisor:
         except (WorkerFailed, OSError) as exc:
             _log.error("%s", exc)
 
-    def _roll(self) -> None:
-        """Begin to replace the processes of all workers, if they serve and that is not being done."""
-        is_free = self._tending and (self._rolling is None or self._rolling.done())
-        if is_free and read_again(self._again, self._kept.inc):
-            self._rolling = tasks.beside(self._replace_all(), "the replacement of all workers")
-
-    async def _replace_all(self) -> None:
-        for worker in self._workers:
-            began_s = worker.began_s
-            await worker.drain()
-            async with self._served:
-                while worker.began_s == began_s:  # `_tend` starts it again
-                    await self._served.wait()
-        _log.info("all workers are replaced")
-
     async def _stop(self) -> None:
-        stopping = [task for task in (self._rolling, *self._tending) if task is not None]
-        for task in stopping:
+        for task in self._tending:
             task.cancel()
-        await asyncio.gather(*stopping, return_exceptions=True)
+        await asyncio.gather(*self._tending, return_exceptions=True)
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.shutdown)
             self._metrics.server_close()

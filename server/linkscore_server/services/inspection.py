@@ -16,7 +16,7 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.navigation import NavigationEntry, hits
+from linkscore_scoring.site.navigation import NavigationEntry
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, cluster_name
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -130,10 +130,7 @@ def _parse_template(name: str) -> int:
 
 
 def templates_of(site: SiteModel, start: int, n: int, max_exits: int) -> Iterator[pb.Template]:
-    """Yield templates, most crawled first; dissimilarity, balance, hub and authority: Xu 2018, eqs. 7 to 10.
-
-    Cost O(fetches + navigation rows + templates^2).
-    """
+    """Yield templates, most crawled first; dissimilarity: Xu 2018, eq. 10; cost O(fetches)."""
     if site.templates is None:
         return
     ordered = sorted(site.templates.clusters, key=lambda stats: (-site.crawled[stats.id], stats.id))
@@ -146,11 +143,8 @@ def templates_of(site: SiteModel, start: int, n: int, max_exits: int) -> Iterato
         if cluster != NOT_FETCHED and depth is not None:
             depths[cluster] = min(depth, depths.get(cluster, depth))
     exits = site.navigation.strongest({stats.id for stats in chosen}, max_exits)
-    ids = site.templates.ids()
-    info = dict(zip(ids, zip(*hits(site.navigation.adjacency(ids)), strict=True), strict=True))
-    crawled = max(1, site.crawled.total())
     for stats in chosen:
-        judged, (hub, authority) = rewards[stats.id], info[stats.id]
+        judged = rewards[stats.id]
         yield pb.Template(
             name=cluster_name(stats.id),
             sample_pages=stats.size,
@@ -158,13 +152,10 @@ def templates_of(site: SiteModel, start: int, n: int, max_exits: int) -> Iterato
             example_url=stats.example,
             tag_paths=stats.top_paths,
             dissimilarity=stats.dsim,
-            balance=1.0 - site.crawled[stats.id] / crawled,
             min_depth=depths.get(stats.id, 0),
             judged_count=len(judged),
             reward=float(np.mean(judged)) if judged else 0.0,
             exits=[_exit(site, row) for row in exits.get(stats.id, [])],
-            hub=hub,
-            authority=authority,
         )
 
 

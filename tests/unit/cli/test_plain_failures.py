@@ -43,7 +43,6 @@ FAILURES = [
     ("serve --tls-cert {binary} --tls-key {binary}", NO_KEY),
     ("health --tls-cert {binary} --tls-key {binary}", NO_KEY),
     ("replay {absent}", "{absent}"),
-    ("compare {text} {absent}", "{absent}"),
     ("data import {absent}", "{absent}"),
     ("data import {text} --data-dir {text}/x", "{text}/x"),
     ("crawls create c --example {absent}", "{absent}"),

@@ -70,13 +70,7 @@ def test_the_map_has_the_templates_as_nodes_and_navigation_as_edges(console: Tes
 def test_a_template_shows_samples_figures_and_what_leads_there(console: TestClient) -> None:
     node = data(tree(console, of(BOOKS, "map")), "graph")["nodes"][0]
     page = tree(console, node["href"])
-    assert [text(tile) for tile in page.find_class("tile-name")] == [
-        "Pages",
-        "Reward",
-        "Info",
-        "Dsim",
-        "Balance",
-    ]
+    assert [text(tile) for tile in page.find_class("tile-name")] == ["Pages", "Reward"]
     samples = [link.get("href") for link in page.iterfind(".//ol[@class='samples']/li/div/a")]
     assert len(samples) == 20
     assert all(url.startswith(f"http://{HOST}/") for url in samples)

@@ -24,17 +24,13 @@ def teach(crawl: str) -> str:
     return f"/crawls/{crawl}/sites/{HOST}/teach"
 
 
-def test_answers_reach_the_crawl_and_their_effect_is_shown(writing: TestClient, target: str) -> None:
+def test_answers_reach_the_crawl(writing: TestClient, target: str) -> None:
     asked = html.fromstring(writing.get(teach(BOOKS)).text)
     urls = asked.xpath("//article//input[@name='url']/@value")
     token = token_of(writing)
     wanted = writing.post(teach(BOOKS) + "/answer", data={"token": token, "url": urls[0], "answer": "wanted"})
     assert wanted.headers["location"] == teach(BOOKS)
-    after = html.fromstring(writing.get(teach(BOOKS)).text)
-    assert f"Wanted: {urls[0]}" in after.get_element_by_id("effect").text_content()
-    moved = [" ".join(one.text_content().split()) for one in after.xpath("//section[@id='effect']//li")]
-    assert 0 < len(moved) <= 8
-    assert all(re.match(r"\d ?(=|[▲▼] \d+) 0\.\d{3} was 0\.\d{3} ", one) for one in moved)
+    assert urls[0] in html.fromstring(writing.get(teach(BOOKS)).text).xpath("//ul[@class='hops']//a/@href")
     writing.post(teach(BOOKS) + "/answer", data={"token": token, "url": urls[1], "answer": "unwanted"})
     with Client(target) as client:
         assert urls[0] in [one.url for one in client.get_crawl(crawl=BOOKS).examples]
@@ -43,15 +39,14 @@ def test_answers_reach_the_crawl_and_their_effect_is_shown(writing: TestClient, 
     assert not {urls[0], urls[1]} & asked
 
 
-def test_an_example_is_pasted(writing: TestClient, target: str) -> None:
-    body = "<html><body><div class='post'><p>Äußerst schön</p></div></body></html>"
-    form = {"token": token_of(writing), "url": url_of(2), "body": body, "page_type": "thread"}
+def test_an_example_is_named(writing: TestClient, target: str) -> None:
+    form = {"token": token_of(writing), "url": url_of(2), "page_type": "thread"}
     assert writing.post(teach(YOUNG) + "/example", data=form).status_code == 303
     with Client(target) as client:
         assert [(one.url, one.page_type) for one in client.get_crawl(crawl=YOUNG).examples] == [
             (url_of(2), "thread")
         ]
-    empty = writing.post(teach(YOUNG) + "/example", data={"token": token_of(writing), "url": "", "body": ""})
+    empty = writing.post(teach(YOUNG) + "/example", data={"token": token_of(writing), "url": ""})
     assert empty.status_code == 400
 
 
@@ -96,7 +91,6 @@ def test_forms_that_cannot_be_ours_are_refused(writing: TestClient) -> None:
     assert writing.post(teach(YOUNG) + "/answer", content=b"\xff" * 10).status_code == 400
     assert writing.post(teach(YOUNG) + "/answer", content=b"a=1&" * 500).status_code == 400
     assert writing.post(teach(YOUNG) + "/answer", content=b"x" * 200_001).status_code == 413
-    assert writing.post(teach(YOUNG) + "/example", content=b"x" * 13_000_000).status_code == 413
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", "", "evil.test:7480", "[::1"])

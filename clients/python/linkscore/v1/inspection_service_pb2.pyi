@@ -39,34 +39,28 @@ class TemplateExit(_message.Message):
     def __init__(self, tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., page_links: bool = ...) -> None: ...
 
 class Template(_message.Message):
-    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "balance", "min_depth", "judged_count", "reward", "exits", "hub", "authority")
+    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "min_depth", "judged_count", "reward", "exits")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
     CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
     TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
     DISSIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    BALANCE_FIELD_NUMBER: _ClassVar[int]
     MIN_DEPTH_FIELD_NUMBER: _ClassVar[int]
     JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     EXITS_FIELD_NUMBER: _ClassVar[int]
-    HUB_FIELD_NUMBER: _ClassVar[int]
-    AUTHORITY_FIELD_NUMBER: _ClassVar[int]
     name: str
     sample_pages: int
     crawled_pages: int
     example_url: str
     tag_paths: _containers.RepeatedScalarFieldContainer[str]
     dissimilarity: float
-    balance: float
     min_depth: int
     judged_count: int
     reward: float
     exits: _containers.RepeatedCompositeFieldContainer[TemplateExit]
-    hub: float
-    authority: float
-    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., balance: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ..., hub: _Optional[float] = ..., authority: _Optional[float] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
 
 class ListTemplatesResponse(_message.Message):
     __slots__ = ("templates", "next_page_token", "template_count", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")
