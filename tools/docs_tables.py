@@ -173,7 +173,7 @@ def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     registry = Metrics().registry
     BrowseMetrics(registry)
-    registries = (registry, Supervisor(Settings(), Settings).registry)
+    registries = (registry, Supervisor(Settings()).registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
