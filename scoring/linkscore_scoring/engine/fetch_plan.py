@@ -1,10 +1,9 @@
 """Which buckets the next fetches come from while the answers of others are out.
 
 Fetches are chosen one by one: each from the bucket that is worth most once those before it are in flight.
-Sites do not know of each other there, but for two things: how many places are free in all, and who is worth
-more. So each group of sites says beforehand in which order it would begin fetches and what each would be
-worth then (`offers`), and the places are handed out by these lists (`allocate`). The sites of one process are
-one group.
+Sites do not know of each other there, but for who is worth more. So each group of sites says beforehand in
+which order it would begin fetches and what each would be worth then (`offers`), and the places are handed out
+by these lists (`allocate`). The sites of one process are one group.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush, merge
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,10 +24,6 @@ from linkscore_scoring.site.model import SiteModel
 
 _MAX_VALUED = 50_000
 """A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
-
-# Share of the places that are filled with whatever waits, in [0, 1]: a crawl whose best links are all fetched
-# slows down to that, not to one at a time. Chosen: on the stored sites 1/8 and 1/4 are the same.
-_ALWAYS_FILLED = 0.25
 
 
 @dataclass(slots=True)
@@ -114,11 +110,6 @@ class SiteInFlight:
         return self._counted
 
 
-def keeps_filling(in_flight: int, free: int) -> bool:
-    """Say whether a site with so many fetches in flight takes places however little its links are worth."""
-    return in_flight < 1 + _ALWAYS_FILLED * (in_flight + free)
-
-
 @dataclass(frozen=True, slots=True)
 class BucketEntry:
     """A bucket in a question: its row, its site if that is known, its name there, and how many links wait."""
@@ -133,19 +124,11 @@ class Offer(NamedTuple):
     """A fetch that a group would begin.
 
     `cost`: minus its value then: the least offer counts first, and among equal ones the first row. `row`: of
-    its bucket in the question. `site`: number of its site among those of the group. `in_flight`: fetches of
-    the site under way before it. `floor`: value below which it rather waits for them.
+    its bucket in the question.
     """
 
     cost: float
     row: int
-    site: int
-    in_flight: int
-    floor: float
-
-    def waits(self, free: int) -> bool:
-        """Whether the link is left for the answers that are out, with so many places free."""
-        return -self.cost < self.floor and not keeps_filling(self.in_flight, free)
 
 
 def offers(
@@ -153,10 +136,9 @@ def offers(
 ) -> list[Offer]:
     """Return the fetches that a group would begin with n places, best first.
 
-    More than n if some of them may rather wait: whether they do depends on the places left to all. Fewer if
-    nothing more waits or no site has a place left. Changes what the sites count as in flight. Values only
-    fall while fetches begin, so a bucket is looked at, and valued anew, only when its turn comes. Cost: a
-    sort of the rows and O((n + valuations) log n_rows), of which there are 50,000 at most.
+    Fewer than n if nothing more is worth one or no site has a place left. Changes what the sites count as in
+    flight. Values only fall while fetches begin, so a bucket is valued anew when its turn comes. Cost: a sort
+    of the rows and O((n + valuations) log n_rows), of which there are 50,000 at most.
 
     `rows`: rows of buckets of which links wait, ascending. `entry_of`: the bucket of a row. `values`: value
     of each row at the beginning, (n_rows,).
@@ -165,11 +147,10 @@ def offers(
     turns = zip((-values[waiting]).tolist(), waiting.tolist(), strict=True)
     entries: dict[int, BucketEntry] = {}
     heap: list[tuple[float, int, int]] = []  # cost, row, and in flight when that was its cost
-    numbers: dict[int, int] = {}
     taken, found = Counter[int](), list[Offer]()
     ahead = next(turns, None)
-    sure = valued = 0
-    while (heap or ahead) and sure < n:
+    valued = 0
+    while (heap or ahead) and len(found) < n:
         if ahead is not None and not (heap and heap[0] < ahead):
             cost, row = ahead
             entry = entries[row] = entry_of(row)
@@ -185,15 +166,12 @@ def offers(
             valued += 1
             heappush(heap, (-site.value(entry.name, -cost), row, site.in_flight))
             continue
-        in_flight, floor = (site.in_flight, site.floor) if site is not None else (0, 0.0)
-        offer = Offer(cost, row, numbers.setdefault(id(site), len(numbers)), in_flight, floor)
-        if offer.waits(n):  # and still does with less places free: nothing of the site comes any more
-            continue
-        found.append(offer)
-        sure += not offer.waits(0)
-        taken[row] += 1
         if site is not None:
+            if site.in_flight and -cost < site.floor:
+                continue
             site.begin(entry.name)
+        found.append(Offer(cost, row))
+        taken[row] += 1
         heappush(heap, (cost, row, in_flight))
     return found
 
@@ -205,19 +183,6 @@ def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: 
     (n_rows,).
     """
     takes = np.zeros(len(values), dtype=np.int64)
-    if not n:
-        return FetchPlan(values, takes)
-    closed: set[tuple[int, int]] = set()
-    named = ([(offer, group) for offer in of_group] for group, of_group in enumerate(groups))
-    left = n
-    for offer, group in merge(*named, key=lambda pair: pair[0][:2]):
-        if not left:
-            break
-        if (group, offer.site) in closed:
-            continue
-        if offer.waits(left):
-            closed.add((group, offer.site))
-            continue
+    for offer in islice(merge(*groups), n):
         takes[offer.row] += 1
-        left -= 1
     return FetchPlan(values, takes)

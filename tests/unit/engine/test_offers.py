@@ -14,7 +14,6 @@ from linkscore_scoring.engine.fetch_plan import (
     Offer,
     SiteInFlight,
     allocate,
-    keeps_filling,
     offers,
 )
 
@@ -92,14 +91,14 @@ def values_of(found: list[Site], rows: list[tuple[int, str]]) -> np.ndarray:
 def chosen_one_by_one(entries: list[BucketEntry], values: np.ndarray, n: int) -> list[int]:
     """Value all buckets anew before each fetch, and take the best that has a place and need not wait."""
     takes = [0] * len(values)
-    for left in range(n, 0, -1):
+    for _ in range(n):
         best: tuple[float, int] | None = None
         for entry in entries:
             site, row = entry.site, entry.row
             value = values[row] if site is None or not site.in_flight else site.value(entry.name, values[row])
             if takes[row] >= entry.waiting or (site is not None and not site.has_place):
                 continue
-            if site is not None and value < site.floor and not keeps_filling(site.in_flight, left):
+            if site is not None and site.in_flight and value < site.floor:
                 continue
             best = min(best, (-value, row)) if best else (-value, row)
         if best is None:
