@@ -36,15 +36,11 @@ _MARKUP_TAGS = frozenset(
 class Likeness(Stateful):
     """Labels pages by the nearest page that somebody named: cosine of layouts, and a URL of the same shape.
 
-    Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
-    pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
-    is as near as the farthest of these is to its nearest fellow, and pages at the least cosine or above are
-    no background. An example given by its URL alone speaks for the shape of that, a little, until its page is
-    known; a refused page only says that pages like it are not wanted.
-
-    Paths are weighed by a background: the examples and the latest pages that were *not* like them. A good
-    crawl fetches little but wanted pages, and what they all show would weigh nothing. It is learned anew
-    whenever the pages unlike the examples have doubled.
+    Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread and its
+    permalinks do. Where examples have no URL, a page is alike if it is as near as the farthest of these is to
+    its nearest fellow. An example given by its URL alone speaks for its shape, a little, until its page is
+    known. Paths are weighed by a background: the examples and the latest pages that were *not* like them,
+    learned anew whenever these have doubled.
 
     Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
     """
@@ -177,10 +173,8 @@ class Layouts(Stateful):
     """Turns tag paths into vectors ln(tf + 1) x ln(n / df + 1), as the crawl goes on.
 
     A class token counts once it is on three pages, two while fewer than 40 are known; digits are folded.
-    Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class: a post
-    with a list and one without are of one layout. Each element stands on two paths, with the classes of those
-    above it and without: a class of the body that names the author renames the first kind, of a whole page.
-    The batch form, of the first kind alone, is `clustering.class_paths`.
+    Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class. Each
+    stands on two paths, with the classes of those above it and without: one of the body may name the author.
     """
 
     pages: Stored[int]

@@ -278,14 +278,11 @@ class Harvest(Policy):
             self._relabel(site)
 
     def _relabel(self, site: SiteModel) -> None:
-        """Learn layouts anew, and label the sampled pages again.
-
-        Pages of the shape of an example that seem unlike are no background while they are more than those
-        that are wanted: they would take the weight of the paths of these.
-        """
+        """Learn layouts anew, and label the sampled pages again."""
         tables, likeness = self.tables, self.likeness
         alike = tables.alike_keys()
         unlike = [page for page in site.sample if page.hash not in alike]
+        # More pages of the shape of an example than are wanted would take the weight of the paths of these.
         others = [page for page in unlike if not likeness.has_shape(page.key, site.patterns)]
         n_alike = len(site.sample) - len(unlike) + len(likeness)
         likeness.fit([page.paths for page in (unlike if len(unlike) - len(others) <= n_alike else others)])
@@ -357,17 +354,7 @@ class Harvest(Policy):
         return scores
 
     def _parts(self, rows: Rows, out: Ints | None = None) -> Parts:
-        """Return the numbers that the score of arms is made of, as far as labels or text decide.
-
-        `out`: fetches under way of each node. What is behind a page counts while none like it is in flight,
-        by labels of its URL pattern, by text of its link path: else what that shows is waited for, and
-        lists beside it cost more than they bring.
-
-        What every page links to is worth at most what a link of a list is: pages about the site may have much
-        text, and yet are seldom what it is for. A try teaches something of the links that wait beside it, so
-        exploring counts by these. An arm of few links that nobody tried comes after the others, and among
-        arms of like reward the one that holds the bulk of the site comes first.
-        """
+        """Return the numbers that the score of arms is made of; `out`: fetches under way of each node."""
         t, p, tables, nodes = self.tunables, self.params, self.tables, self.tables.nodes
         path, pattern, arm = rows
         k, unlabelled, a_link = t.prior_weight, 1.0 - tables.share, t.link_share * tables.site_mean
@@ -383,7 +370,7 @@ class Harvest(Policy):
         trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
         by_links, by_list = p.hub_weight * hub, self._paid_by_list(reward, hub, a_link)
         is_list, is_beyond = reward < a_link, True
-        if out is not None:
+        if out is not None:  # what one shows is waited for
             is_list, is_beyond = is_list & (out[path] == 0), out[pattern] == 0
         credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
         if tables.share:
@@ -410,25 +397,16 @@ class Harvest(Policy):
         )
 
     def _paid_by_list(self, reward: Any, hub: Any, a_link: float) -> Any:
-        """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
-
-        Its fresh links are expected to bring H = hub yield x `hub_links`, each of them `a_link` > 0:
-        1 + H / a_link fetches bring reward + H. Together that is less than `a_link` for any page worth less
-        itself, so lists come when the good pages known are fetched, and not before.
-        """
+        """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward:
+        1 + H / `a_link` fetches bring `reward` + H."""
         if a_link <= 0.0:
             return 0.0
         links = self.tunables.hub_links * hub
         return (reward + links) / (1.0 + links / a_link) - reward
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
-        """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted.
-
-        What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
-        it. So the first tries of each URL pattern come before more of what is known to bring less, and after
-        all that is known to bring more. Where links at the same place of pages brought nothing, one more kind
-        of them is granted little: a wiki has dozens.
-        """
+        """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted: less where
+        links at the same place brought nothing."""
         t, nodes, k = self.tunables, self.tables.nodes, self.tunables.prior_weight
         path, pattern, _ = rows
         gain, tries = down(nodes["gain"], nodes["counts"], rows, 0.0, k), nodes["own_n"][pattern]
@@ -437,11 +415,7 @@ class Harvest(Policy):
         return np.where(tries < t.few, np.maximum(index, unopened * t.unopened_kept**tries), index)
 
     def _doubted(self, rows: Rows, out: Ints) -> Any:
-        """Return the mean rewards of arms with what is under way, each fetch a standard error below the mean.
-
-        That takes away little where much is known (commit) and much where little is (spread). All arms share
-        the site's node, so what is under way there tells nothing between them.
-        """
+        """Return mean rewards of arms with what is under way, each fetch a standard error below the mean."""
         k, pulls, reward = self.tunables.prior_weight, self.tables.nodes["n"], self.tables.nodes["reward"]
         mean: Any = self.tunables.prior
         for at in (SITE, *rows):

@@ -26,17 +26,13 @@ class Starts:
     """Pulls, rewards and hub yields that the nodes of a site start with.
 
     Each experience counts by its own trust = likeness x evidence^2. Likeness is the share of the arms found
-    here that it knows (each by the root of its links): software leaves its tag paths and URL shapes on every
-    site. Evidence = min(1, (1 + D0) / (1 + D)), D the squared error of its rewards, scaled, for what the arms
-    brought here by now, D0 that of the mean of the site: one that misleads fades, one that knows no better
-    than the mean does no harm by staying. All of them together count as 8 pulls of a node at most. Where it
-    speaks against links, by a reward below the site's mean, it counts likeness x evidence^4: what it praises
-    wrongly is fetched and put right, what it holds down wrongly would not be.
+    here that it knows, each by the root of its links. Evidence = min(1, (1 + D0) / (1 + D)), D the squared
+    error of its rewards, scaled, for what the arms brought here, D0 that of the mean of the site. All of them
+    together count as 8 pulls of a node at most. Against links it counts likeness x evidence^4: what it
+    holds down wrongly would not be put right. A pattern that has the shape of an example counts as
+    pulled once, for a page like it. After exponentially weighted experts (Cesa-Bianchi and Lugosi 2006).
 
-    A pattern that has the shape of an example counts as pulled once, for a page like it.
-
-    That a prior should lose weight as it errs is that of exponentially weighted experts (Cesa-Bianchi and
-    Lugosi 2006, chapter 2). Cost: O(nodes) an event.
+    Cost: O(nodes) an event.
     """
 
     def __init__(self, patterns: UrlPatterns, tunables: Tunables = DEFAULTS) -> None:

@@ -168,10 +168,7 @@ class Tables(Stateful):
         return self.nodes["path"], self.nodes["pattern"], self.nodes["arm"]
 
     def changed(self) -> bool:
-        """Note the end of an event; work everything out anew if that is due, and say whether it was.
-
-        In a small crawl that is after each event. Later one changes little, and the cost must not grow.
-        """
+        """Note the end of an event; work everything out anew if that is due, and say whether it was."""
         self.changes += 1
         is_due = self.changes > self.pulls // self.t.worked_per_doubling
         if is_due:
@@ -383,18 +380,10 @@ class Worked:
         """Find out what pages are worth.
 
         By text: x / (x + h), x = own text less what waiting links are expected to take, h what is much here.
-        What may be excerpts counts as little known, not as nothing, until links between were followed, or
-        `few` times as many pages seen with such links: some are never followed, because the crawler's own
-        rules drop them. The more pages are known to be wanted, the less one counts that nobody spoke of.
-
-        By likeness: a page like an example is worth 1, like one that is not wanted 0, like neither its text
-        times 2 / (2 + n), n examples: who named one page has not said that all else is not wanted, who named
-        ten of three types nearly has. If its URL has the shape of no example's, pages found that are wanted
-        count in n too, unless its layout is that of one: sections of a site have URLs of their own. Where no
-        example has a URL, a page with the text of others is like none. Feedback replaces all.
-
-        By feedback: a page of which none came is worth its text less what silence says (`_silence`), and
-        counts at least as far.
+        What may be excerpts counts as little known until links between were followed, or `few` times as many
+        pages seen with such links. By likeness: 1 like an example, 0 like a page not wanted, like neither its
+        text times 2 / (2 + n), n examples; with wanted pages found in n too where URL and layout are those of
+        none. Feedback replaces all, and its silence lessens text.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
@@ -429,12 +418,8 @@ class Worked:
         self.page_reward = np.where(is_text, self.text * (1.0 - silence), label)
 
     def _silence(self, is_text: NDArray[np.bool_]) -> float:
-        """Return how far a page is not wanted because no feedback of it came: r / (2 - r).
-
-        r: share reported as wanted of the arms that have such pages. Who reports all that is wanted says no
-        by silence, and nothing else tells lists from arms that bring nothing. Who reports one in three says
-        little: of what is silent, if half was wanted before, 1 / (2 - r) is not.
-        """
+        """Return how far a page is not wanted as no feedback of it came: r / (2 - r), r the share reported as
+        wanted of the arms that have such pages."""
         page, node, rows = self._tables.ways["page"], self._tables.ways["node"], self._rows[2]
         is_yes = self.is_wanted & (self._tables.pages["source"] == Source.FEEDBACK)
         yes, silent = (
@@ -444,11 +429,7 @@ class Worked:
         return float(r / (2.0 - r))
 
     def _half_chars(self, own: Floats) -> float:
-        """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most.
-
-        A product of a shop may have 60 characters of its own and be all there is to find, on a forum 60
-        characters are a signature.
-        """
+        """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most."""
         usual = np.full(self._t.prior_pages, HALF_CHARS / self._t.text_share)
         chars = np.concatenate([own[own > 0.0], usual])
         at = int(np.ceil(self._t.text_quantile * len(chars))) - 1
@@ -487,12 +468,8 @@ class Worked:
         return np.asarray(self._alike_but_address & (pulls >= self._t.evidence))
 
     def _compare_texts(self) -> None:
-        """Tell nodes whose pages all have about as much text, and those whose pages are one.
-
-        A page under many addresses pays nothing. Products of a shop may share their text and be told apart by
-        a picture: many must have paid nothing. Under the next shape of address nothing of that text is new,
-        and if all of it was new at first no single shape needs to have that many.
-        """
+        """Tell nodes whose pages all have about as much text, and those whose pages are one: many that paid
+        nothing, for products of a shop may share their text, of all such nodes if all of it was new."""
         t, n, least, most = self._t, self.own_n, self._least, self._most
         self.flat = (n >= t.evidence) & (most + 1 <= t.flat * (least + 1))
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
@@ -505,14 +482,11 @@ class Worked:
         self.repeated = is_one | is_equal & np.isin(least, list(said)) if said else is_one
 
     def _follow_yields(self) -> None:
-        """Work out what arms are worth by the links behind them, over any number of hops.
+        """Work out what arms are worth by the links behind them.
 
-        A link that leads to a page of reward r and, by it, to n fresh links worth v each pays (r + n v) /
-        (1 + n) per fetch if all of them are fetched: the index of an arm-acquiring bandit (Whittle, Annals of
-        Probability 9(2), 1981), with one fetch for each link, shrunk means, and yields that forget, as links
-        behind a hub run out. Only links worth more than the page itself count, so a hub never passes what it
-        leads to; and only as far as their kind was opened: a board shows dozens of links to the latest answer
-        at the place of its threads, and if none can be followed no fetch tells what they are worth.
+        A link to a page of reward r with n fresh links worth v each pays (r + n v) / (1 + n) per fetch: the
+        index of an arm-acquiring bandit (Whittle 1981). Only links worth more than the page count, and as far
+        as their kind was opened.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         links, ways, n_pages = tables.links, tables.ways, tables.pages.rows
@@ -551,10 +525,7 @@ def _between(paths: Sequence[int], blocks: Sequence[int], least: int) -> set[int
 
 
 def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> Any:
-    """Return means of arms, shrunk down the chain site -> link path -> URL pattern -> arm.
-
-    An arm nobody pulled starts from what its parts are worth: hundreds of them would have to be tried.
-    """
+    """Return means of arms, shrunk down the chain site -> link path -> URL pattern -> arm."""
     return shrunk(total, n, (SITE, *rows), prior, prior_n)
 
 

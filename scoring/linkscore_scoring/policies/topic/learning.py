@@ -64,6 +64,8 @@ class Tunables:
     max_lists: int = 200  # lists told apart, the latest: a bound of what RankBuckets is asked about
 
 
+TUNED = Tunables()
+
 Arm = tuple[int, int]
 """URL pattern and folded link path of a link; -1 in place of one stands for all."""
 
@@ -82,8 +84,7 @@ class ArmMeans(Stateful):
 
     _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
+    def __init__(self) -> None:
         self._means = {}
         self.max_arms = 0
 
@@ -107,7 +108,7 @@ class ArmMeans(Stateful):
         """Return the shrunk mean of an arm; `prior` is that of a site nothing is known of."""
         for node in nodes(arm):
             if (counts := self._means.get(node)) is not None:
-                prior = shrunk(counts[1], counts[0], prior, self._tunables.parent_pulls)
+                prior = shrunk(counts[1], counts[0], prior, TUNED.parent_pulls)
         return prior
 
     @property
@@ -144,7 +145,7 @@ class UnseenLinks(ArmMeans):
     def share(self, arm: Arm) -> float:
         """Return how much of what unseen links are worth at most is behind a link of an arm, in [0, 1)."""
         links = self.mean(arm, 0.0)
-        return links / (links + self._tunables.unseen_half)
+        return links / (links + TUNED.unseen_half)
 
 
 class ArmGains(Stateful):
@@ -152,23 +153,23 @@ class ArmGains(Stateful):
 
     _gains: Stored[dict[Arm, list[float]]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
+    def __init__(self) -> None:
         self._gains = {}
+        self.max_arms = 0
 
-    def credit(self, arms: Sequence[Arm], gain: float, max_arms: int) -> None:
+    def credit(self, arms: Sequence[Arm], gain: float) -> None:
         """Count how much more a page found through some arms is worth for the links on it."""
-        keep = self._tunables.gain_decay
+        keep = TUNED.gain_decay
         for arm in arms:
             n, gained = self._gains.get(arm, (0.0, 0.0))
             self._gains[arm] = [keep * n + 1.0, keep * gained + gain]
-        if max_arms:  # not known yet of a site just read back
-            drop_oldest(self._gains, max_arms)
+        if self.max_arms:  # not known yet of a site just read back
+            drop_oldest(self._gains, self.max_arms)
 
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain, shrunk to nothing."""
         n, gain = self._gains.get(arm, (0.0, 0.0))
-        return shrunk(gain, n, 0.0, self._tunables.parent_pulls)
+        return shrunk(gain, n, 0.0, TUNED.parent_pulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,33 +189,31 @@ class LinkSignals:
         return self.url == (_FINE if self.asked else 4)
 
     @classmethod
-    def of_topic(cls, anchor: float, url: float, parent: float, power: float) -> LinkSignals:
+    def of_topic(cls, anchor: float, url: float, parent: float) -> LinkSignals:
         """Return what is seen of a link of a topic."""
-        return cls(round(4 * anchor**power), round(4 * url**power), round(4 * parent))
+        return cls(round(4 * anchor**TUNED.sign_power), round(4 * url**TUNED.sign_power), round(4 * parent))
 
     @classmethod
     def of_question(cls, anchor: float, url: float, parent: float) -> LinkSignals:
         """Return what is seen of a link of a question."""
         return cls(round(_FINE * anchor), round(_FINE * url), round(4 * parent), asked=True)
 
-    def vector(
-        self, arm_mean: float, list_mean: float, power: float = 1.0, most: float = 1.0
-    ) -> NDArray[np.float64]:
+    def vector(self, arm_mean: float, list_mean: float, most: float = 1.0) -> NDArray[np.float64]:
         """Return the features of a link: 1, the signals in [0, 1], and what its arm and its list earned.
 
-        What a question is told counts with a power, and against `most`, the share hoped for.
+        What a question is told counts against `most`, the share hoped for.
         """
-        return np.array([1.0, *self._told(power, most), self.parent / 4, arm_mean, list_mean])
+        return np.array([1.0, *self._told(most), self.parent / 4, arm_mean, list_mean])
 
-    def total(self, power: float = 1.0) -> float:
-        """Return all signals together, in [0, 3]; what a question is told counts with a power."""
-        anchor, url = self._told(power, 1.0)
-        return anchor + url + self.parent / 4
+    def total(self) -> float:
+        """Return all signals together, in [0, 3]."""
+        return sum(self._told(1.0)) + self.parent / 4
 
-    def _told(self, power: float, most: float) -> tuple[float, float]:
+    def _told(self, most: float) -> tuple[float, float]:
         if not self.asked:
             return self.anchor / 4, self.url / 4
-        return min(1.0, self.anchor / _FINE / most) ** power, min(1.0, self.url / _FINE / most) ** power
+        anchor, url = (min(1.0, said / _FINE / most) ** TUNED.sign_power for said in (self.anchor, self.url))
+        return anchor, url
 
 
 class SignalWeights(Stateful):
@@ -237,9 +236,9 @@ class SignalWeights(Stateful):
     precision: Stored[NDArray[np.float64]]
     moment: Stored[NDArray[np.float64]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self.precision = np.diag(np.array(tunables.prior_precisions))
-        self.moment = self.precision @ np.array(tunables.prior_weights)
+    def __init__(self) -> None:
+        self.precision = np.diag(np.array(TUNED.prior_precisions))
+        self.moment = self.precision @ np.array(TUNED.prior_weights)
         self._mean: NDArray[np.float64] | None = None
 
     def learn(self, x: NDArray[np.float64], y: float) -> None:
@@ -290,8 +289,7 @@ class TopicCrawl(Stateful):
     is_found: Stored[bool]  # whether a page is surely relevant
     wanted_digest: Stored[str]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
+    def __init__(self) -> None:
         self.wanted: Wanted | None = None
         self.known_pages: dict[int, float] = {}
         self.asks, self.most_told = False, 1.0
@@ -336,7 +334,7 @@ class TopicCrawl(Stateful):
     @property
     def mean(self) -> float:
         """What a page is worth on average, shrunk to the prior."""
-        return shrunk(self.reward, self.pulls, self._tunables.prior_mean, 1.0)
+        return shrunk(self.reward, self.pulls, TUNED.prior_mean, 1.0)
 
     def add(self, page: PageObservation, words: PageWords) -> None:
         """Count the words of a page; one that is a sample is learned from."""
@@ -359,7 +357,7 @@ class TopicCrawl(Stateful):
         self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0
         if self.asks:
             words = min(len(set(telling_words(query))) for query in queries)
-            self.most_told = max(self._tunables.least_told, min(1.0, self._tunables.told_words / words))
+            self.most_told = max(TUNED.least_told, min(1.0, TUNED.told_words / words))
 
     def _expand(self) -> None:
         self.expansion = expansion_of(self._given_words(), self.counts)
@@ -374,7 +372,7 @@ class TopicCrawl(Stateful):
         return [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
 
     def _forget(self) -> None:
-        self.weights = SignalWeights(self._tunables)
+        self.weights = SignalWeights()
         self.pulls, self.reward = 0, 0.0
         self.samples, self.expansion, self.is_found = {}, {}, False
         self._topic = None
@@ -398,14 +396,13 @@ class Lists(Stateful):
 
     _lists: Stored[dict[Arm, list[float]]]
 
-    def __init__(self, tunables: Tunables = Tunables()) -> None:
-        self._tunables = tunables
+    def __init__(self) -> None:
         self._lists = {}
 
     def open(self, page: int, link_path: int) -> None:
         """Tell the links of a page at a link path apart from now on."""
         self._lists.setdefault((page, link_path), [0.0, 0.0])
-        drop_oldest(self._lists, self._tunables.max_lists)
+        drop_oldest(self._lists, TUNED.max_lists)
 
     def is_open(self, page: int, link_path: int) -> bool:
         """Say whether links of a page at a link path are told apart."""
@@ -425,22 +422,22 @@ class Lists(Stateful):
     def mean(self, page: int, link_path: int, prior: float) -> float:
         """Return the mean worth of a list's links, shrunk to `prior`, what their arm is worth."""
         n, reward = self._lists.get((page, link_path), (0.0, 0.0))
-        return shrunk(reward, n, prior, self._tunables.parent_pulls)
+        return shrunk(reward, n, prior, TUNED.parent_pulls)
 
 
-def gain_behind(reward: float, links: Sequence[float], at_most: int) -> float:
+def gain_behind(reward: float, links: Sequence[float]) -> float:
     """Return how much more a fetch is worth than its page, if the best links on it are fetched too.
 
-    max over n of (r + v1 + ... + vn) / (1 + n) - r, over the `at_most` best links: the index of an arm that
-    brings new arms (Whittle 1981).
+    max over n of (r + v1 + ... + vn) / (1 + n) - r, over the best links: the index of an arm that brings new
+    arms (Whittle 1981).
 
     Examples
     --------
-    >>> gain_behind(0.0, [0.1, 1.0, 1.0], 20), gain_behind(1.0, [0.5], 20)
+    >>> gain_behind(0.0, [0.1, 1.0, 1.0]), gain_behind(1.0, [0.5])
     (0.6666666666666666, 0.0)
     """
     best = total = reward
-    for n, value in enumerate(sorted(links, reverse=True)[:at_most], 1):
+    for n, value in enumerate(sorted(links, reverse=True)[: TUNED.gain_links], 1):
         total += value
         best = max(best, total / (1 + n))
     return best - reward

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,13 @@ from linkscore_scoring.policies.answers import NOTHING, CrawlKnowledge, PageNote
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
 from linkscore_scoring.policies.topic.learning import (
     SITE,
+    TUNED,
     Arm,
     ArmGains,
     ArmMeans,
     LinkSignals,
     Lists,
     TopicCrawl,
-    Tunables,
     UnseenLinks,
     gain_behind,
 )
@@ -128,7 +128,6 @@ class Topical(Policy):
     Params = TopicParams
     reads_templates = False
     reads_words = True
-    tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[ArmMeans]  # what links of an arm led to
     gains: Stored[ArmGains]
@@ -140,7 +139,7 @@ class Topical(Policy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.crawl_wide: CrawlKnowledge | None = TopicCrawl(self.tunables)
+        self.crawl_wide: CrawlKnowledge | None = TopicCrawl()
         self._wanted_digest = ""
         self._links: dict[int, LinkWords] = {}
         self._latest: tuple[int, float | None] = (-1, None)
@@ -179,7 +178,7 @@ class Topical(Policy):
         self._credit_lists_of_samples(page, site)
         if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
             self.unseen.credit(arms, self._unseen_links(page, site))
-        if reward >= self.tunables.found_relevance:
+        if reward >= TUNED.found_relevance:
             self.crawl.is_found = True
             if not self.crawl.asks:
                 self.unseen.end()
@@ -189,8 +188,7 @@ class Topical(Policy):
         untold = reward * self._untold(features)
         self.crawl.judged(untold)
         self.arms.credit(arms, untold)
-        gain = gain_behind(reward, behind, self.tunables.gain_links)
-        self.gains.credit(arms, gain, self.arms.max_arms)
+        self.gains.credit(arms, gain_behind(reward, behind))
         for source, link_path in lists:
             self.lists.credit(source, link_path, reward)
         self._pages[page.key] = JudgedPage(reward, arms, features.tolist(), lists)
@@ -198,13 +196,13 @@ class Topical(Policy):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the relevance of a page."""
-        self.crawl.is_found |= event.reward >= self.tunables.found_relevance
+        self.crawl.is_found |= event.reward >= TUNED.found_relevance
         page = self._pages.get(event.key)
         if page is None:
             folded = dict.fromkeys(site.link_paths.get(link_path).folded for _, link_path in event.contexts)
             arms = [(event.pattern, link_path) for link_path in folded]
             self.arms.credit(arms, event.reward)
-            self.gains.credit(arms, 0.0, self.arms.max_arms)
+            self.gains.credit(arms, 0.0)
             return
         change = event.reward - page.reward
         features = np.array(page.features)
@@ -287,7 +285,7 @@ class Topical(Policy):
         self, page: PageObservation, site: SiteModel, signals: LinkSignals, reward: float
     ) -> None:
         """Tell the links of a page apart that may be a list of what is wanted."""
-        if signals.total(self.tunables.sign_power) + reward < self.tunables.list_signals:
+        if signals.total() + reward < TUNED.list_signals:
             return
         fetched = site.memory.fetched_among(page.links.keys)
         waiting = {
@@ -297,7 +295,7 @@ class Topical(Policy):
         }
         counts = Counter(site.link_paths.get(link_path).folded for _, link_path in waiting)
         for link_path in sorted(counts):
-            if counts[link_path] >= self.tunables.list_links:
+            if counts[link_path] >= TUNED.list_links:
                 self.lists.open(page.key, link_path)
 
     def _credit_lists_of_samples(self, page: PageObservation, site: SiteModel) -> None:
@@ -329,7 +327,7 @@ class Topical(Policy):
         in_url = 1.0 if topic.is_named_by(url) else topic.coverage(url_hashes(url))
         if self.crawl.asks:
             return LinkSignals.of_question(named, in_url, link.parent)
-        return LinkSignals.of_topic(named, in_url, link.parent, self.tunables.sign_power)
+        return LinkSignals.of_topic(named, in_url, link.parent)
 
     def _features(
         self, arms: Sequence[Arm], lists: Sequence[Arm], signals: LinkSignals
@@ -337,7 +335,7 @@ class Topical(Policy):
         """Return the features of a link by the best of the ways it was found."""
         arm_mean = max((self.arms.mean(arm, self.crawl.mean) for arm in arms), default=self.crawl.mean)
         list_mean = max((self.lists.mean(*found, arm_mean) for found in lists), default=arm_mean)
-        return signals.vector(arm_mean, list_mean, self.tunables.sign_power, self.crawl.most_told)
+        return signals.vector(arm_mean, list_mean, self.crawl.most_told)
 
     def _vector(self, key: Key) -> NDArray[np.float64]:
         return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signals)
@@ -357,11 +355,11 @@ class Topical(Policy):
         """
         if not key.page or not self.crawl.known_pages:
             return -math.inf
-        return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
+        return TUNED.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
 
     def _gain(self, key: Key) -> float:
-        said = key.signals.total(self.tunables.sign_power)
-        return self.gains.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
+        said = key.signals.total()
+        return self.gains.gain(key.arm) * min(1.0, TUNED.gain_floor + said)
 
     def _is_silent(self, key: Key) -> bool:
         """Say whether nothing tells a link from others: no signal, no gain, and nothing found to learn from.
@@ -373,13 +371,13 @@ class Topical(Policy):
         return self.crawl.is_blind and not told
 
     def _named(self, key: Key) -> float:
-        return self.tunables.named * key.signals.is_named
+        return TUNED.named * key.signals.is_named
 
     def _unknown(self) -> float:
         """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
-        here, least, elsewhere = self.arms.pulls, self.tunables.site_pulls, self._elsewhere
+        here, least, elsewhere = self.arms.pulls, TUNED.site_pulls, self._elsewhere
         share = elsewhere / (elsewhere + least) * least / (here + least)
-        return self.tunables.site_optimism * share
+        return TUNED.site_optimism * share
 
     @property
     def _elsewhere(self) -> float:
@@ -396,9 +394,9 @@ class Topical(Policy):
     def _unseen_worth(self) -> float:
         """Return what links nobody has seen are worth at most, while something is to be found by them."""
         if self.crawl.searches:
-            return self.tunables.unseen_worth
+            return TUNED.unseen_worth
         ends = self.crawl.asks or self.unseen.has_ended or not self._elsewhere
-        return 0.0 if ends else self.tunables.site_optimism
+        return 0.0 if ends else TUNED.site_optimism
 
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
@@ -456,12 +454,12 @@ class Topical(Policy):
         return list(arms), [way for way in dict.fromkeys(ways) if self.lists.is_open(*way)]
 
     def _take_bounds(self, site: SiteModel) -> None:
-        self.arms.max_arms = self.unseen.max_arms = _ARMS_PER_BOUND * site.bounds.arms
+        for each in (self.arms, self.gains, self.unseen):
+            each.max_arms = _ARMS_PER_BOUND * site.bounds.arms
 
     def _forget(self) -> None:
         """Forget what pages were worth; the words of links that wait stay."""
-        self.arms, self.gains = ArmMeans(self.tunables), ArmGains(self.tunables)
-        self.lists, self.unseen = Lists(self.tunables), UnseenLinks(self.tunables)
+        self.arms, self.gains, self.lists, self.unseen = ArmMeans(), ArmGains(), Lists(), UnseenLinks()
         self._pages: dict[int, JudgedPage] = {}
         for link in self._links.values():
             link.parent = 0.0
