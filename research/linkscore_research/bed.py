@@ -36,12 +36,10 @@ from linkscore_lab.replay.runs import (
     Experiment,
     PolicyText,
     ReplayProtocol,
-    Task,
     cases,
     draw_starts,
     read_policy,
     reads_layout,
-    wanted_pages,
 )
 from linkscore_research.quality.measure import LabelledSite, sites_of
 from linkscore_scoring.hashing import hash64
@@ -92,7 +90,7 @@ def crawls_of(
         experiment = experiments[0]
         wanted = {kind.name for kind in site.kinds if kind.user_content}
         rewards = {key: float(kind in wanted) for key, kind in stored.types.items()}
-        task = Task(USER_CONTENT, wanted_pages(stored, experiment.facts, rewards), rewards)
+        task = experiment.task(USER_CONTENT, rewards)
         starts = draw_starts(stored, experiment.pages, n_starts)
         todo = list(product(experiments, cases([task], modes, policies, [1], starts)))
         if task.wanted:

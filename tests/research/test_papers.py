@@ -16,9 +16,6 @@ from linkscore_lab.replay.runs import (
     USER_CONTENT,
     Experiment,
     ReplayProtocol,
-    Task,
-    type_rewards,
-    wanted_pages,
 )
 from linkscore_research.behavior import patterns
 from linkscore_research.behavior.cuts import transit_cut
@@ -118,8 +115,7 @@ def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_lear
     with prepare_generated(generated) as site:
         experiment = Experiment(site, ReplayProtocol(budget="25%"))
         (kind, *_) = generated.wanted_types
-        rewards = type_rewards(site, kind)
-        task = Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards)
+        task = replace(experiment.target(kind), name=USER_CONTENT)
         make = partial(BreadthFirstSample, sample_pages=60)
         sampled = replace(experiment, make_scorer=make)
         (ours,) = runs_of(sampled, task, "source_ucc", (1,), budget="40")

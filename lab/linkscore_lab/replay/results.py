@@ -26,74 +26,33 @@ from linkscore_scoring.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """One crawl of a stored site.
+    """One crawl of a stored site."""
 
-    Attributes
-    ----------
-    site
-        Name of the site.
-    task
-        ``user_content``, ``new_text`` or ``target:TYPE``.
-    mode
-        What the policy learned of labels: ``none``, ``examples`` or ``feedback``.
-    policy
-        As on the command line: ``NAME`` or ``NAME:param=value,...``.
-    seed
-        Of everything random in the run.
-    start
-        URL of the first fetch.
-    budget, fetched
-        Fetches allowed, and made.
-    seconds, cpu_seconds
-        Wall time and processor time of the crawl.
-    metrics
-        Of `linkscore_lab.metrics.run_metrics`.
-    curve
-        good(n) for n = 1..`fetched`: wanted pages among the first n fetches.
-    n_reachable, n_wanted
-        Reachable pages of the site, and those that are wanted.
-    order_digest
-        Of `order_digest`: equal for equal orders of fetches.
-    links_out_of_archive
-        Links left out because the archive has no page for them.
-    composition
-        Of `linkscore_lab.metrics.composition`: fetches of each page type at each of
-        ``even_points(fetched)``.
-    wanted_types
-        Page types that are wanted; empty if something else than labels decides.
-    n_examples
-        Example pages the policy was given, in mode ``examples`` and where it cannot do without.
-    in_flight
-        Fetches that might be under way at a time.
-    took
-        Time from the first fetch to the end of the last, in latencies of a median fetch; `fetched` divided by
-        it is how many were under way on average.
-    stopped
-        Why the crawl ended by its budget; empty if it did not.
-    """
-
-    site: str
-    task: str
-    mode: str
-    policy: str
-    seed: int
-    start: str
-    budget: int
+    site: str  # Its name
+    task: str  # ``user_content``, ``new_text`` or ``target:TYPE``
+    mode: str  # What the policy learned of labels: ``none``, ``examples`` or ``feedback``
+    policy: str  # As on the command line: ``NAME`` or ``NAME:param=value,...``
+    seed: int  # Of everything random in the run
+    start: str  # URL of the first fetch
+    budget: int  # Fetches allowed, and made
     fetched: int
-    seconds: float
-    metrics: Mapping[str, Metric]
-    curve: Sequence[int]
-    n_reachable: int
+    seconds: float  # Wall time of the crawl
+    metrics: Mapping[str, Metric]  # Of `linkscore_lab.metrics.run_metrics`
+    curve: Sequence[int]  # good(n) for n = 1..`fetched`: wanted pages among the first n fetches
+    n_reachable: int  # Reachable pages of the site, and those that are wanted
     n_wanted: int
-    order_digest: str
-    links_out_of_archive: int = 0
-    cpu_seconds: float = 0.0
+    order_digest: str  # Of `order_digest`: equal for equal orders of fetches
+    links_out_of_archive: int = 0  # Links left out because the archive has no page for them
+    cpu_seconds: float = 0.0  # Processor time of the crawl
+    # Of `linkscore_lab.metrics.composition`: fetches of each page type at each of ``even_points(fetched)``
     composition: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    wanted_types: Sequence[str] = ()
-    n_examples: int = 0
-    in_flight: int = 1
+    wanted_types: Sequence[str] = ()  # Types that are wanted; empty if something else than labels decides
+    n_examples: int = 0  # Examples given, in mode ``examples`` and where a policy cannot do without
+    in_flight: int = 1  # Fetches that might be under way at a time
+    # Time from the first fetch to the end of the last, in latencies of a median fetch; `fetched` divided by
+    # it is how many were under way on average
     took: float = 0.0
-    stopped: str = ""
+    stopped: str = ""  # Why the crawl ended by its budget; empty if it did not
 
 
 @dataclass(frozen=True, slots=True)

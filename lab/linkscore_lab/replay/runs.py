@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from linkscore_cli.crawls import json_or_text, split_policy
-from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
+from linkscore_lab.datasets.relevance import WANTED_REWARD, ByType, Relevance
 from linkscore_lab.datasets.site import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Fetching, Trace, crawl
@@ -36,11 +36,6 @@ from linkscore_scoring.wanted import Wanted, WantedQuery
 USER_CONTENT = "user_content"
 NEW_TEXT = "new_text"
 """The task of a site nothing is said about: pages with text of their own."""
-
-
-def target_name(page_type: str) -> str:
-    """Return the name of the task to find pages of one type."""
-    return f"target:{page_type}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +130,6 @@ def new_text_rewards(site: StoredSite) -> dict[str, float]:
             own[loser] -= chars
     keys = [site.records[number].key for number in reachable]
     return {key: text_reward(own[hash64(key)]) for key in keys}
-
-
-def type_rewards(site: StoredSite, page_type: str) -> dict[str, float]:
-    """Return 1 for the pages of a type and 0 for the others."""
-    return {r.key: float(site.types.get(r.key) == page_type) for r in site.records if r.is_page}
-
-
-def wanted_pages(
-    site: StoredSite, pages: Mapping[str, object], rewards: Mapping[str, float]
-) -> dict[str, str]:
-    """Return those of the reachable `pages` that are relevant, each with its page type (empty without)."""
-    return {key: site.types.get(key, "") for key in pages if rewards.get(key, 0.0) >= WANTED_REWARD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +238,16 @@ class Experiment:
     def __post_init__(self) -> None:
         self.pages = self.site.reachable()
         self.facts = {self.site.records[n].key: self.site.records[n].facts for n in self.pages}
+
+    def task(self, name: str, rewards: Mapping[str, float]) -> Task:
+        """Return the task to find the reachable pages that are relevant."""
+        types = self.site.types
+        wanted = {key: types.get(key, "") for key in self.facts if rewards.get(key, 0.0) >= WANTED_REWARD}
+        return Task(name, wanted, rewards)
+
+    def target(self, page_type: str) -> Task:
+        """Return the task to find the pages of one type."""
+        return self.task(f"target:{page_type}", page_rewards(self.site, ByType([page_type])))
 
     def applies(self, case: Case) -> bool:
         """Say whether a crawl makes sense: a policy that wants an example needs a mode or a task with one."""

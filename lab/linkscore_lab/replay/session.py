@@ -40,9 +40,6 @@ from linkscore_lab.replay.runs import (
     page_rewards,
     read_policy,
     reads_layout,
-    target_name,
-    type_rewards,
-    wanted_pages,
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Words
@@ -298,15 +295,16 @@ def tasks_of(
     site = experiment.site
     tasks = []
     if relevance:
-        rewards = page_rewards(site, relevance)
-        tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards))
+        tasks.append(experiment.task(USER_CONTENT, page_rewards(site, relevance)))
         if not tasks[0].wanted:
             raise InvalidInput(f"{site.name}: no page is what --relevant or --relevant-url asks for")
-    elif not targets:
-        tasks.append(_new_text(experiment))
+    elif not targets:  # nobody said what is relevant
+        tasks.append(experiment.task(NEW_TEXT, new_text_rewards(site)))
+        if not tasks[0].wanted:
+            rule = f"{site.name}: no reachable page has much text of its own; say what is relevant"
+            raise InvalidInput(rule, field="relevant")
     for target in dict.fromkeys(targets):
-        rewards = type_rewards(site, target)
-        task = Task(target_name(target), wanted_pages(site, experiment.facts, rewards), rewards)
+        task = experiment.target(target)
         if task.wanted:
             tasks.append(task)
         else:
@@ -318,17 +316,6 @@ def _opened(site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> str:
     wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
     records = f"{len(site.records):,} records{told(site.damage)}"
     return f"{site.name}: {n_reachable:,} reachable of {records}; {wanted}"
-
-
-def _new_text(experiment: Experiment) -> Task:
-    """Return the task of a site of which nobody said what is relevant."""
-    site = experiment.site
-    rewards = new_text_rewards(site)
-    task = Task(NEW_TEXT, wanted_pages(site, experiment.facts, rewards), rewards)
-    if not task.wanted:
-        rule = f"{site.name}: no reachable page has much text of its own; say what is relevant"
-        raise InvalidInput(rule, field="relevant")
-    return task
 
 
 def run(

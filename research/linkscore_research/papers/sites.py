@@ -8,20 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.crawl import Trace
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import (
-    USER_CONTENT,
-    Case,
-    Experiment,
-    ReplayProtocol,
-    Task,
-    target_name,
-    type_rewards,
-    wanted_pages,
-)
+from linkscore_lab.replay.runs import USER_CONTENT, Case, Experiment, ReplayProtocol, Task, page_rewards
 from linkscore_research.page_types.examples import PERMALINK_SUFFIX, LabelledArchive, find_sites
 
 FOUR = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
@@ -90,12 +82,8 @@ def stored_sites(
 
 def user_content(experiment: Experiment, found: LabelledArchive) -> Task:
     """Return the task to find the user content of a site."""
-    rewards: dict[str, float] = {}
-    for name, kind in found.types.items():
-        if kind.user_content:
-            of_type = type_rewards(experiment.site, name)
-            rewards = {key: max(reward, rewards.get(key, 0.0)) for key, reward in of_type.items()}
-    return Task(USER_CONTENT, wanted_pages(experiment.site, experiment.facts, rewards), rewards)
+    by_type = ByType(name for name, kind in found.types.items() if kind.user_content)
+    return experiment.task(USER_CONTENT, page_rewards(experiment.site, by_type))
 
 
 def target(experiment: Experiment, page_type: str, *, as_share: bool = False) -> Task:
@@ -103,6 +91,5 @@ def target(experiment: Experiment, page_type: str, *, as_share: bool = False) ->
 
     With `as_share` it gets as many fetches as the protocol says, not as many as there are such pages.
     """
-    rewards = type_rewards(experiment.site, page_type)
-    wanted = wanted_pages(experiment.site, experiment.facts, rewards)
-    return Task(USER_CONTENT if as_share else target_name(page_type), wanted, rewards)
+    task = experiment.target(page_type)
+    return replace(task, name=USER_CONTENT) if as_share else task

@@ -21,9 +21,6 @@ from linkscore_lab.replay.runs import (
     Task,
     page_rewards,
     read_policy,
-    target_name,
-    type_rewards,
-    wanted_pages,
 )
 from linkscore_research.labelled import SitePageType, archive_in, read_page_types
 from linkscore_research.quality.baseline import TYPES, Figure
@@ -162,14 +159,10 @@ def _share(run: RunResult) -> float:
 
 
 def _tasks(experiment: Experiment, kinds: Iterable[SitePageType]) -> Iterator[Task]:
-    site, facts = experiment.site, experiment.facts
-    rewards = page_rewards(site, ByType(kind.name for kind in kinds if kind.user_content))
-    yield Task(USER_CONTENT, wanted_pages(site, facts, rewards), rewards)
-    for target in (kind.name for kind in kinds if kind.target):
-        rewards = type_rewards(site, target)
-        wanted = wanted_pages(site, facts, rewards)
-        if wanted:
-            yield Task(target_name(target), wanted, rewards)
+    by_type = ByType(kind.name for kind in kinds if kind.user_content)
+    yield experiment.task(USER_CONTENT, page_rewards(experiment.site, by_type))
+    targets = (experiment.target(kind.name) for kind in kinds if kind.target)
+    yield from (task for task in targets if task.wanted)
 
 
 def _crawl(experiment: Experiment, todo: list[Case], workers: int) -> Iterator[RunResult]:
