@@ -68,17 +68,6 @@ def test_a_crawl_moves_to_another_folder(data: Path, tmp_path: Path) -> None:
     assert "delete it first" in again.output
 
 
-def test_a_crawl_is_divided_into_parts_where_it_is_imported(data: Path, tmp_path: Path) -> None:
-    file, other = tmp_path / "c.linkscore", tmp_path / "other"
-    run("data", "export", "c", file, "--data-dir", data)
-
-    assert run("data", "import", file, "--groups", "4", "--data-dir", other).exit_code == 0
-
-    with closing(open_store(str(other))) as store:
-        assert store.shards() == [f"c@{part}-of-4" for part in range(4)]
-    assert run("data", "check", "--replay", other).exit_code == 0
-
-
 def test_a_backup_is_restored_and_nothing_is_overwritten(data: Path, tmp_path: Path) -> None:
     file, other = tmp_path / "backup", tmp_path / "other"
 

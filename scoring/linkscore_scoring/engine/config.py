@@ -63,7 +63,6 @@ class CrawlConfig:
     """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits.
 
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
-    `was_one_group` says that it was divided into groups later, and goes on with the tickets that it gave out.
     `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
     `revisit` says how pages are fetched again, by the fields of `revisits.values.RevisitSettings`; None: not.
     """
@@ -81,7 +80,6 @@ class CrawlConfig:
     wanted: Wanted | None = None
     groups: int = 1
     revision: int = 0
-    was_one_group: bool = False
     keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -143,7 +141,7 @@ class CrawlConfig:
     @cached_property
     def ticket_scope(self) -> str:
         """What tickets are good for: the crawl by name; of several groups this one, not a deleted one."""
-        return self.name if self.groups == 1 or self.was_one_group else f"{self.name}@{self.create_time_s!r}"
+        return self.name if self.groups == 1 else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
     def reads_layout(self) -> bool:

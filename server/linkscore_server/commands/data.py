@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linkscore_scoring.engine.config import MAX_GROUPS
 from linkscore_server.settings import is_database
 
 if TYPE_CHECKING:
@@ -113,13 +112,8 @@ def export(crawl: str, file: Path, data_dir: str) -> None:
 
 @data.command("import")
 @click.argument("file", type=_GIVEN_FILE)
-@click.option(
-    "--groups",
-    type=click.IntRange(1, MAX_GROUPS),
-    help="Divide its sites into so many groups, for several processes; as many as before if left out.",
-)
 @store_option
-def import_(file: Path, groups: int | None, data_dir: str) -> None:
+def import_(file: Path, data_dir: str) -> None:
     """Add the crawls of a file that `data export` or `data backup` wrote; a damaged one is refused by name.
 
     A data folder that is not there is made. A server that runs finds the crawl when it is asked for.
@@ -127,7 +121,7 @@ def import_(file: Path, groups: int | None, data_dir: str) -> None:
     with opened_store(data_dir, makes=True) as store:
         from linkscore_server.store.moving import import_crawls
 
-        for crawl, events in import_crawls(store, file, groups or 0).items():
+        for crawl, events in import_crawls(store, file).items():
             click.echo(f"{_place(store, data_dir)}: imported crawl {crawl} ({events:,} events)")
 
 

@@ -401,11 +401,7 @@ class CrawlRegistry:
         except KeyError:
             raise CrawlClosed(f"crawl {config.name!r} is being deleted, try again") from None
         same = replace(
-            found,
-            create_time_s=config.create_time_s,
-            bounds=config.bounds,
-            revision=config.revision,
-            was_one_group=config.was_one_group,
+            found, create_time_s=config.create_time_s, bounds=config.bounds, revision=config.revision
         )
         if same != config:
             raise CrawlExists(

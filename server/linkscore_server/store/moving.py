@@ -1,4 +1,4 @@
-"""Stores checked and copied as a whole, and crawls one by one, divided into other groups if wanted.
+"""Stores checked and copied as a whole, and crawls one by one.
 
 A file of a backup, or of a crawl, is a store of SQLite with its checksums. Secrets stay with their store when
 a crawl moves: tickets of links that wait count as none elsewhere, and the links go by their URL.
@@ -7,34 +7,19 @@ a crawl moves: tickets of links that wait count as none elsewhere, and the links
 from __future__ import annotations
 
 import shutil
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from heapq import merge
-from itertools import count
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from linkscore_scoring.engine.config import MAX_GROUPS, CrawlConfig
-from linkscore_scoring.engine.events import (
-    BrowseBatchImported,
-    ConfigChanged,
-    LearningFailed,
-    ModelActivated,
-    decode,
-    encode,
-)
 from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LinkscoreError, NotFound
 from linkscore_server.data_folder import ensure_folder, sync
-from linkscore_server.groups import Shard, group_of, shards_of
+from linkscore_server.groups import Shard
 from linkscore_server.store import schema
-from linkscore_server.store.base import NewEvent, StoredEvent
 from linkscore_server.store.sqlite import SqliteEngine
-from linkscore_server.store.store import FILE, MAX_GROUP, Store, StoredShard, open_store
+from linkscore_server.store.store import FILE, Store, StoredShard, open_store
 
 _EVENTS, _SITES = 500, 8
 """Rows that are copied at a time; a site's state has some MB at most. Chosen, not measured."""
@@ -133,56 +118,39 @@ def export_crawl(store: Store, crawl: str, file: Path) -> int:
     return events
 
 
-def import_crawls(store: Store, file: Path, groups: int = 0) -> dict[str, int]:
-    """Add the crawls of a file, as a whole or not at all; returns their events by name.
-
-    `groups`: into how many the sites of each are divided from now on; 0: as many as before.
-    """
-    if not 0 <= groups <= MAX_GROUPS:
-        raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {groups}", field="groups")
+def import_crawls(store: Store, file: Path) -> dict[str, int]:
+    """Add the crawls of a file, as a whole or not at all; returns their events by name."""
     with TemporaryDirectory(prefix="linkscore-import-") as name:
         restore(file, Path(name))
         with closing(Store(SqliteEngine(Path(name) / FILE, place=str(file)))) as given:
             _require_sound(given)
-            return _added(store, given, groups)
+            return _added(store, given)
 
 
-def _added(store: Store, given: Store, groups: int) -> dict[str, int]:
+def _added(store: Store, given: Store) -> dict[str, int]:
     """Add the crawls of another store under hidden names, and rename them at the end."""
     events: dict[str, int] = defaultdict(int)
     names: dict[str, str] = {}
     there = {Shard.of(key).crawl for key in store.shards()}
     try:
-        for crawl in dict.fromkeys(Shard.of(key).crawl for key in given.shards()):
+        for key in given.shards():
+            crawl = Shard.of(key).crawl
             if crawl in there:
                 raise AlreadyExists(
                     f"crawl {crawl!r}: {store.engine.place} has one; delete it first, or name another"
                 )
-            old = [given.open(key) for key in keys_of(given, crawl)]
-            is_divided = groups and groups != len(old)
-            keys = [shard.key for shard in (shards_of(crawl, groups) if is_divided else old)]
-            names |= {schema.HIDDEN + key: key for key in keys}
-            if is_divided:
-                _divide(old, [_made_anew(store, schema.HIDDEN + key) for key in keys])
-            else:
-                for shard in old:
-                    _copy(shard, store, schema.HIDDEN + shard.key)
-            events[crawl] = sum(shard.last_seq for shard in old)
+            names[schema.HIDDEN + key] = key
+            events[crawl] += _copy(given.open(key), store, schema.HIDDEN + key)
         store.rename(names)
     finally:
         store.delete(*names)  # what was renamed is none of these any more
     return events
 
 
-def _made_anew(store: Store, key: str) -> StoredShard:
-    """Return a shard that has nothing: what an import that was cut short left is erased."""
-    store.delete(key)
-    return store.create(key)
-
-
 def _copy(shard: StoredShard, store: Store, key: str) -> int:
     """Give another store a shard as of its last event, row by row as they are; returns its events."""
-    rows, number = shard.store.engine.rows, _made_anew(store, key).number
+    store.delete(key)  # what an import that was cut short left
+    rows, number = shard.store.engine.rows, store.create(key).number
 
     def put(sql: str, found: Sequence[tuple[Any, ...]]) -> None:
         store.write([(sql, [(number, *row) for row in found])])
@@ -202,72 +170,3 @@ def _copy(shard: StoredShard, store: Store, key: str) -> int:
         last = sites[-1][0]
     put(schema.PUT_CORE, [row for row in rows(schema.CORE, (shard.number,)) if row[0] <= shard.last_seq])
     return shard.last_seq
-
-
-def _divide(old: Sequence[StoredShard], new: Sequence[StoredShard]) -> None:
-    """Give new shards the events of the old ones, each those of its sites."""
-    waiting: list[list[NewEvent]] = [[] for _ in new]
-    for group, event in _divided(old, len(new)):
-        waiting[group].append(event)
-        if len(waiting[group]) == MAX_GROUP:
-            new[group].commit(waiting[group]).result()
-            waiting[group] = []
-    for shard, rest in zip(new, waiting, strict=True):
-        shard.commit(rest).result()
-
-
-def _divided(shards: Sequence[StoredShard], groups: int) -> Iterator[tuple[int, NewEvent]]:
-    """Yield group and event of each that there is to be; InvalidInput if the crawl cannot have so many.
-
-    All groups are told of each configuration, once every group there was has come to it. What was learned of
-    a site names the event it was learned from by its number in the group. Costs 8 bytes of memory an event.
-    """
-    ends, changes, told = [0] * groups, 0, -1
-    numbers = [array("Q", [0]) for _ in shards]  # that the events of each group there was have now
-    for (revision, _), at, stored, event in merge(*map(_by_change, count(), shards), key=itemgetter(0)):
-        if isinstance(event, ConfigChanged):
-            numbers[at].append(0)
-            if len(shards) > 1 and revision == told:
-                continue
-            said, told = _told(CrawlConfig.from_state(event.config), groups, changes), revision
-            changes += 1
-            for group in range(groups):
-                ends[group] += 1
-                yield group, said
-            continue
-        group = group_of(stored.site, groups)
-        ends[group] += 1
-        numbers[at].append(ends[group])
-        yield group, NewEvent(stored.site, stored.id, _numbered_anew(event, stored.body, numbers[at]))
-
-
-def _by_change(at: int, shard: StoredShard) -> Iterator[tuple[tuple[int, bool], int, StoredEvent, object]]:
-    """Yield the events of a group with how many changes of the crawl came before, those themselves first."""
-    revision = 0
-    for stored in shard.events():
-        event = decode(stored.body)
-        if isinstance(event, BrowseBatchImported):
-            rule = "must be left out: the crawl has browse logs, which are not divided"
-            raise InvalidInput(rule, field="groups")
-        if isinstance(event, ConfigChanged):
-            revision = CrawlConfig.from_state(event.config).revision
-        yield (revision, not isinstance(event, ConfigChanged)), at, stored, event
-
-
-def _told(config: CrawlConfig, groups: int, changes: int) -> NewEvent:
-    """Return a configuration with so many groups, as many changes as there were, and the tickets it had."""
-    kept = config.was_one_group or config.groups == 1
-    config = replace(config, groups=groups, revision=changes, was_one_group=kept)
-    config.check()
-    return NewEvent("", "", encode(ConfigChanged(config.to_state())))
-
-
-def _numbered_anew(event: object, body: bytes, numbers: array[int]) -> bytes:
-    """Return an event as its group has it: few say something of their own place."""
-    if isinstance(event, LearningFailed):
-        return encode(replace(event, built_from_seq=numbers[event.built_from_seq]))
-    if isinstance(event, ModelActivated):
-        built_from = numbers[event.built_from_seq]
-        learned: dict[str, Any] = {**event.learned, "built_from_seq": built_from}
-        return encode(ModelActivated(event.site, built_from, learned))
-    return body
