@@ -179,8 +179,8 @@ Answer = tuple[str, str]
 
 _C0_OR_SPACE = "".join(map(chr, range(33)))
 _ROOTED = ("/", "http://", "https://")
-# What takes more from the page than its folder: a query, and "http:" without slashes; what hides it.
-_OF_ONE_PAGE = re.compile(r"[\x00-\x20]*(?:[?#]|\Z|https?:(?!//))|.*[\t\n\r]", re.IGNORECASE | re.DOTALL)
+# What takes more from the page than its folder: a query, and "http:" without slashes.
+_OF_ONE_PAGE = re.compile(r" *(?:[?#]|\Z|https?:(?!//))", re.IGNORECASE)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Bytes of an encoded query that are written as they are: printable ones out of the query percent-encode set.
 _ENCODERS = {"big5hkscs": "cp950"}
@@ -264,7 +264,7 @@ class UrlResolver:
                     answer = (found, identity_of(found)) if fits else ("", "too_long")
             except (ValueError, TypeError):  # TypeError: half a surrogate pair
                 answer = "", "invalid"
-        if len(href) <= self.max_chars and not _OF_ONE_PAGE.match(href):
+        if len(href) <= self.max_chars and href.isprintable() and not _OF_ONE_PAGE.match(href):
             known[href] = answer
             self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
         return answer

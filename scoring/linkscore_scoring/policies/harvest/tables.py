@@ -72,12 +72,12 @@ class Table:
         """Add rows, zero where nothing is said; return the first one."""
         first = self.rows
         self.rows += len(next(iter(values.values())))
-        for name, column in self._columns.items():
-            if len(column) < self.rows:
+        if self.rows > len(next(iter(self._columns.values()))):
+            for name, column in self._columns.items():
                 more = np.zeros((2 * self.rows - first, *column.shape[1:]), column.dtype)
-                column = self._columns[name] = np.concatenate([column[:first], more])
-            if name in values:
-                column[first : self.rows] = values[name]
+                self._columns[name] = np.concatenate([column[:first], more])
+        for name, given in values.items():
+            self._columns[name][first : self.rows] = given
         return first
 
     def keep(self, rows: Any) -> None:
@@ -239,31 +239,37 @@ class Tables(Stateful):
         for row in rows:
             waiting[row] -= waiting[row] > 0
 
-    def find(self, arms: Repeated[Node], fresh: Sequence[bool]) -> tuple[Ints, Ints]:
-        """Count links nobody had linked to; return rows of the distinct arms, and how many each has."""
-        rows = np.array([self.row(arm) for arm in arms.distinct], dtype=np.int64)
-        found = np.bincount(arms.places[np.array(fresh, dtype=np.bool_)], minlength=len(rows))
-        self.nodes["waiting"][rows] += found
+    def find(self, arms: Repeated[Node], fresh: Sequence[bool]) -> tuple[list[int], Counter[int]]:
+        """Count links nobody had linked to; return the row of each link's arm, and how many each arm has."""
+        rows = [self.node_of.get(arm) or self.row(arm) for arm in arms.distinct]
+        rows = [rows[place] for place in arms.places.tolist()]
+        found, waiting = Counter(compress(rows, fresh)), self.nodes["waiting"]
+        for row, n in found.items():
+            waiting[row] += n
         return rows, found
 
     def add_links(self, arms: Repeated[Node], page: PageObservation) -> None:
-        """Enter the links of the latest page."""
-        rows, fresh = self.find(arms, page.fresh)
-        nodes, last, is_here = self.nodes, self.pages.rows - 1, np.array(page.first_here, dtype=np.bool_)
-        shown = np.bincount(arms.places[is_here], minlength=len(rows))
-        nodes["shown"][rows] += shown
-        nodes["fresh"][rows] += fresh
-        nodes["seen"][rows] += (shown > 0) * (nodes["seen"][rows] == 0) * self.pulls
-        found = np.flatnonzero(fresh)
-        self.links.add(page=np.full(len(found), last), arm=rows[found], fresh=fresh[found])
-        path = nodes["path"][rows]
-        waits = np.bincount(path, shown)
-        paths = np.flatnonzero(waits)
-        blocks, between = list(compress(page.blocks_before, page.first_here)), set[int]()
-        if len(set(blocks)) >= self.t.few:
-            between = _between(path[arms.places[is_here]].tolist(), blocks, self.t.few)
-        is_between = [row in between for row in paths.tolist()] if between else False
-        self.places.add(place=(last << 32) + paths, waits=waits[paths], between=is_between)
+        """Enter the links of the latest page; a link path whose links follow `few` text blocks, each another
+        one, stands between texts.
+        """
+        rows, found = self.find(arms, page.fresh)
+        nodes, last, here = self.nodes, self.pages.rows - 1, list(compress(rows, page.first_here))
+        shown, fresh, seen = nodes["shown"], nodes["fresh"], nodes["seen"]
+        for row, n in Counter(here).items():
+            shown[row] += n
+            seen[row] = seen[row] or self.pulls
+        for row, n in found.items():
+            fresh[row] += n
+        self.links.add(page=[last] * len(found), arm=list(found), fresh=list(found.values()))
+        paths = nodes["path"][here].tolist()
+        blocks = set(zip(paths, compress(page.blocks_before, page.first_here), strict=False))
+        between = {path for path, n in Counter(path for path, _ in blocks).items() if n >= self.t.few}
+        waits = sorted(Counter(paths).items())
+        self.places.add(
+            place=[(last << 32) + path for path, _ in waits],
+            waits=[n for _, n in waits],
+            between=[path in between for path, _ in waits],
+        )
         if between and self.pages["own"][last] >= HALF_CHARS:
             nodes["beside"][list(between)] += 1
 
@@ -516,12 +522,6 @@ def _lengths(chars: int, address: int) -> Ints:
     and the shortest: of its text, of that less its address once and twice, and of the address."""
     lengths = chars, chars - address, chars - 2 * address, address
     return np.array([_MANY + length for length in lengths] + [_MANY - length for length in lengths])
-
-
-def _between(paths: Sequence[int], blocks: Sequence[int], least: int) -> set[int]:
-    """Return the link paths of which links follow `least` text blocks or more, each another one."""
-    followed = Counter(path for path, _ in set(zip(paths, blocks, strict=True)))
-    return {path for path, n in followed.items() if n >= least}
 
 
 def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> Any:
