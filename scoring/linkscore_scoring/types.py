@@ -334,7 +334,7 @@ class UrlRule:
     Attributes
     ----------
     kind
-        ``index``, ``thread``, ``index_flip``, ``thread_flip``, ``page_flip``, ``news`` or ``behavior``; of
+        ``index``, ``thread``, ``index_flip``, ``thread_flip``, ``page_flip`` or ``news``; of
         URLs not to fetch ``copy``, and ``void_key`` of those that have a query key which changes nothing.
     pattern
         RE2 expression, anchored by ``^`` (and ``$`` unless it is a prefix), that fits raw and canonical URLs.

@@ -17,7 +17,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
 from linkscore_scoring.policies.base import Scored
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.policies.registry import register
 from linkscore_server.app import Application

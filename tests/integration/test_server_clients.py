@@ -20,7 +20,7 @@ from linkscore.v1 import (
     policy_pb2,
 )
 from linkscore_scoring.policies import registry
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.policies.guard import guarded
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings

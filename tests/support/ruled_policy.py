@@ -6,7 +6,7 @@ import re
 
 from linkscore_scoring.policies.answers import PageNote
 from linkscore_scoring.policies.base import Scored
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
     INDEX,

@@ -10,7 +10,7 @@ from typing import Any
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
-from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
+from linkscore_scoring.policies.link_graph import UrlValuePolicy
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import permutations
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -251,12 +249,6 @@ def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[Pat
     return PatternTree(nodes), leaf
 
 
-_MAX_SHUFFLED = 3
-"""A bound: arguments whose orders are all written out, 3! of them; one more would be 24."""
-
-_NEVER_ESCAPED, _NEVER_PLAIN = "-._~", "/?#&%"
-
-
 def text_of(pattern: Mapping[str, str]) -> str:
     """Return a pattern as people write it: ``a.org/tag/*``, ``a.org/show.php?t=#``; ``**`` is any rest."""
     segments, rest = _path(pattern)
@@ -265,14 +257,6 @@ def text_of(pattern: Mapping[str, str]) -> str:
         f"{key[1:]}={_word(label)}" if key != BARE else _word(label) for key, label in _query(pattern)
     ]
     return _word(pattern.get(HOST, "*")) + (path or "/") + ("?" + "&".join(arguments) if arguments else "")
-
-
-def regex_of(pattern: Mapping[str, str]) -> str:
-    """Return the RE2 expression of a pattern, anchored at both ends, for raw and canonical URLs."""
-    segments, rest = _path(pattern)
-    host = _value(pattern.get(HOST, "*"), "[^/?#]+")
-    path = "".join(f"/{_value(label, '[^/?#]+')}" for label in segments)
-    return f"^https?://{host}{path}{'(?:/[^?#]*)?' if rest else '/?'}{_argument_regex(pattern)}$"
 
 
 def _path(pattern: Mapping[str, str]) -> tuple[list[str], bool]:
@@ -285,43 +269,6 @@ def _path(pattern: Mapping[str, str]) -> tuple[list[str], bool]:
 
 def _query(pattern: Mapping[str, str]) -> list[tuple[str, str]]:
     return sorted((k, label) for k, label in pattern.items() if k.startswith("?") and label != ABSENT)
-
-
-def _argument_regex(pattern: Mapping[str, str]) -> str:
-    present = [_argument(key, label) for key, label in _query(pattern)]
-    if present:
-        shuffled = len(present) <= _MAX_SHUFFLED
-        orders = permutations(present) if shuffled else [tuple(present)]
-        return rf"\?(?:{'|'.join('&'.join(order) for order in orders)})"
-    return r"\??" if any(key.startswith("?") for key in pattern) else r"(?:\?[^#]*)?"
-
-
-def _argument(key: str, label: str) -> str:
-    value = _value(label, "[^&#]*")
-    return value if key == BARE else f"{_literal(key[1:])}={value}"
-
-
-def _value(label: str, wildcard: str) -> str:
-    if label.startswith("="):
-        return _literal(label[1:])
-    return "[0-9]+" if label == NUMBER else wildcard
-
-
-def _literal(text: str) -> str:
-    """Return what fits a decoded value as it may stand in a URL: every character as it is, or escaped."""
-    return "".join(map(_character, text))
-
-
-def _character(char: str) -> str:
-    if (char.isalnum() and char.isascii()) or char in _NEVER_ESCAPED:
-        return re.escape(char)
-    escaped = "".join(f"%{_digit(byte >> 4)}{_digit(byte & 15)}" for byte in char.encode())
-    plain = {" ": r"\+|"}.get(char, "" if char in _NEVER_PLAIN else f"{re.escape(char)}|")
-    return f"(?:{plain}{escaped})"
-
-
-def _digit(value: int) -> str:
-    return f"{value:X}" if value < 10 else f"[{value:X}{value:x}]"
 
 
 def _word(label: str) -> str:

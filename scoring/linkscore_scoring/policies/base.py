@@ -115,7 +115,7 @@ class Policy(Stateful, ABC):
     Attributes
     ----------
     name
-        Name of the module or package it lives in, and of its field in the contract.
+        Name of its line in the registry, and of its field in the contract.
     Params
         Class of its parameters.
     needs_learning

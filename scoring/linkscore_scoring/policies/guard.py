@@ -20,7 +20,7 @@ import numpy as np
 
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.policies.base import Explanation, Policy
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.state import packed
 
 FAILURES: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.reports import DEFAULT_HORIZON, TrapKind, advise
 from linkscore_scoring.features.types import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of

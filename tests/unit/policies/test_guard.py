@@ -13,7 +13,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.errors import InvalidInput, PolicyFailed
 from linkscore_scoring.policies.base import Params, Scored
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
 from linkscore_scoring.policies.registry import register
 from support.boards import Board

@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines import BreadthFirst
 
 
 class Outside(BreadthFirst):

@@ -24,7 +24,7 @@ from linkscore_scoring.policies.base import (
     Term,
     outside,
 )
-from linkscore_scoring.policies.example import example_key, example_page, example_problems
+from linkscore_scoring.policies.source import example_key, example_page, example_problems
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch, PageObservation

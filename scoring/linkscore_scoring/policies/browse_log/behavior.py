@@ -6,21 +6,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linkscore_scoring.browse_logs.behavior import UNKNOWN_PAGE, BehaviorModel, Place
-from linkscore_scoring.browse_logs.patterns import regex_of, text_of
+from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum, squash
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
-from linkscore_scoring.types import LinkBatch, PageObservation, SeedWanted, UrlRule
+from linkscore_scoring.types import LinkBatch, PageObservation, SeedWanted
 
 _STEPS = 2
 """Steps of an octave: worths within half an octave share a place, and so a queue. Chosen, not measured."""
@@ -31,22 +30,9 @@ _MOST_STEPS = 60
 _LEAST = 1e-9
 """A bound: visits a day that count as none, so that logarithms exist."""
 
-_RULE_PAGES = 10
-"""Pages of a pattern that is handed out as an expression: as many as a pattern needs to be split further."""
-
 _PRIOR_PAGES = 1.0
 """Pages that keep their promise, added to those of a pattern: one page must not move it far. Chosen, not
 measured."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehaviorFetchParams(FallbackParams):
-    """Parameters of `behavior_fetch`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehaviorDiscoveryParams(FallbackParams):
-    """Parameters of `behavior_discovery`."""
 
 
 class BehaviorOrder(WithFallback):
@@ -55,6 +41,7 @@ class BehaviorOrder(WithFallback):
     Own bucket: 16 digits that name the pattern, and steps away from the mean of its pages.
     """
 
+    Params = FallbackParams
     reads_logs = True
     measure: ClassVar[str]  # field of `PatternStats` that is the mean
 
@@ -108,26 +95,6 @@ class BehaviorOrder(WithFallback):
         model = _model_of(site)
         assert model is not None
         return [self._explained(place, model) for place in model.places(links.urls, links.keys)]
-
-    def rules(self, site: SiteModel) -> list[UrlRule]:
-        """Return the patterns with at least ten pages as expressions, the most worth first."""
-        model = _model_of(site)
-        if model is None:
-            return []
-        names, sizes = self.names(model), model.stats.sizes.astype(int).tolist()
-        rules = [
-            UrlRule(
-                "behavior",
-                regex_of(model.pattern(node)),
-                self._value(f"{names[node]}+0", model),
-                sizes[node],
-                sizes[0],
-                model.examples[node],
-            )
-            for node in model.leaves()
-            if sizes[node] >= _RULE_PAGES
-        ]
-        return sorted(rules, key=lambda rule: (-rule.confidence, rule.pattern))
 
     def describe(self, site: SiteModel) -> str:
         """Say how many patterns it goes by, or that there is no log."""
@@ -206,12 +173,16 @@ class BehaviorFetch(BehaviorOrder):
     ...     )
     ... )
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
-    >>> BehaviorFetch(BehaviorFetchParams()).score(links, site).scores.round(2).tolist()
+    >>> BehaviorFetch(FallbackParams()).score(links, site).scores.round(2).tolist()
     [0.81, 0.86, 0.86, 0.5]
+
+    `behavior_discovery` goes to the list first, where people find most:
+
+    >>> BehaviorDiscovery(FallbackParams()).score(links, site).scores.round(2).tolist()
+    [0.69, 0.81, 0.69, 0.69]
     """
 
     name = "behavior_fetch"
-    Params = BehaviorFetchParams
     measure = "demand"
 
     def worth(self, place: Place, model: BehaviorModel) -> float:
@@ -240,38 +211,9 @@ class BehaviorDiscovery(BehaviorOrder):
     Differences from the paper, whose order of patterns is measured in research: patterns are taken greedily
     by what they show that better ones do not, pages of the log have evidence of their own, and the order
     moves with what is found.
-
-    Examples
-    --------
-    Visits of a day: 5 to the front page, 9 to the list of what is new, 8 from there to a thread, 1 to a
-    profile. The list is where people find most:
-
-    >>> import numpy as np
-    >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
-    >>> from linkscore_scoring.hashing import hash64
-    >>> from linkscore_scoring.site.learning import LearningConfig, SiteBounds
-    >>> from linkscore_scoring.types import links_of_page
-    >>> urls = ["http://a.org/", "http://a.org/new", "http://a.org/thread/7", "http://a.org/user/3"]
-    >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
-    >>> site.browse = mine_site(
-    ...     BrowseCounts(
-    ...         n_days=1,
-    ...         urls=urls,
-    ...         click_urls=np.arange(4),
-    ...         click_days=np.zeros(4, dtype=int),
-    ...         clicks=np.array([5, 9, 8, 1]),
-    ...         from_urls=np.array([OUTSIDE, OUTSIDE, 1, 2]),
-    ...         to_urls=np.arange(4),
-    ...         transits=np.array([5, 9, 8, 1]),
-    ...     )
-    ... )
-    >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
-    >>> BehaviorDiscovery(BehaviorDiscoveryParams()).score(links, site).scores.round(2).tolist()
-    [0.69, 0.81, 0.69, 0.69]
     """
 
     name = "behavior_discovery"
-    Params = BehaviorDiscoveryParams
     measure = "gain"
 
     _shown: Stored[dict[str, tuple[float, float, int]]]

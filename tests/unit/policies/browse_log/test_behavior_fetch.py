@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re2
-
 from linkscore_scoring.columns import squash
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.state import packed, unpacked
@@ -41,18 +39,6 @@ def test_reasons_name_the_pattern_and_where_the_expectation_comes_from() -> None
     assert "expected of a new page" in texts[1]
     assert "that the log does not have" in texts[2]
     assert texts[3].startswith("fits no pattern, nearest to h")
-
-
-def test_rules_fit_the_pages_they_were_learned_from() -> None:
-    board = logged("behavior_fetch")
-    rules = board.shard.served.rules(board.shard.model)
-    threads = next(rule for rule in rules if re2.search(rule.pattern, f"{ROOT}/show?t=1"))
-    assert (threads.kind, threads.match_count, threads.total_count) == ("behavior", 60, 92)
-    assert re2.search(threads.pattern, threads.example_url)
-    assert [rule.confidence for rule in rules] == sorted((rule.confidence for rule in rules), reverse=True)
-    unlogged = Board("behavior_fetch")
-    unlogged.page("/")
-    assert unlogged.shard.served.rules(unlogged.shard.model) == []
 
 
 def test_a_crawl_restored_from_bytes_scores_alike() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.policies.source.source_target import SourceTarget
+from linkscore_scoring.policies.source import SourceTarget
 from support.boards import Board
 
 BOARDS = "html/body/table/tr/td/a"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.source.source_ucc import SourceUcc
+from linkscore_scoring.policies.source import SourceUcc
 from support.boards import Board
 
 POST = "html/body/ul/li/a"
