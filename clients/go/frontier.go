@@ -280,9 +280,6 @@ func newAllowance(budget *pb.Budget) allowance {
 	if budget.GetMaxFetches() > 0 {
 		left = float64(budget.GetMaxFetches())
 	}
-	if budget.GetMaxCost() > 0 && budget.GetFetchCost() > 0 {
-		left = min(left, math.Floor(budget.GetMaxCost()/budget.GetFetchCost()))
-	}
 	return allowance{left: left}
 }
 

@@ -17,7 +17,7 @@ from linkscore_scoring.testing.conformance import (
     check_questions_change_nothing,
     check_state_round_trip_gives_the_same_future,
 )
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite
 from support.toy_policies import Deepest, Forgetful, Longest, Peeking
 
 EXAMPLE = {"example_url": GeneratedSite(0).example}

@@ -83,7 +83,7 @@ def test_advice_says_why_a_site_stops_and_how_much_was_found(server: Stubs, new_
     assert 0 < advice.coverage.low <= advice.coverage.share <= advice.coverage.high <= 1
 
 
-@pytest.mark.parametrize("bounds", [{"max_fetches": 0}, {"max_trap_share": 2.0}, {"max_cost": 1.0}])
+@pytest.mark.parametrize("bounds", [{"max_fetches": 0}, {"max_trap_share": 2.0}])
 def test_a_budget_that_cannot_work_is_refused(
     server: Stubs, new_crawl: NewCrawl, bounds: dict[str, float]
 ) -> None:

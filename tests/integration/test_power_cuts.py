@@ -24,7 +24,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import decode
 from linkscore_scoring.site.learning import LearningConfig
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite
 from linkscore_server.crawls import CrawlRegistry
 from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
 from linkscore_server.observability.metrics import Metrics

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_scoring.exporters.files import scrapy
-from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
+from linkscore_scoring.exporters import SiteRules, TagPathRule, scrapy
 from linkscore_scoring.types import UrlRule
 from support.crawlers.page_server import serving_pages
 

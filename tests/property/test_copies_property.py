@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 from support.recorded_crawls import fetched
 
 HOST, PATH = "http://a.test", 7

@@ -22,8 +22,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig
-from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls import CrawlActor, CrawlRegistry, actor, sites
 from linkscore_server.crawls.opening import opened, replayed

@@ -14,8 +14,7 @@ from linkscore_research.policies.tpm.rtdm import Tree, distance, similarity
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.policies.registry import builtin, policy_class
 from linkscore_scoring.testing.conformance import Subject, check_state_round_trip_gives_the_same_future
-from linkscore_scoring.testing.pages import trie_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, trie_of
 from support.command_line import run
 from support.link_graph.webs import Web
 from support.replay_sites import shop

@@ -9,8 +9,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.site.learning import LearningConfig
-from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import Link, page_of, trie_of
+from linkscore_scoring.testing.crawl import Link, page_of, trie_of, visit
 from linkscore_scoring.types import ExamplePage
 
 ROOT = "http://h"

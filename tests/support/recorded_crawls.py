@@ -8,8 +8,7 @@ from linkscore_scoring.engine.events import Event, FeedbackGiven, ModelActivated
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 
 POLICIES = (PolicyChoice("source_ucc"), PolicyChoice("uniform_random"))
 

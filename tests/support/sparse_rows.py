@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.learners.models import Features
+from linkscore_scoring.learners.online import Features
 
 
 def features_of(rows: list[dict[int, float]]) -> Features:

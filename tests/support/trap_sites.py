@@ -9,7 +9,7 @@ from random import Random
 from typing import ClassVar
 
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.testing.pages import Link, page_of
+from linkscore_scoring.testing.crawl import Link, page_of
 
 ROOT = "http://trap.example"
 _ARTICLES = 60

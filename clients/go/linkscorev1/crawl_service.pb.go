@@ -620,10 +620,6 @@ type Budget struct {
 	MaxBytes *uint64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
 	// Seconds of the crawl, > 0.
 	MaxSeconds *float64 `protobuf:"fixed64,3,opt,name=max_seconds,json=maxSeconds,proto3,oneof" json:"max_seconds,omitempty"`
-	// Money of the crawl, in any currency, > 0. Needs `fetch_cost`.
-	MaxCost *float64 `protobuf:"fixed64,4,opt,name=max_cost,json=maxCost,proto3,oneof" json:"max_cost,omitempty"`
-	// What a fetch costs in that currency, > 0.
-	FetchCost *float64 `protobuf:"fixed64,5,opt,name=fetch_cost,json=fetchCost,proto3,oneof" json:"fetch_cost,omitempty"`
 	// Fetches of each site, at least 1.
 	MaxSiteFetches *uint64 `protobuf:"varint,6,opt,name=max_site_fetches,json=maxSiteFetches,proto3,oneof" json:"max_site_fetches,omitempty"`
 	// Bytes of each site, at least 1.
@@ -688,20 +684,6 @@ func (x *Budget) GetMaxBytes() uint64 {
 func (x *Budget) GetMaxSeconds() float64 {
 	if x != nil && x.MaxSeconds != nil {
 		return *x.MaxSeconds
-	}
-	return 0
-}
-
-func (x *Budget) GetMaxCost() float64 {
-	if x != nil && x.MaxCost != nil {
-		return *x.MaxCost
-	}
-	return 0
-}
-
-func (x *Budget) GetFetchCost() float64 {
-	if x != nil && x.FetchCost != nil {
-		return *x.FetchCost
 	}
 	return 0
 }
@@ -2177,31 +2159,25 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
 	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
 	"\vleast_words\x18\x04 \x01(\rR\n" +
-	"leastWords\"\x80\x05\n" +
+	"leastWords\"\xa0\x04\n" +
 	"\x06Budget\x12$\n" +
 	"\vmax_fetches\x18\x01 \x01(\x04H\x00R\n" +
 	"maxFetches\x88\x01\x01\x12 \n" +
 	"\tmax_bytes\x18\x02 \x01(\x04H\x01R\bmaxBytes\x88\x01\x01\x12$\n" +
 	"\vmax_seconds\x18\x03 \x01(\x01H\x02R\n" +
-	"maxSeconds\x88\x01\x01\x12\x1e\n" +
-	"\bmax_cost\x18\x04 \x01(\x01H\x03R\amaxCost\x88\x01\x01\x12\"\n" +
-	"\n" +
-	"fetch_cost\x18\x05 \x01(\x01H\x04R\tfetchCost\x88\x01\x01\x12-\n" +
-	"\x10max_site_fetches\x18\x06 \x01(\x04H\x05R\x0emaxSiteFetches\x88\x01\x01\x12)\n" +
-	"\x0emax_site_bytes\x18\a \x01(\x04H\x06R\fmaxSiteBytes\x88\x01\x01\x12-\n" +
-	"\x10max_site_seconds\x18\b \x01(\x01H\aR\x0emaxSiteSeconds\x88\x01\x01\x12)\n" +
-	"\x0emax_trap_share\x18\t \x01(\x01H\bR\fmaxTrapShare\x88\x01\x01\x12,\n" +
+	"maxSeconds\x88\x01\x01\x12-\n" +
+	"\x10max_site_fetches\x18\x06 \x01(\x04H\x03R\x0emaxSiteFetches\x88\x01\x01\x12)\n" +
+	"\x0emax_site_bytes\x18\a \x01(\x04H\x04R\fmaxSiteBytes\x88\x01\x01\x12-\n" +
+	"\x10max_site_seconds\x18\b \x01(\x01H\x05R\x0emaxSiteSeconds\x88\x01\x01\x12)\n" +
+	"\x0emax_trap_share\x18\t \x01(\x01H\x06R\fmaxTrapShare\x88\x01\x01\x12,\n" +
 	"\x0fenough_coverage\x18\n" +
-	" \x01(\x01H\tR\x0eenoughCoverage\x88\x01\x01\x12$\n" +
-	"\vleast_yield\x18\v \x01(\x01H\n" +
-	"R\n" +
+	" \x01(\x01H\aR\x0eenoughCoverage\x88\x01\x01\x12$\n" +
+	"\vleast_yield\x18\v \x01(\x01H\bR\n" +
 	"leastYield\x88\x01\x01B\x0e\n" +
 	"\f_max_fetchesB\f\n" +
 	"\n" +
 	"_max_bytesB\x0e\n" +
-	"\f_max_secondsB\v\n" +
-	"\t_max_costB\r\n" +
-	"\v_fetch_costB\x13\n" +
+	"\f_max_secondsB\x13\n" +
 	"\x11_max_site_fetchesB\x11\n" +
 	"\x0f_max_site_bytesB\x13\n" +
 	"\x11_max_site_secondsB\x11\n" +

@@ -1831,7 +1831,7 @@ func (x *ExportRulesRequest) GetMinConfidence() float64 {
 // URLs of one kind, by regular expression.
 type UrlRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `index`, `thread`, `index_flip`, `thread_flip`, `page_flip`, `news` or `behavior`; policies from outside may use others.
+	// `index`, `thread`, `index_flip`, `thread_flip`, `page_flip` or `news`; policies from outside may use others.
 	// Among `denied_rules` `copy` or `void_key`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.

@@ -382,8 +382,8 @@ export class Allowance {
   private seq = 0n;
   private spent = false;
 
-  constructor({ maxFetches = Infinity, maxCost = Infinity, fetchCost }: Budget = {}) {
-    this.left = Math.min(maxFetches, fetchCost ? Math.floor(maxCost / fetchCost) : Infinity);
+  constructor({ maxFetches = Infinity }: Budget = {}) {
+    this.left = maxFetches;
   }
 
   /** Notes a fetch that the server is told of now or later. */

@@ -111,7 +111,7 @@ class Allowance:
         given = message_of(crawl_pb2.Budget, budget)
         self._seq = 0  # event of the answer that was taken over
         #: Fetches left when the last page was answered, all of the budget before; None without such a bound.
-        self.left = None if given is None else _most_fetches(given)
+        self.left = given.max_fetches if given and given.HasField("max_fetches") else None
         self.spent = False  # the budget of the crawl itself
         self.why = ""  # the crawl or the last site that stopped does, one sentence
         #: Whether links are to be asked about once more before they are fetched: they may be in a trap by
@@ -164,14 +164,6 @@ class Allowance:
         """Why the crawl ends, as one word for a crawler: ``linkscore_budget``, ``_covered`` or ``_yield``."""
         latest = next(reversed(self._stopped.values()), "")
         return f"linkscore_{self._stop or latest or 'budget'}"
-
-
-def _most_fetches(budget: crawl_pb2.Budget) -> int | None:
-    """Return how many fetches a budget allows in all, None without such a bound."""
-    most = [budget.max_fetches] if budget.HasField("max_fetches") else []
-    if budget.HasField("max_cost") and budget.fetch_cost > 0:
-        most.append(int(budget.max_cost // budget.fetch_cost))
-    return min(most, default=None)
 
 
 _RUNS = re.compile(r"[0-9]+")

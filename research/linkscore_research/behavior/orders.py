@@ -119,7 +119,7 @@ def breadth_first(mirror: Mirror) -> Iterator[int]:
 
 def by_pagerank(mirror: Mirror) -> Iterator[int]:
     """Yield the pages by PageRank in the whole link graph, which no crawler knows beforehand."""
-    from linkscore_scoring.graph.link_graph import pagerank  # an annex
+    from linkscore_scoring.policies.link_graph import pagerank  # an annex
 
     sources = np.repeat(np.arange(len(mirror.keys)), [len(np.unique(to)) for to in mirror.links])
     targets = np.concatenate([np.unique(to) for to in mirror.links])

@@ -79,7 +79,7 @@ class IRobotRegions(Clusterer):
 
     Examples
     --------
-    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> from linkscore_scoring.testing.crawl import trie_of
     >>> posts = [trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]) for n in range(5, 10)]
     >>> lists = [trie_of(["html/body/ul/li/a"] * n) for n in range(5, 10)]
     >>> IRobotRegions().fit(posts + lists).labels.tolist()

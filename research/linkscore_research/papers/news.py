@@ -16,13 +16,16 @@ from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.news import (
+    NewsPages,
     NewsSettings,
     Values,
+    find_prefixes,
     fit_threshold,
     mine_crawl,
     page_signals,
+    prefix_of,
+    steps_of,
 )
-from linkscore_scoring.browse_logs.prefixes import NewsPages, find_prefixes, prefix_of, steps_of
 from linkscore_scoring.errors import InvalidInput
 
 _LOG, _FIT, _JUDGE = ".log.tsv.gz", ".fit.tsv.gz", ".judge.tsv.gz"

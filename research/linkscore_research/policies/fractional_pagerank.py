@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
-from linkscore_scoring.policies.link_graph import UrlValuePolicy
+from linkscore_scoring.policies.link_graph import Arrival, UrlValuePolicy
 from linkscore_scoring.types import PageObservation
 
 

@@ -8,9 +8,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.link_graph import Arrival
 from linkscore_scoring.policies.base import Explanation, Params, Term, outside
-from linkscore_scoring.policies.link_graph import UrlValuePolicy
+from linkscore_scoring.policies.link_graph import Arrival, UrlValuePolicy
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
 

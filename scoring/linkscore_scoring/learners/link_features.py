@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, drop_oldest
-from linkscore_scoring.learners.models import Features, Floats, Ints
+from linkscore_scoring.learners.online import Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 

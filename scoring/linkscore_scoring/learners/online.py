@@ -1,26 +1,249 @@
-"""A classifier as it is used on a crawl: balanced, calibrated, and watched for drift."""
+"""Online classifiers, found by name, sparse rows in, probabilities out; and one as a crawl uses it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import pi
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.learners.models import (
-    CLASSIFIERS,
-    DIM,
-    Classifier,
-    Features,
-    Floats,
-    Ints,
-    logit,
-    sigmoid,
-)
 from linkscore_scoring.state import Stateful, Stored
+
+DIM = 1 << 18
+"""Features of a classifier unless it is told otherwise: 4 MB a table of two rows; chosen, not measured."""
+
+_CERTAIN = 1e-9  # distance that probabilities keep from 0 and 1, so that log odds are finite
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Sparse rows as columns of equal length; entries of a row need not be neighbours, repeated ones add
+    up."""
+
+    n: int  # number of rows; a row without entries is fine
+    rows: Ints  # (nnz,) int64: row and feature of each entry; features are in [0, dim)
+    indices: Ints
+    values: Floats  # (nnz,) float64
+
+    def __len__(self) -> int:
+        return self.n
+
+    def sums(self, terms: Floats) -> Floats:
+        """Return the sum of one term per entry over each row, (n,) float64; a row sums alike in any batch."""
+        return np.asarray(np.bincount(self.rows, weights=terms, minlength=self.n), dtype=np.float64)
+
+    def each(self) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the distinct features of each row in rising order, and their values."""
+        order = np.argsort(self.rows, kind="stable")
+        ends = np.cumsum(np.bincount(self.rows, minlength=self.n))
+        for part in np.split(order, ends[:-1]) if self.n else ():
+            indices, places = np.unique(self.indices[part], return_inverse=True)
+            sums = np.bincount(places, weights=self.values[part], minlength=len(indices))
+            yield indices, np.asarray(sums, dtype=np.float64)
+
+
+class Classifier(Stateful, ABC):
+    """An online binary classifier over hashed features; bounded by `dim`, deterministic, no clock, no
+    draws. What it knows of a feature is a column of a table, zero before its first label.
+    """
+
+    name: ClassVar[str]
+    balanced: ClassVar[bool] = True
+    _table: Stored[Floats]
+
+    def __init__(self, *, dim: int = DIM) -> None:
+        self.dim = dim
+        self._table = np.zeros((2, dim))
+
+    @abstractmethod
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Learn one row; `indices` are distinct."""
+
+    @abstractmethod
+    def predict_prob(self, X: Features) -> Floats:
+        """Return the probability of being relevant, (n,) float64 in [0, 1]; about 0.5 before any label."""
+
+    def contributions(self, X: Features) -> Floats:
+        """Return what each entry adds to the log odds, (nnz,) float64; zeros if the learner cannot say."""
+        return np.zeros(len(X.indices))
+
+    @abstractmethod
+    def soften(self, keep: float) -> None:
+        """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
+
+    def after_load(self) -> None:
+        """Refuse the table of another number of features."""
+        if self._table.shape != (2, self.dim):
+            raise ValueError(f"want 2 rows of {self.dim} features, got {self._table.shape}")
+
+
+def sigmoid(x: Floats) -> Floats:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)), dtype=np.float64)
+
+
+def logit(prob: Floats) -> Floats:
+    """Return ln(p / (1 - p)), p kept 1e-9 away from 0 and 1."""
+    p = np.clip(prob, _CERTAIN, 1.0 - _CERTAIN)
+    return np.asarray(np.log(p / (1.0 - p)), dtype=np.float64)
+
+
+_MU, _SPENT = 0, 1  # rows of the table: mean, and how much of a variance of 1 is gone
+_R = 1.0  # regularisation: larger moves slower; chosen, not measured
+
+
+class Arow(Classifier):
+    """A linear classifier that knows how sure it is of each weight; the default: best from few labels.
+
+    Crammer, Kulesza and Dredze, Adaptive regularization of weight vectors, NIPS 2009, figure 1, with a
+    diagonal covariance.
+    """
+
+    name = "arow"
+
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Move mean and variance, if the row is not beyond the margin."""
+        mu, spent = self._table[:, indices]
+        sign = 1.0 if relevant else -1.0
+        loss = 1.0 - sign * float(mu @ values)
+        if loss <= 0.0:
+            return
+        spread = (1.0 - spent) * values
+        beta = 1.0 / (float(spread @ values) + _R / weight)
+        self._table[_MU, indices] = mu + loss * beta * sign * spread
+        self._table[_SPENT, indices] = spent + beta * spread**2
+
+    def predict_prob(self, X: Features) -> Floats:
+        """Return the logistic of twice the margin, moderated by its variance."""
+        margin = X.sums(self.contributions(X))
+        variance = X.sums((1.0 - self._table[_SPENT, X.indices]) * X.values**2)
+        return sigmoid(2.0 * margin / np.sqrt(1.0 + pi * variance / 8.0))
+
+    def contributions(self, X: Features) -> Floats:
+        """Return weight x value."""
+        return np.asarray(self._table[_MU, X.indices] * X.values)
+
+    def soften(self, keep: float) -> None:
+        """Shrink the weights, and be less sure of all of them."""
+        self._table[_MU] *= keep
+        self._table[_SPENT] = np.maximum(0.0, 1.0 - (1.0 - self._table[_SPENT]) / keep)
+
+
+_Z, _N = 0, 1  # rows of the table, as in the paper
+_ALPHA, _L2 = (
+    0.5,
+    0.01,
+)  # learning rate and regularisation; chosen, not measured; beta is the paper's 1, l1 is 0
+
+
+class Ftrl(Classifier):
+    """Logistic regression with a learning rate per feature; probabilities of its own.
+
+    McMahan et al., Ad click prediction, KDD 2013, algorithm 1.
+    """
+
+    name = "ftrl"
+
+    def __init__(self, *, dim: int = DIM) -> None:
+        super().__init__(dim=dim)
+        self._weights = np.zeros(dim)
+
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Take a step against the gradient."""
+        w = self._weights[indices]
+        p = float(sigmoid(np.array(w @ values)))
+        gradient = weight * (p - relevant) * values
+        n = self._table[_N, indices]
+        sigma = (np.sqrt(n + gradient**2) - np.sqrt(n)) / _ALPHA
+        self._table[_Z, indices] += gradient - sigma * w
+        self._table[_N, indices] = n + gradient**2
+        self._weights[indices] = self._solved(self._table[:, indices])
+
+    def _solved(self, table: Floats) -> Floats:
+        """Return the weights of some columns of (z, n)."""
+        z, n = table
+        weights: Floats = -z / ((1.0 + np.sqrt(n)) / _ALPHA + _L2)
+        return weights
+
+    def predict_prob(self, X: Features) -> Floats:
+        """Return the logistic of the weighted sum."""
+        return sigmoid(X.sums(self.contributions(X)))
+
+    def contributions(self, X: Features) -> Floats:
+        """Return weight x value."""
+        return self._weights[X.indices] * X.values
+
+    def soften(self, keep: float) -> None:
+        """Shrink weights and squared gradients, so that rates rise again."""
+        kept = keep * self._weights
+        self._table[_N] *= keep
+        self._table[_Z] = -kept * ((1.0 + np.sqrt(self._table[_N])) / _ALPHA + _L2)
+        self._weights = self._solved(self._table)
+
+    def after_load(self) -> None:
+        """Work out the weights."""
+        super().after_load()
+        self._weights = self._solved(self._table)
+
+
+_SMOOTHING = 0.5
+"""Pseudo-count of every feature and class; chosen, not measured."""
+
+
+class MultinomialNb(Classifier):
+    """Counts of features per class; learns in one pass, choose it for very few labels. Values must be >= 0.
+
+    McCallum and Nigam, A comparison of event models for naive Bayes text classification, AAAI 1998 workshop.
+    """
+
+    name = "multinomial_nb"
+    balanced = False
+    _totals: Stored[Floats]
+    _classes: Stored[Floats]
+    _seen: Stored[int]
+
+    def __init__(self, *, dim: int = DIM) -> None:
+        super().__init__(dim=dim)
+        self._totals, self._classes, self._seen = np.zeros(2), np.zeros(2), 0
+
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Count the features of the row in its class."""
+        row = int(relevant)
+        self._seen += int((self._table[:, indices].sum(axis=0) == 0.0).sum())
+        self._table[row, indices] += weight * values
+        self._totals[row] += weight * float(values.sum())
+        self._classes[row] += weight
+
+    def predict_prob(self, X: Features) -> Floats:
+        """Return the posterior of the relevant class."""
+        against, for_ = self._classes + _SMOOTHING
+        return sigmoid(np.log(for_ / against) + X.sums(self.contributions(X)))
+
+    def contributions(self, X: Features) -> Floats:
+        """Return value x ln of the ratio of the feature's likelihoods."""
+        floor = _SMOOTHING * (self._seen + 1)
+        against, for_ = self._table[:, X.indices] + _SMOOTHING
+        ratio = np.log(for_ / (self._totals[1] + floor)) - np.log(against / (self._totals[0] + floor))
+        return np.asarray(X.values * ratio, dtype=np.float64)
+
+    def soften(self, keep: float) -> None:
+        """Shrink all counts."""
+        for counts in (self._table, self._totals, self._classes):
+            counts *= keep
+
+
+CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}
+
 
 # weight of a label of the rarer class, at most; a bound
 _MOST_WEIGHT = 30.0

@@ -287,8 +287,6 @@ class Budget:
     max_fetches: int | None = None
     max_bytes: int | None = None
     max_seconds: float | None = None
-    max_cost: float | None = None
-    fetch_cost: float | None = None
     max_site_fetches: int | None = None
     max_site_bytes: int | None = None
     max_site_seconds: float | None = None
@@ -309,15 +307,13 @@ class Budget:
                 yield FieldProblem(f"budget.{name}", f"must be above 0, got {value}")
             elif name in _SHARES and value > 1:
                 yield FieldProblem(f"budget.{name}", f"must be in (0, 1], got {value}")
-        if "max_cost" in given and "fetch_cost" not in given:
-            yield FieldProblem("budget.fetch_cost", "is required beside max_cost", "REQUIRED")
         for name in _OF_CRAWL:
             if name in given and groups > 1:
                 rule = f"needs a crawl of one group, whose pages one process counts; it has {groups}"
                 yield FieldProblem(f"budget.{name}", rule)
 
 
-_OF_CRAWL = ("max_fetches", "max_bytes", "max_seconds", "max_cost")
+_OF_CRAWL = ("max_fetches", "max_bytes", "max_seconds")
 _SHARES = ("max_trap_share", "enough_coverage", "least_yield")
 
 
@@ -374,7 +370,7 @@ class CrawlBudget(_Spent):
     @property
     def spent(self) -> Stop | None:
         """Why the crawl stops, whatever its sites do."""
-        return self.stop_of("") or self._over("max_cost", self.fetches * (self.budget.fetch_cost or 0.0))
+        return self.stop_of("")
 
     def stop(self, sites: int) -> Stop | None:
         """Return why a crawl of so many sites stops: by itself, or as all of them have stopped."""
@@ -386,12 +382,8 @@ class CrawlBudget(_Spent):
 
     def fetches_left(self) -> int | None:
         """Return how many fetches are left, None without such a bound."""
-        budget, left = self.budget, []
-        if budget.max_fetches is not None:
-            left.append(budget.max_fetches - self.fetches)
-        if budget.max_cost is not None and budget.fetch_cost is not None:
-            left.append(round((budget.max_cost - self.fetches * budget.fetch_cost) // budget.fetch_cost))
-        return max(0, min(left)) if left else None
+        most = self.budget.max_fetches
+        return max(0, most - self.fetches) if most is not None else None
 
 
 class SiteBudget(_Spent):

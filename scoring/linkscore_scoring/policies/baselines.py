@@ -138,7 +138,7 @@ class Keyword(Policy):
     >>> from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
     >>> from linkscore_scoring.engine.crawl import CrawlModel
     >>> from linkscore_scoring.testing.crawl import visit
-    >>> from linkscore_scoring.testing.pages import page_of
+    >>> from linkscore_scoring.testing.crawl import page_of
     >>> from linkscore_scoring.wanted import Wanted, WantedQuery
     >>> wanted = Wanted(queries=(WantedQuery("price list"),))
     >>> model = CrawlModel(CrawlConfig("c", PolicyChoice("keyword"), wanted=wanted), ticket_key=b"key")

@@ -18,7 +18,7 @@ GROUP = "linkscore.policies"
 """Entry points by which installed packages bring policies."""
 
 _HOMES = {
-    "anthelion": "anthelion.policy:Anthelion",
+    "anthelion": "anthelion:Anthelion",
     "behavior_discovery": "browse_log.behavior:BehaviorDiscovery",
     "behavior_fetch": "browse_log.behavior:BehaviorFetch",
     "breadth_first": "baselines:BreadthFirst",

@@ -235,7 +235,7 @@ class SourceUcc(StructuralPolicy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> site = GeneratedSite(1)
     >>> crawl = crawl_model(PolicyChoice("source_ucc"))
     >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)
@@ -322,7 +322,7 @@ class SourceTarget(StructuralPolicy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> site = GeneratedSite(1)
     >>> crawl = crawl_model(PolicyChoice("source_target", {"example_url": site.example}))
     >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)

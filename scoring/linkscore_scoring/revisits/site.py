@@ -44,15 +44,16 @@ from linkscore_scoring.revisits.rates import (
     Belief,
     Column,
     RecentChanges,
+    Signals,
     Waiting,
     discovery_worth,
     first_place,
     intervals,
     mean_days,
+    noticed,
     price_of,
     worth,
 )
-from linkscore_scoring.revisits.signals import Signals, noticed
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, RevisitSettings
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored

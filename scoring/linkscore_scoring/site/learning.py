@@ -314,7 +314,7 @@ class SampledPage:
 
     Examples
     --------
-    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> from linkscore_scoring.testing.crawl import trie_of
     >>> trie = trie_of(["html/body/p/text()", "html/body/img"])
     >>> page = SampledPage.of(1, "http://h/", 7, trie, [3, 3, 3], [2**64 - 1, 8, 8])
     >>> page.paths == trie, page.links == [(3, 2**64 - 1), (3, 8)], page.nodes

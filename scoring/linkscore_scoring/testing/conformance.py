@@ -17,9 +17,7 @@ from linkscore_scoring.policies.base import Policy, make_params
 from linkscore_scoring.policies.registry import builtin, register
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, report, visit
-from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl, crawl_model, page_of, report, visit
 
 SEEDS = (1, 2, 3)
 """Of the generated sites that policies are compared on: a bound of the time the suite takes."""

@@ -210,7 +210,6 @@ _MOST_SECONDS = 100 * 365 * 86_400
 """Of a duration: a century. A bound."""
 _MOST = {
     "linkscore.v1.Page.fetched_bytes": 1 << 40,
-    "linkscore.v1.Budget.fetch_cost": 1e9,
     "linkscore.v1.Revisit.fetches_per_day": 1e9,
     "google.protobuf.Timestamp.seconds": 253_402_300_799,  # the year 9999
     "linkscore.v1.Crawl.seed": (1 << 64) - 1,

@@ -12,9 +12,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
-from linkscore_scoring.exporters import files
-from linkscore_scoring.exporters.files import RuleFile
-from linkscore_scoring.exporters.rules import SiteRules, site_rules
+from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
@@ -219,7 +217,7 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
 
 def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportRulesResponse:
     """Return the files wanted, None for all that can say something, and the rules in them."""
-    named = ((name, files.FORMATS[name](site)) for name in wanted or ())
+    named = ((name, FORMATS[name](site)) for name in wanted or ())
     written = _all_that_can(site) if wanted is None else named
     return pb.ExportRulesResponse(
         files=[_file(name, file) for name, file in written],
@@ -235,9 +233,9 @@ def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportR
 
 def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
     """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
-    for name in files.FORMATS:
+    for name in FORMATS:
         try:
-            yield name, files.FORMATS[name](site)
+            yield name, FORMATS[name](site)
         except NoRules:
             if name == "json":
                 raise

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 
-from linkscore_scoring.exporters.files import RuleFile
+from linkscore_scoring.exporters import RuleFile
 
 Follows = Callable[[str], bool]
 _BEANS = {"b": "http://www.springframework.org/schema/beans"}

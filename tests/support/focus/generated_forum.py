@@ -11,8 +11,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.focus.page_types import PageType
-from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of, visit
 
 ROOT = "http://h"
 INDEX_PAGE, THREAD_PAGE, OTHER_PAGE = [1.0], [2.0], [3.0]

@@ -13,7 +13,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 
 ROOT = "http://h/"
 

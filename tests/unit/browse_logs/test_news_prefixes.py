@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.prefixes import (
+from linkscore_scoring.browse_logs.news import (
     NewsPages,
     NewsPrefix,
     WeighedRates,

@@ -61,8 +61,6 @@ def test_only_links_of_a_site_that_stopped_are_held_and_it_may_go_on() -> None:
     ("budget", "left"),
     [
         ({"max_fetches": 9}, 9),
-        ({"max_cost": 1.0, "fetch_cost": 0.3}, 3),
-        ({"max_fetches": 2, "max_cost": 1.0, "fetch_cost": 0.3}, 2),
         ({"max_site_fetches": 9}, None),
     ],
 )

@@ -16,9 +16,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
-from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl, crawl_model, page_of, visit
 from support.boards import example
 from support.trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 

@@ -21,8 +21,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.site.model import Stage
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from support.recorded_crawls import fetched, model, page, small
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"

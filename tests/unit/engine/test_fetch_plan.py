@@ -7,8 +7,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of, visit
 
 
 def lists_and_posts() -> tuple[CrawlModel, list[str]]:

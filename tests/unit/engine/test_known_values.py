@@ -10,8 +10,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.testing.crawl import crawl_model, visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import crawl_model, page_of, visit
 
 HOSTS = [f"{name}.test" for name in "abcde"]
 

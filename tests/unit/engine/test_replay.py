@@ -8,7 +8,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ModelActivated, decode
 from linkscore_scoring.site.learning import run
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 from support.recorded_crawls import fetched, model, recorded, replayed
 
 

@@ -9,8 +9,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.state import packed
-from linkscore_scoring.testing.crawl import report, visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of, report, visit
 from support.recorded_crawls import model, page
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.exporters.rules import site_rules
+from linkscore_scoring.exporters import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import LinkBatch, SeedWanted
 from support.recorded_crawls import model, page, recorded

@@ -7,7 +7,7 @@ import hashlib
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 from linkscore_scoring.urls.identity import identity
 from support.recorded_crawls import fetched, model
 

@@ -9,7 +9,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.exporters.files import portable
+from linkscore_scoring.exporters import portable
 
 
 @pytest.mark.parametrize(

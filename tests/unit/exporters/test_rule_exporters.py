@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from linkscore_scoring.errors import NoRules
-from linkscore_scoring.exporters.files import FORMATS, xpath_of
-from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
+from linkscore_scoring.exporters import FORMATS, SiteRules, TagPathRule, xpath_of
 from linkscore_scoring.types import UrlRule
 from support.exporters.rule_readers import READERS, browsertrix, heritrix, scrapy_module
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.graph.link_graph import LINKS_PER_URL, Arrival, LinkGraph
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies.link_graph import LINKS_PER_URL, Arrival, LinkGraph
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 

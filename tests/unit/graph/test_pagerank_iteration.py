@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.graph.link_graph import pagerank
+from linkscore_scoring.policies.link_graph import pagerank
 
 
 def ranks(*links: tuple[int, int], n: int, damping: float = 0.85) -> list[float]:

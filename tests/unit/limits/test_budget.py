@@ -49,7 +49,6 @@ def feed(crawl: CrawlModel, *events: PageFetched) -> list[Any]:
             [{"now_s": 100.0}, {"now_s": 95.0}, {"now_s": 105.0}],
             "max_seconds: 10 of 10 are spent",
         ),
-        ({"max_cost": 0.3, "fetch_cost": 0.1}, [{}, {}, {}], "max_cost: 0.3 of 0.3 are spent"),
     ],
 )
 def test_a_crawl_stops_when_something_is_spent(

@@ -16,7 +16,7 @@ from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 from linkscore_scoring.types import UrlRule
 from support.recorded_crawls import fetched, state
 

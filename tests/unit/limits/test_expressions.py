@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from linkscore_scoring.exporters.files import portable
+from linkscore_scoring.exporters import portable
 from linkscore_scoring.urls.pattern_tree import expression_of, url_tokens, with_key
 
 PLAIN = [

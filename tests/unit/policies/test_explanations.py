@@ -10,8 +10,7 @@ import pytest
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing.conformance import Subject
-from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl, crawl_model
 
 ROUNDED = {"source_target": 0.0101}
 """Half a step, for a policy whose scores come in steps."""

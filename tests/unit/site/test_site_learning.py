@@ -11,7 +11,7 @@ from linkscore_scoring.features.types import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 
 TITLE, NEXT = "html/body/ul/li/a[title]", "html/body/div/a[next]"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.features.words import text_hashes, word_hash, words_of_texts
-from linkscore_scoring.wanted import Topic, Wanted, WantedQuery, WordCounts
-from linkscore_scoring.wanted.relevance import expansion_of
+from linkscore_scoring.wanted import Topic, Wanted, WantedQuery, WordCounts, expansion_of
 
 
 def counted(*texts: str) -> WordCounts:

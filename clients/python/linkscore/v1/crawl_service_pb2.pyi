@@ -115,12 +115,10 @@ class Wanted(_message.Message):
     def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ...) -> None: ...
 
 class Budget(_message.Message):
-    __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_cost", "fetch_cost", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")
+    __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")
     MAX_FETCHES_FIELD_NUMBER: _ClassVar[int]
     MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_SECONDS_FIELD_NUMBER: _ClassVar[int]
-    MAX_COST_FIELD_NUMBER: _ClassVar[int]
-    FETCH_COST_FIELD_NUMBER: _ClassVar[int]
     MAX_SITE_FETCHES_FIELD_NUMBER: _ClassVar[int]
     MAX_SITE_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_SITE_SECONDS_FIELD_NUMBER: _ClassVar[int]
@@ -130,15 +128,13 @@ class Budget(_message.Message):
     max_fetches: int
     max_bytes: int
     max_seconds: float
-    max_cost: float
-    fetch_cost: float
     max_site_fetches: int
     max_site_bytes: int
     max_site_seconds: float
     max_trap_share: float
     enough_coverage: float
     least_yield: float
-    def __init__(self, max_fetches: _Optional[int] = ..., max_bytes: _Optional[int] = ..., max_seconds: _Optional[float] = ..., max_cost: _Optional[float] = ..., fetch_cost: _Optional[float] = ..., max_site_fetches: _Optional[int] = ..., max_site_bytes: _Optional[int] = ..., max_site_seconds: _Optional[float] = ..., max_trap_share: _Optional[float] = ..., enough_coverage: _Optional[float] = ..., least_yield: _Optional[float] = ...) -> None: ...
+    def __init__(self, max_fetches: _Optional[int] = ..., max_bytes: _Optional[int] = ..., max_seconds: _Optional[float] = ..., max_site_fetches: _Optional[int] = ..., max_site_bytes: _Optional[int] = ..., max_site_seconds: _Optional[float] = ..., max_trap_share: _Optional[float] = ..., enough_coverage: _Optional[float] = ..., least_yield: _Optional[float] = ...) -> None: ...
 
 class Copies(_message.Message):
     __slots__ = ("skip_above",)

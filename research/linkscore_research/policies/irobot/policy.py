@@ -80,7 +80,7 @@ class Irobot(Policy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> site = GeneratedSite(1)
     >>> crawl = crawl_model(PolicyChoice("irobot"))
     >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)

@@ -13,8 +13,7 @@ from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathG
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, hashed, of_urls
-from linkscore_scoring.learners.models import CLASSIFIERS, Features, Floats
-from linkscore_scoring.learners.online import OnlineClassifier
+from linkscore_scoring.learners.online import CLASSIFIERS, Features, Floats, OnlineClassifier
 from linkscore_scoring.policies.base import (
     Explanation,
     Params,
@@ -79,7 +78,7 @@ class TagPathBandit(Policy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> model = crawl_model(PolicyChoice("tag_path_bandit"))
     >>> crawl = SimulatedCrawl(model, GeneratedSite(seed=1), reports=True).fetch(60)
     >>> crawl.wanted_share() > 0.6

@@ -91,7 +91,7 @@ class Tpm(Policy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> site = GeneratedSite(1)
     >>> crawl = crawl_model(PolicyChoice("tpm", {"example_url": site.example, "mapping_pages": 40}))
     >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)

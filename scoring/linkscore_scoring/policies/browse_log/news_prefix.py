@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsSettings
-from linkscore_scoring.browse_logs.prefixes import NewsPrefix, prefix_of, steps_of
+from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsPrefix, NewsSettings, prefix_of, steps_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback

@@ -114,7 +114,7 @@ class Focus(WithFallback):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("focus")), GeneratedSite(seed=1)).fetch(1)
     >>> shard = crawl.model.sites["site.example"]
     >>> shard.served.is_ready(shard.model)

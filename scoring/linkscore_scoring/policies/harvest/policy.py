@@ -121,7 +121,7 @@ class Harvest(Policy):
 
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("harvest")), GeneratedSite(seed=1)).fetch(60)
     >>> crawl.wanted_share() > 0.6
     True

@@ -13,9 +13,15 @@ from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import PageObservation
-from linkscore_scoring.wanted import Topic, Wanted, WordCounts
-from linkscore_scoring.wanted.questions import is_question, telling_words
-from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of
+from linkscore_scoring.wanted import (
+    SAMPLES_WEIGHT,
+    Topic,
+    Wanted,
+    WordCounts,
+    expansion_of,
+    is_question,
+    telling_words,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
-from linkscore_scoring.wanted import Wanted
-from linkscore_scoring.wanted.relevance import relevance_of
+from linkscore_scoring.wanted import Wanted, relevance_of
 
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
@@ -117,7 +116,7 @@ class Topical(Policy):
     --------
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
-    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> from linkscore_scoring.testing.crawl import GeneratedSite
     >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("topic")), GeneratedSite(seed=2)).fetch(60)
     >>> crawl.wanted_share() > 0.6
     True

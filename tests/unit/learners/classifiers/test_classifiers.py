@@ -6,7 +6,7 @@ from math import exp, log, pi, sqrt
 
 import pytest
 
-from linkscore_scoring.learners.models import (
+from linkscore_scoring.learners.online import (
     Arow,
     Classifier,
     Features,

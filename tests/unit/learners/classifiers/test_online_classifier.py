@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.models import Features, Floats
-from linkscore_scoring.learners.online import DriftDetector, OnlineClassifier, PlattCalibration
+from linkscore_scoring.learners.online import (
+    DriftDetector,
+    Features,
+    Floats,
+    OnlineClassifier,
+    PlattCalibration,
+)
 from support.sparse_rows import features_of
 
 HOT = ("ftrl", "arow", "multinomial_nb")

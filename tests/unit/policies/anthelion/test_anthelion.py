@@ -8,10 +8,8 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.anthelion.bandit import host_scores
-from linkscore_scoring.policies.anthelion.host_crawl import clipped
-from linkscore_scoring.testing.crawl import report, visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.policies.anthelion import clipped, host_scores
+from linkscore_scoring.testing.crawl import page_of, report, visit
 
 
 def crawl(**params: object) -> CrawlModel:

@@ -7,9 +7,8 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES
-from linkscore_scoring.testing.crawl import report, visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.policies.anthelion import HOST_VALUES
+from linkscore_scoring.testing.crawl import page_of, report, visit
 
 
 def anthelion(**params: object) -> CrawlModel:

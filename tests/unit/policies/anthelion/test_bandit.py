@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
+from linkscore_scoring.policies.anthelion import HOST_VALUES, HostBandit
 
 PLENTY = 10**6
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsThreshold
-from linkscore_scoring.browse_logs.prefixes import NewsPrefix
+from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsPrefix, NewsThreshold
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.hashing import hash64

@@ -7,8 +7,7 @@ import pytest
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest.starts import Starts
 from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
-from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of, visit
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from support.boards import board_with, example
 

@@ -12,8 +12,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.testing.crawl import SimulatedCrawl
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl
 from linkscore_scoring.types import ExamplePage
 
 PAGE = runpy.run_path(str(Path(__file__).parents[4] / "examples/site.py"))["page"]

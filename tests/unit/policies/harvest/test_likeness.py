@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_scoring.policies.harvest.likeness import Layouts, Likeness, cosine
 from linkscore_scoring.policies.harvest.tunables import Tunables
-from linkscore_scoring.testing.pages import trie_of
+from linkscore_scoring.testing.crawl import trie_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 

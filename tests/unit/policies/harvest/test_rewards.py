@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.policies.harvest.tables import SITE, Source
-from linkscore_scoring.testing.pages import trie_of
+from linkscore_scoring.testing.crawl import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards import POST, Board, board_with, example
 from support.harvested import harvest_of, worth_of

@@ -7,8 +7,7 @@ import pytest
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.state import packed, unpacked
-from linkscore_scoring.testing.crawl import visit
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of, visit
 from linkscore_scoring.types import ExampleWanted
 from support.boards import POST, Board, board_with, example
 

@@ -13,8 +13,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
 from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
-from linkscore_scoring.testing.crawl import SimulatedCrawl
-from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 LINK_PATH = 77

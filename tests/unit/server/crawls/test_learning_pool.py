@@ -15,7 +15,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
 from linkscore_scoring.state import packed
-from linkscore_scoring.testing.pages import trie_of
+from linkscore_scoring.testing.crawl import trie_of
 from linkscore_server.crawls.learning import LearningPool
 
 WAIT_S = 60.0

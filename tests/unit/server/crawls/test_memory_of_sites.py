@@ -15,7 +15,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.state import packed
-from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.crawl import page_of
 from linkscore_server.crawls import opening
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.memory import DiskFull, MemoryKeeper, MemoryShort, Space

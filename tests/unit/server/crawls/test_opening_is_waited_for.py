@@ -50,7 +50,7 @@ from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
-from linkscore_scoring.wanted.spec import Wanted, WantedQuery
+from linkscore_scoring.wanted import Wanted, WantedQuery
 from linkscore_server.crawls.opening import load_libraries, registrable_domain
 from linkscore_server.services.pages import PageParser, ParseOptions
 from support.small_site import HOST, page

@@ -980,7 +980,7 @@ export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PUR
  */
 export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
   /**
-   * `index`, `thread`, `index_flip`, `thread_flip`, `page_flip`, `news` or `behavior`; policies from outside may use others.
+   * `index`, `thread`, `index_flip`, `thread_flip`, `page_flip` or `news`; policies from outside may use others.
    * Among `denied_rules` `copy` or `void_key`.
    *
    * @generated from field: string kind = 1;

@@ -1,1 +1,0 @@
-"""Rules of a site as files that crawlers load: `rules` says what is handed out, `files` writes it."""

@@ -1,1 +1,0 @@
-"""Link graphs: PageRank, and the URLs of a site as numbered nodes."""
