@@ -9,7 +9,6 @@ import pytest
 from linkscore.v1 import browse_log_service_pb2 as browse
 from linkscore.v1 import link_scoring_service_pb2 as links
 from linkscore.v1 import policy_pb2
-from linkscore.v1 import site_model_service_pb2 as sites
 from support.server_process import Stubs
 
 HOST = "log.test"
@@ -58,12 +57,3 @@ def test_new_pages_come_before_old_ones_once_the_log_is_mined(
     (new, why), (old, _) = explained(server, crawl, "/show?t=131", "/show?t=101")
     assert new > old
     assert "a new page" in why
-
-
-def test_patterns_and_hubs_are_handed_out(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl(policy=DISCOVERY)
-    mined(server, crawl)
-    rules = server.sites.ExportRules(sites.ExportRulesRequest(name=f"{crawl}/sites/{HOST}")).url_rules
-    assert [(rule.match_count, rule.total_count) for rule in rules] == [(30, 31)]
-    seeds = server.sites.SuggestSeeds(sites.SuggestSeedsRequest(crawl=crawl, site=HOST)).seeds
-    assert seeds[0].url == url("/list")

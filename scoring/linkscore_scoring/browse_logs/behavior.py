@@ -371,7 +371,6 @@ class BehaviorModel:
     stats: PatternStats
     serials: dict[str, Serial]  # numbers that grow, by shape of URL
     pages: OwnPages  # the log's own pages, the most visited ones
-    examples: list[str]  # the most visited URL of each node, empty for those above the leaves
 
     @cached_property
     def _fixed(self) -> dict[int, dict[str, str]]:
@@ -404,13 +403,9 @@ class BehaviorModel:
     def demand(self, place: Place) -> float:
         """Return the visits a day to expect of a URL, in as many days as the log has."""
         ahead = max(place.ahead or 0.0, 0.0) / max(self.n_days, 1)
-        return self.demand_once_born(place, place.newborn / (1.0 + ahead) ** 2)
-
-    def demand_once_born(self, place: Place, newborn: float | None = None) -> float:
-        """Return the visits a day to expect of a URL whose page is there: new ones count in full."""
         if place.page != UNKNOWN_PAGE and self.pages.demand[place.page] > 0.0:
             return float(self.pages.demand[place.page])
-        return max(float(self.stats.newcomer[place.node]), place.newborn if newborn is None else newborn)
+        return max(float(self.stats.newcomer[place.node]), place.newborn / (1.0 + ahead) ** 2)
 
     def gain(self, place: Place) -> float:
         """Return the visits a day that visiting a URL discovers, a page of the log or another one."""
@@ -444,10 +439,7 @@ def mine_behavior(counts: BrowseCounts) -> BehaviorModel | None:
     # The last third of the days, as `newcomer_demand` counts them, and the slack of `serials`.
     born_late = np.array(days) > -(counts.n_days / 3.0 + 3.0)
     stats, own = _stats(counts, tree, patterns, first, born_late)
-    examples = [""] * len(tree)
-    for row in np.argsort(-visits, kind="stable").tolist():
-        examples[patterns[row]] = examples[patterns[row]] or counts.urls[row]
-    return BehaviorModel(counts.n_days, tree, stats, serials, _own_pages(counts, visits, *own), examples)
+    return BehaviorModel(counts.n_days, tree, stats, serials, _own_pages(counts, visits, *own))
 
 
 def totals(parents: Ids, own: Floats) -> Floats:

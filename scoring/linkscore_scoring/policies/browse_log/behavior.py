@@ -6,20 +6,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linkscore_scoring.browse_logs.behavior import UNKNOWN_PAGE, BehaviorModel, Place
 from linkscore_scoring.browse_logs.patterns import text_of
-from linkscore_scoring.columns import left_sum, squash
+from linkscore_scoring.columns import squash
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stored
-from linkscore_scoring.types import LinkBatch, PageObservation, SeedWanted
+from linkscore_scoring.types import LinkBatch
 
 _STEPS = 2
 """Steps of an octave: worths within half an octave share a place, and so a queue. Chosen, not measured."""
@@ -29,10 +27,6 @@ _MOST_STEPS = 60
 
 _LEAST = 1e-9
 """A bound: visits a day that count as none, so that logarithms exist."""
-
-_PRIOR_PAGES = 1.0
-"""Pages that keep their promise, added to those of a pattern: one page must not move it far. Chosen, not
-measured."""
 
 
 class BehaviorOrder(WithFallback):
@@ -56,10 +50,6 @@ class BehaviorOrder(WithFallback):
     @abstractmethod
     def meaning(self, place: Place, model: BehaviorModel) -> str:
         """Say in words what the worth of a URL comes from."""
-
-    def moved(self, pattern: str) -> float:
-        """Return the factor by which what was seen on the site moves the worth of a pattern."""
-        return 1.0
 
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether a browse log of the site was mined."""
@@ -119,7 +109,7 @@ class BehaviorOrder(WithFallback):
         nodes, name, step = self._index(model)[2], place[:16], place[16:]
         known = name in nodes and step[1:].isascii() and step[1:].isdecimal() and len(step) <= 3
         mean = max(getattr(model.stats, self.measure)[nodes[name] if known else 0], _LEAST)
-        return squash(mean * 2.0 ** (int(step) / _STEPS) * self.moved(name) if known else mean)
+        return squash(mean * 2.0 ** (int(step) / _STEPS) if known else mean)
 
     def _explained(self, place: Place, model: BehaviorModel) -> Explanation:
         stats, text = model.stats, text_of(model.pattern(place.node))
@@ -128,8 +118,6 @@ class BehaviorOrder(WithFallback):
             Term("pages", float(stats.sizes[place.node]), f"pages like {text} in the log"),
             Term("visits", float(stats.visits[place.node]), "visits of these"),
         ]
-        if (moved := self.moved(self.names(model)[place.node])) != 1.0:
-            terms.append(Term("moved", moved, "factor by what the crawl found behind such links"))
         fits = "like" if place.covered else "fits no pattern, nearest to"
         return Explanation(f"{fits} {text}: {terms[0].value:.2g} {terms[0].description}", terms)
 
@@ -202,26 +190,16 @@ class BehaviorDiscovery(BehaviorOrder):
     """Order links by what visiting their pages discovers, in visits a day, as the browse log tells.
 
     Choose it to find new pages early with few visits, on sites with browse logs: it goes to the lists from
-    which people reach pages that nothing else shows. While it crawls it learns how much pages of each pattern
-    show that was not found before, and moves the pattern's worth. Without a log of the site the fallback
-    scores.
+    which people reach pages that nothing else shows. Without a log of the site the fallback scores.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(keys of the URL) a link and a new link of a page fetched.
+    Shapes: n links in, (n,) float64 out. Cost: O(keys of the URL) a link.
     References: Liu, Cai, Zhang and Zhang 2011, User browsing behavior-driven web crawling, CIKM, section 4.
     Differences from the paper, whose order of patterns is measured in research: patterns are taken greedily
-    by what they show that better ones do not, pages of the log have evidence of their own, and the order
-    moves with what is found.
+    by what they show that better ones do not, and pages of the log have evidence of their own.
     """
 
     name = "behavior_discovery"
     measure = "gain"
-
-    _shown: Stored[dict[str, tuple[float, float, int]]]
-    """Of pages fetched, by pattern: demand that it promised, demand they showed first, and how many."""
-
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self._shown = {}
 
     def worth(self, place: Place, model: BehaviorModel) -> float:
         """Return the visits a day that visiting a URL discovers."""
@@ -230,48 +208,6 @@ class BehaviorDiscovery(BehaviorOrder):
     def meaning(self, place: Place, model: BehaviorModel) -> str:
         """Say what the gain is."""
         return "visits a day of pages that people reach from it and better ones do not show"
-
-    def moved(self, pattern: str) -> float:
-        """Return found over expected, one page that keeps its promise added to both; 1 without a page."""
-        expected, found, pages = self._shown.get(pattern, (0.0, 0.0, 0))
-        prior = _PRIOR_PAGES * expected / max(pages, 1)
-        return (found + prior) / (expected + prior) if expected > 0.0 else 1.0
-
-    def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Compare what a page showed with what was expected."""
-        super().observe(page, site)
-        model = _model_of(site)
-        if model is None or page.failed or page.refetch:
-            return
-        place = model.place(page.url, page.key)
-        links = page.links
-        fresh = dict(zip(compress(links.keys, page.fresh), compress(links.urls, page.fresh), strict=True))
-        shown = left_sum(model.demand_once_born(model.place(url, key)) for key, url in fresh.items())
-        name = self.names(model)[place.node]
-        expected, found, pages = self._shown.get(name, (0.0, 0.0, 0))
-        self._shown[name] = expected + self.worth(place, model), found + shown, pages + 1
-
-    def logs_mined(self, site: SiteModel) -> None:
-        """Forget what patterns showed that are no more."""
-        super().logs_mined(site)
-        if (model := _model_of(site)) is not None:
-            names = set(self.names(model))
-            self._shown = {name: sums for name, sums in self._shown.items() if name in names}
-
-    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
-        """Return the most visited page of each of the `n` patterns whose pages discover most."""
-        model = _model_of(site)
-        if model is None:
-            return []
-        best = sorted(model.leaves(), key=lambda node: (-model.stats.gain[node], node))[:n]
-        return [
-            SeedWanted(
-                model.examples[node],
-                f"people go on from {text_of(model.pattern(node))}",
-                self._value(f"{self.names(model)[node]}+0", model),
-            )
-            for node in best
-        ]
 
 
 def _model_of(site: SiteModel) -> BehaviorModel | None:
