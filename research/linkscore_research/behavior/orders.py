@@ -18,7 +18,7 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
-from linkscore_scoring.policies.browse_log.behavior import BehaviorDiscovery, BehaviorFetch, BehaviorOrder
+from linkscore_scoring.policies.browse_log import BehaviorDiscovery, BehaviorFetch, BehaviorOrder
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page

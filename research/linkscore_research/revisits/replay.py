@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_research.revisits.histories import YEAR_DAYS, SiteHistory, Times
+from linkscore_scoring.revisits.changes import DAY_S, OBJECTIVES, Fetched, RevisitSettings
 from linkscore_scoring.revisits.rates import Column, discovery_worth
 from linkscore_scoring.revisits.site import FIRST_DAYS, SiteRevisits
-from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Fetched, RevisitSettings
 
 FASTER, SLOWER = 0.2, 0.4
 """How an interval falls and rises, see `Intervals`."""

@@ -22,13 +22,12 @@ from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
+from linkscore_scoring.policies.answers import CrawlKnowledge, Experience, PolicyQuality
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy
+from linkscore_scoring.revisits.changes import RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
-from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import plain

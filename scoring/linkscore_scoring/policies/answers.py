@@ -1,13 +1,19 @@
-"""What policies answer besides scores: knowledge of the crawl, sites in their order."""
+"""What policies answer besides scores: knowledge of the crawl, sites in their order, what helps elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from heapq import heapify, heappop, heapreplace
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from linkscore_scoring.errors import InvalidInput
 
 SERVED, EXTRA = 1, 2
 """What part a policy has on a site; numbers as in the wire contract."""
@@ -121,3 +127,126 @@ def best_first(values: NDArray[np.float64], urls: NDArray[np.int64], at_most: in
     given = urls[order] > 0
     room = max(0, at_most - int(given.sum()))
     return order[given | (np.cumsum(~given) <= room)]
+
+
+def allocate_best(
+    values: Mapping[int, float],
+    waiting: Mapping[int, int],
+    n: int,
+    draw: Callable[[int], float | None] = lambda decision: None,
+) -> Counter[int]:
+    """Return how many of n pulls each arm gets, always by the best value; equal arms take turns.
+
+    An arm sleeps once as many as are `waiting` of it. `draw`: the place in [0, 1) among the arms awake that a
+    decision, by its number, takes instead; None: the best.
+    """
+    heap = [(-value, 0, place, arm) for place, (arm, value) in enumerate(values.items())]
+    heapify(heap)
+    shares, awake = Counter[int](), list(values)
+    places = {arm: place for place, arm in enumerate(awake)}
+    for decision in range(n if values else 0):
+        if (drawn := draw(decision)) is not None:
+            arm = awake[int(drawn * len(awake))]
+        else:
+            while heap[0][-1] not in places:
+                heappop(heap)
+            cost, pulls, place, arm = heap[0]
+            heapreplace(heap, (cost, pulls + 1, place, arm))
+        shares[arm] += 1
+        if shares[arm] >= waiting[arm]:
+            last, place = awake.pop(), places.pop(arm)
+            if not awake:
+                break
+            if last != arm:
+                awake[place], places[last] = last, place
+    return shares
+
+
+ANYTHING = 0
+"""Stands for every URL shape, or every tag path."""
+
+VERSION = 1
+"""Of the document. One of another version is refused: what its hashes are of may differ."""
+MAX_BYTES = 131_072
+"""A bound of the wire contract: bytes of a document."""
+MAX_GROUPS = 1_000
+"""A bound: groups of links of a document, those that most fetches came through; 70 bytes each."""
+
+MAX_FETCHES = 1e12
+"""A bound: fetches of a group; no crawl has as many."""
+
+_FORMAT = "linkscore experience"
+_DECIMALS = 4  # that are written: finer than any reward is known
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGroup:
+    """Links of one URL shape at one tag path, or of all of either, and what came of following them."""
+
+    shape: int  # hash of the shape of their URLs, or `ANYTHING`
+    link_path: int  # hash of their tag path with classes, digits folded, or `ANYTHING`
+    fetches: float  # pages fetched through them, in pulls, in (0, `MAX_FETCHES`]
+    # reward, hub: mean reward of these pages, and mean yield of the links found there, both in [0, 1]
+    reward: float
+    hub: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What one crawl learned of one site: what came of following which links, by hashes that sites share.
+
+    No URL, host or text is in it, so it can be handed on; who guesses a tag path can tell by its hash whether
+    the site had it. Sites of the same software share tag paths and URL shapes, others few or none.
+
+    Examples
+    --------
+    >>> learned = Experience.of([LinkGroup(ANYTHING, 7, fetches=12.0, reward=0.9, hub=0.0)])
+    >>> Experience.from_bytes(learned.to_bytes()) == learned
+    True
+    """
+
+    groups: tuple[LinkGroup, ...]
+
+    @classmethod
+    def of(cls, groups: Iterable[LinkGroup]) -> Experience:
+        """Return the experience of some groups: those most fetched, in an order that is always the same."""
+        most = sorted(groups, key=lambda group: (-group.fetches, group.shape, group.link_path))[:MAX_GROUPS]
+        return cls(tuple(sorted(most, key=lambda group: (group.shape, group.link_path))))
+
+    def to_bytes(self) -> bytes:
+        """Return the document: JSON, a line a group, the same for the same experience."""
+        rows = ",\n".join(json.dumps(_row(group)) for group in self.groups)
+        return f'{{"format": "{_FORMAT}", "version": {VERSION}, "groups": [\n{rows}\n]}}\n'.encode()
+
+    @classmethod
+    def from_bytes(cls, document: bytes) -> Experience:
+        """Return the experience of a document.
+
+        Raises InvalidInput saying what is wrong with it; the field is the document itself.
+        """
+        if len(document) > MAX_BYTES:
+            raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")
+        try:
+            found = msgspec.json.decode(document, type=_Document)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            rule = f"must be a document of `linkscore export experience`, version {VERSION}: {exc}"
+            raise InvalidInput(rule, field="") from exc
+        return cls.of(LinkGroup(int(row[0], 16), int(row[1], 16), *row[2:]) for row in found.groups)
+
+
+_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+_Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+_Row = tuple[_Hash, _Hash, Annotated[float, msgspec.Meta(gt=0.0, le=MAX_FETCHES)], _Share, _Share]
+
+
+class _Document(msgspec.Struct):
+    """The document: of each group its shape, tag path, fetches, reward and hub."""
+
+    format: Literal["linkscore experience"]
+    version: Literal[1]
+    groups: Annotated[list[_Row], msgspec.Meta(max_length=MAX_GROUPS)]
+
+
+def _row(group: LinkGroup) -> list[str | float]:
+    counts = (round(count, _DECIMALS) for count in (group.fetches, group.reward, group.hub))
+    return [f"{group.shape:016x}", f"{group.link_path:016x}", *counts]

@@ -26,8 +26,7 @@ from linkscore_scoring.learners.link_features import (
     link_features,
 )
 from linkscore_scoring.learners.online import CLASSIFIERS, Features, OnlineClassifier, sigmoid
-from linkscore_scoring.learners.round_robin import RoundRobin
-from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.policies.answers import SitesRanked, allocate_best
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -162,22 +161,12 @@ class HostBandit(Stateful):
         No reward comes between the decisions, so one that does not explore would repeat itself until the
         queue of the best arm is empty; among equal arms the pulls go round, in the order of `values`.
         """
-        turns, shares, awake = RoundRobin(values.items()), Counter[int](), list(values)
-        places = {arm: place for place, arm in enumerate(awake)}
-        for decision in range(n):
-            if not awake:
-                break
+
+        def draw(decision: int) -> float | None:
             at = seq + (decision << _DECISION_SHIFT)
-            explores = self.explores(at)
-            draw = float(uniform(self.seed, at, [_WHICH])[0]) if explores else 0.0
-            arm = awake[int(draw * len(awake))] if explores else turns.take()
-            shares[arm] += 1
-            if shares[arm] >= waiting[arm]:
-                turns.discard(arm)
-                places[awake[-1]] = places[arm]
-                awake[places[arm]] = awake[-1]
-                awake.pop()
-        return shares
+            return float(uniform(self.seed, at, [_WHICH])[0]) if self.explores(at) else None
+
+        return allocate_best(values, waiting, n, draw)
 
     def chances(self, worth: Mapping[int, float]) -> dict[int, float] | None:
         """Return the probability with which a decision takes each awake arm, None if nothing is drawn."""

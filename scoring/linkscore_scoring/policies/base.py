@@ -20,11 +20,11 @@ from linkscore_scoring.errors import FieldProblem, InvalidParams
 from linkscore_scoring.policies.answers import (
     NOTHING,
     CrawlKnowledge,
+    Experience,
     FetchesInFlight,
     PageNote,
     SiteBandit,
 )
-from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful
 from linkscore_scoring.types import (

@@ -19,15 +19,15 @@ GROUP = "linkscore.policies"
 
 _HOMES = {
     "anthelion": "anthelion:Anthelion",
-    "behavior_discovery": "browse_log.behavior:BehaviorDiscovery",
-    "behavior_fetch": "browse_log.behavior:BehaviorFetch",
+    "behavior_discovery": "browse_log:BehaviorDiscovery",
+    "behavior_fetch": "browse_log:BehaviorFetch",
     "breadth_first": "baselines:BreadthFirst",
     "focus": "focus.policy:Focus",
     "harvest": "harvest.policy:Harvest",
     "in_degree": "link_graph:InDegree",
     "keyword": "baselines:Keyword",
     "newest": "baselines:Newest",
-    "news_prefix": "browse_log.news_prefix:NewsByPrefix",
+    "news_prefix": "browse_log:NewsByPrefix",
     "opic": "link_graph:Opic",
     "pagerank": "link_graph:Pagerank",
     "source_target": "source:SourceTarget",

@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.revisits.changes import (
+    DAY_S,
     GONE,
     KIND,
     NOTHING_SAID,
+    OBJECTIVES,
     STRUCTURED,
     TITLE,
     UNCHANGED,
     VALIDATORS,
+    Due,
+    Fetched,
     PageChange,
+    RevisitSettings,
     Stamps,
     Validators,
     own_difference,
@@ -54,7 +59,6 @@ from linkscore_scoring.revisits.rates import (
     price_of,
     worth,
 )
-from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, RevisitSettings
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, PageObservation, Revisit

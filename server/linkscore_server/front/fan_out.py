@@ -25,9 +25,8 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.engine.queries import best_sites
+from linkscore_scoring.engine.queries import Offer, allocate, best_sites
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners

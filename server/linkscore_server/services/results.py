@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_scoring.engine.fetch_plan import FetchPlan
+from linkscore_scoring.engine.queries import FetchPlan
 from linkscore_scoring.engine.results import (
     LinkExplained,
     PageOutcome,

@@ -13,7 +13,7 @@ from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
-from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.answers import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.fetch_plan import (
+from linkscore_scoring.engine.queries import (
     BucketEntry,
     Offer,
     SiteInFlight,

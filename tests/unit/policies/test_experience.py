@@ -7,7 +7,7 @@ import json
 import pytest
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.experience import ANYTHING, MAX_BYTES, MAX_GROUPS, Experience, LinkGroup
+from linkscore_scoring.policies.answers import ANYTHING, MAX_BYTES, MAX_GROUPS, Experience, LinkGroup
 
 GOOD = ["0" * 16, "0" * 16, 1, 0, 0]
 GROUP = LinkGroup(shape=0xAB, link_path=ANYTHING, fetches=12.5, reward=0.75, hub=0.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkscore_scoring.revisits.changes import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.revisits.rates import Signals, noticed
 from linkscore_scoring.revisits.site import NOTED, SiteRevisits
-from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 
 START = 1_000_000.0
 

@@ -6,8 +6,8 @@ import pytest
 
 from linkscore_research.revisits.histories import living
 from linkscore_research.revisits.replay import Learned, Listed, replay
+from linkscore_scoring.revisits.changes import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
-from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.state import packed, unpacked
 
 START = 1_000_000.0

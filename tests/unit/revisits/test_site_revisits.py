@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.revisits.changes import LEAST_CHARS
+from linkscore_scoring.revisits.changes import DAY_S, LEAST_CHARS, Fetched, RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
-from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.state import packed, unpacked
 
 START = 1_000_000.0

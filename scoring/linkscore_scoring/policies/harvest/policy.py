@@ -15,8 +15,8 @@ import numpy as np
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.policies.answers import Experience
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
-from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.harvest.advice import suggest_examples, warnings
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
+from linkscore_scoring.policies.answers import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.tables import ANY, Floats, Tables, Worked
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.urls.pattern_tree import UrlPatterns, is_fixed, url_tokens, wildcard_of

@@ -12,7 +12,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import FOLLOW, SKIP
-from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
+from linkscore_scoring.policies.browse_log import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import packed, plain, unpacked

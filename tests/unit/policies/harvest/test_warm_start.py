@@ -10,7 +10,7 @@ import pytest
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
+from linkscore_scoring.policies.answers import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
 from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
 from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl
