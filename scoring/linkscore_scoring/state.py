@@ -1,14 +1,11 @@
 """State by annotation: what a class keeps, as plain values and bytes, and back.
 
 A class lists what it keeps and needs no code for it. Values are of any type that msgspec takes, arrays,
-deques, and objects that write themselves by `to_state`:
+deques, and objects that write themselves by `to_state`. Numbers begin at 0, texts and tables empty:
 
 >>> class Visits(Stateful):
 ...     count: Stored[int]
 ...     _latest: Stored[dict[int, tuple[float, bool]]]
-...
-...     def __init__(self) -> None:
-...         self.count, self._latest = 0, {}
 >>> visits = Visits()
 >>> visits.count, visits._latest = 2, {7: (0.5, True)}
 >>> visits.to_state()
@@ -35,7 +32,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import GenericAlias
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -52,6 +49,8 @@ Stored = Annotated[T, _STORED]
 _MOST_CELLS = 1 << 24
 """A bound: cells of a matrix of which only those that are not zero are written, 128 MB. Templates have 4,000
 columns at most, and a row each."""
+_EMPTY = (int, float, str, dict, list, Counter, OrderedDict)
+"""Types that begin empty."""
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 
 
@@ -60,6 +59,13 @@ class Stateful:
 
     __slots__ = ()
     state_name: ClassVar[str] = ""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Return an object whose numbers, texts and tables are there, and empty."""
+        made, known = super().__new__(cls), cast(Any, cls)
+        for attribute, kind in _empties(known):
+            setattr(made, attribute, kind())
+        return made
 
     def to_state(self) -> State:
         """Return what the object keeps as plain values of their own."""
@@ -168,6 +174,14 @@ def _kept(cls: Any) -> tuple[tuple[str, str, Any], ...]:
     own = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     marked = [name for name, hint in hints.items() if _STORED in getattr(hint, "__metadata__", ())]
     return tuple((name.lstrip("_"), name, hints[name]) for name in dict.fromkeys([*own, *marked]))
+
+
+@cache
+def _empties(cls: Any) -> tuple[tuple[str, type[Any]], ...]:
+    """Return attribute and type of what a class keeps that begins empty; fields of a dataclass do not."""
+    kept = () if is_dataclass(cls) else _kept(cls)
+    kinds = ((name, typing.get_origin(hint.__origin__) or hint.__origin__) for _, name, hint in kept)
+    return tuple((name, kind) for name, kind in kinds if kind in _EMPTY)
 
 
 def _title(cls: Any) -> str:

@@ -229,7 +229,6 @@ class WordCounts(Stateful):
     _slots: Stored[NDArray[np.uint32]]
 
     def __init__(self) -> None:
-        self.pages = self.text_words = 0
         self._slots = np.zeros(_SLOTS, np.uint32)
 
     def add(self, page: PageWords) -> None:

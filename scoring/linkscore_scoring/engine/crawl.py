@@ -69,10 +69,6 @@ class BrowseLedger(Stateful):
     batches: Stored[OrderedDict[str, int]]
     outcomes: Stored[Counter[str]]
 
-    def __init__(self) -> None:
-        self.batches = OrderedDict()
-        self.outcomes = Counter()
-
     def take(self, event: BrowseBatchImported) -> bool:
         """Enter a batch; returns whether it is new, a repeat changes nothing."""
         if event.batch_id in self.batches:

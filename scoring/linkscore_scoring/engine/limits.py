@@ -126,10 +126,6 @@ class SkippedLinks(Stateful):
     latest: Stored[OrderedDict[str, tuple[int, str]]]
     counts: Stored[Counter[int]]
 
-    def __init__(self) -> None:
-        self.latest = OrderedDict()
-        self.counts = Counter()
-
     def note(self, page: str, urls: Sequence[str], links: ScoredLinks) -> None:
         """Take in the scored links of a page."""
         reasons, inside = links.skip_reasons, links.in_scope

@@ -78,8 +78,6 @@ class PolicyValidation(Stateful):
     _links: Stored[dict[int, ValidatedLink]]
 
     def __init__(self) -> None:
-        self.recorded = 0
-        self._links = {}
         self._keys: list[str] = []
         self._expected: list[float] = []
         self._judged: tuple[list[str], int, list[float]] = ([], 0, [])

@@ -163,7 +163,6 @@ class NeighbourLabels(Stateful):
 
     def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
         self.max_pages = max_pages
-        self._labels, self._children = {}, {}
 
     def label(self, page: int) -> bool | None:
         """Return the label of a page, None if it has none."""
@@ -214,7 +213,6 @@ class LatestLinks(Stateful):
 
     def __init__(self) -> None:
         self.max_patterns = _MAX_PATTERNS
-        self._examples = {}
 
     def __contains__(self, pattern: int) -> bool:
         return pattern in self._examples

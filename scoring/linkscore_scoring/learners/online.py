@@ -214,7 +214,7 @@ class MultinomialNb(Classifier):
 
     def __init__(self, *, dim: int = DIM) -> None:
         super().__init__(dim=dim)
-        self._totals, self._classes, self._seen = np.zeros(2), np.zeros(2), 0
+        self._totals, self._classes = np.zeros(2), np.zeros(2)
 
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
         """Count the features of the row in its class."""
@@ -328,7 +328,6 @@ class PlattCalibration(Stateful):
     def __init__(self, *, window: int = _WINDOW, every: int = _EVERY, least: int = _EVERY) -> None:
         self.every, self.least = every, least
         self.slope, self.shift = 1.0, 0.0
-        self._since = 0
         self._window = deque(maxlen=window)
 
     def add(self, prob: float, relevant: bool) -> None:
@@ -377,8 +376,6 @@ class DriftDetector(Stateful):
 
     def __init__(self, *, delta: float = _DELTA, max_values: int = _WINDOW) -> None:
         self.delta, self.max_values = delta, max_values
-        self.changes = 0
-        self._values = []
         self._adwin: Any = None
 
     def add(self, value: float) -> bool:

@@ -63,9 +63,8 @@ class CoverageEstimate(Stateful):
     _prior: Stored[float]
 
     def __init__(self) -> None:
-        self.coverage, self.ahead = None, 1.0
-        self._links = 0.0, 0.0
-        self._discovered, self._worth, self._prior = {}, {}, 1.0
+        self.coverage, self._links = None, (0.0, 0.0)
+        self.ahead = self._prior = 1.0
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Take in which links of a page are new."""
@@ -194,9 +193,6 @@ class TrapCaps(Stateful):
     shapes: Stored[dict[int, int]]  # fetches by URL pattern, and by folded link path
     link_paths: Stored[dict[int, int]]
     good: Stored[list[int]]  # URL patterns whose last half brought something
-
-    def __init__(self) -> None:
-        self.shapes, self.link_paths, self.good = {}, {}, []
 
     def look(self, site: SiteModel) -> None:
         """Look at what every part brought; cost O(histories)."""
@@ -327,8 +323,6 @@ class _Spent(Stateful):
 
     def __init__(self) -> None:
         self.budget = Budget()
-        self.fetches = self.bytes = 0
-        self.first_s = self.last_s = 0.0
 
     def spend(self, event: PageFetched) -> None:
         """Count a fetch. Pages that come late are no earlier than they were fetched."""
@@ -356,10 +350,6 @@ class CrawlBudget(_Spent):
     """What a crawl has spent of its budget, and why sites of it have stopped, by name."""
 
     stopped: Stored[dict[str, Stop]]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stopped = {}
 
     def site_stops(self, site: str, stop: Stop | None) -> None:
         """Take note that a site stops, or goes on."""

@@ -60,7 +60,6 @@ class Contents(Stateful):
     _next: Stored[int]
 
     def __init__(self) -> None:
-        self._contents, self._pages, self._next = {}, {}, 1
         self._by_block: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -94,7 +93,7 @@ class Contents(Stateful):
             if shared >= _ALIKE * sum(max(own.get(b, 0), known.get(b, 0)) for b in either) > 0:
                 break
         else:
-            content, self._next = self._next, self._next + 1
+            content = self._next = self._next + 1
             self._contents[content] = Content(own)
             self._by_block.update(dict.fromkeys(own, content))
             for gone, old in drop_oldest(self._contents, _MAX_CONTENTS):
@@ -180,7 +179,6 @@ class Hypotheses(Stateful):
     _pending: Stored[dict[int, list[tuple[int, int]]]]  # pattern and content of pages that name an original
 
     def __init__(self) -> None:
-        self.all, self._bases, self._firsts, self._pending = {}, {}, {}, {}
         self._pooled: Counter[tuple[str, str, bool]] = Counter()
 
     def after_load(self) -> None:

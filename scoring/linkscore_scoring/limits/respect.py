@@ -290,7 +290,6 @@ class SiteRespect(Stateful):
 
     def __init__(self) -> None:
         self.uses: frozenset[str] = frozenset()  # that the crawl is for
-        self.files = {}
 
     def notice(self, event: PageFetched) -> bool:
         """Take in a site file, in place of its rules before, and return True; False for any other page.

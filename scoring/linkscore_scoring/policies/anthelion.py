@@ -113,8 +113,6 @@ class HostBandit(Stateful):
         self.explore_prob = explore_prob
         self.decay_pulls = decay_pulls
         self.seed = seed
-        self.pulls = 0
-        self.arms = {}
 
     def reward(self, arm: int, reward: float) -> None:
         """Count one pull of an arm and its reward in [0, 1]."""
@@ -249,7 +247,6 @@ class HostCrawl(Stateful):
         self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
-        self.seq, self._vain = 0, {}
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, and whether the page is a hub."""

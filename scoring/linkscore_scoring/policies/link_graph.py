@@ -119,10 +119,6 @@ class LinkGraph(Stateful):
 
     def __init__(self) -> None:
         self.max_urls = 200_000
-        self.first = 0
-        self.moved, self._ids = {}, {}
-        self._kinds, self._values = [], []
-        self.links, self._out = 0, {}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -468,10 +464,6 @@ class Opic(UrlValuePolicy):
     units: Stored[int]
     root: Stored[float]
     _seeds: Stored[dict[int, None]]
-
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self.units, self.root, self._seeds = 0, 0.0, {}
 
     def total(self) -> float:
         """Return all cash, root included, as the share the paper keeps at 1; 1 before any page."""

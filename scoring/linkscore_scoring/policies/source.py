@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,11 +71,6 @@ class StructuralPolicy(Policy):
     clusters: Stored[list[int]]
     cluster_worth: Stored[list[float]]
     _age: Stored[int]
-
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self.clusters, self.cluster_worth = [], []
-        self._age = 0
 
     @abstractmethod
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:

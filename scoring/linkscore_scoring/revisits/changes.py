@@ -113,10 +113,6 @@ class Stamps(Stateful):
     _sizes: Stored[Counter[int]]
     _fetches: Stored[int]
 
-    def __init__(self) -> None:
-        self._sizes = Counter()
-        self._fetches = 0
-
     def without(self, chars: int) -> int:
         """Count a change of so many characters, 0 for none; return how many are the page's own."""
         size = (chars + _SIZE // 2) // _SIZE

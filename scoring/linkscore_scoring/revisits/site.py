@@ -125,29 +125,24 @@ class SiteRevisits(Stateful):
     _hubs: Stored[dict[int, float]]
     _importance: Stored[dict[int, float]]
     _validators: Stored[dict[int, Validators]]
+    # by key: fetches that failed in a row, when the last one was, if it redirected; the latest change told
+    # of that no fetch has checked yet
     _failed: Stored[dict[int, tuple[int, float, bool]]]
     _told: Stored[dict[int, float]]
     dates: Stored[Signals]
     notices: Stored[Signals]
-    _read_s: Stored[float]
-    _price: Stored[float]
+    _read_s: Stored[float]  # when a listing was read last
+    _price: Stored[float]  # what a fetch is worth, and for how many pages that was told
     _priced: Stored[int]
     _since_fit: Stored[int]
 
     def __init__(self, settings: RevisitSettings, max_pages: int = 1_000_000) -> None:
         self.pages = PageTable(max_pages)
-        self.fetches = self.wasted = 0
         self._change_days, self._link_days = FIRST_DAYS, FIRST_LINK_DAYS
         self._hub_days = FIRST_LINK_DAYS  # of pages that showed some: most never do, and say nothing of those
         self._recent = RecentChanges()
         self._stamps, self._titles, self._structured = Stamps(), Stamps(), Stamps()
-        self._hubs, self._importance, self._validators = {}, {}, {}
-        self._failed = {}  # by key, fetches that failed in a row, when the last one was, if it redirected
-        self._told = {}  # by key, the latest change told of that no fetch has checked yet
         self.dates, self.notices = Signals(), Signals()
-        self._read_s = 0.0  # when a listing was read last
-        self._price, self._priced = 0.0, 0  # what a fetch is worth, and for how many pages that was told
-        self._since_fit = 0
         self.configure(settings)
 
     def configure(self, settings: RevisitSettings) -> None:

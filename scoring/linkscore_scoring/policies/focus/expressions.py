@@ -45,7 +45,6 @@ class Expressions(Stateful):
     found: Stored[list[UrlRule]]
 
     def __init__(self) -> None:
-        self._basis, self.found = [], []
         self._set = RegexSet([])
         self._known: dict[str, int] = {}
 

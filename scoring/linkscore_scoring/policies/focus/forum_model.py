@@ -94,9 +94,6 @@ class EntrySearch(Stateful):
     pages: Stored[int]
     _found: Stored[dict[int, EntryCandidate]]
 
-    def __init__(self) -> None:
-        self.pages, self._found = 0, {}
-
     def see(
         self,
         keys: Iterable[int],
@@ -208,11 +205,8 @@ class ForumModel(Stateful):
         self.paths = ForumPaths()
         self.expressions = Expressions()
         self.threads = PageChains()
-        self.dry, self.news = {}, {}
         self.entry: EntryCandidate | None = None
-        self._entry_url = ""
         self.certainty = UNCERTAIN
-        self.pages = self.typed = self._reviewed = 0
         self._due = 1
 
     def take_bounds(self, bounds: SiteBounds) -> None:

@@ -28,7 +28,6 @@ class LinkTable(Stateful):
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
         self.max_patterns = max_patterns
-        self._groups, self._samples = {}, {}
 
     def see(self, source: int, rows: Iterable[tuple[int, int, int, str]]) -> None:
         """Take in the links of a page of pattern `source`: rows (pattern, link path, hash, URL); O(n)."""
@@ -207,7 +206,6 @@ class KindVotes(Stateful):
     def __init__(self, patterns: UrlPatterns, *, max_nodes: int = _MAX_NODES) -> None:
         self.patterns = patterns
         self.max_nodes = max_nodes
-        self._nodes, self._page_links = {}, {}
 
     def cast(self, pattern: int, link_paths: Iterable[int], shares: Shares, *, copy: float) -> None:
         """Count a page for every link group that led to it."""
