@@ -56,7 +56,7 @@ FORMULAS: dict[str, Callable[[Terms], float]] = {
     "source_ucc": of_clusters,
     "opic": lambda t: of_rank(t["cash"]),
     "pagerank": lambda t: of_rank(t["links"]),
-    "in_degree": lambda t: t["in_degree"] / (1.0 + t["in_degree"]),
+    "in_degree": lambda t: of_rank(t["in_degree"]),
     "breadth_first": lambda t: 1.0 / (1.0 + t["depth"]),
     "uniform_random": lambda t: t["draw"],
     "newest": lambda t: t["date"] / 21e6,
