@@ -38,7 +38,7 @@ from linkscore_scoring.engine.events import ModelActivated, encode
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site.learning import run as learn
-from linkscore_server.services import results
+from linkscore_server.services import messages
 from linkscore_server.services.pages import PageParser, ParseOptions
 from linkscore_server.store import NewEvent, open_store
 
@@ -98,7 +98,7 @@ class Pipeline:
 
         def answer() -> bytes:
             response = pb.IngestPagesResponse()
-            results.add_page_result(response.results.add(), "bench", outcome, links, notes)
+            messages.add_page_result(response.results.add(), "bench", outcome, links, notes)
             return response.SerializeToString()
 
         self._timed("answer out", answer)

@@ -26,7 +26,7 @@ from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import Space
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.front.workers import Supervisor
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.services.contract import RETRY_S, RPCS, STATUS_TABLE
 from linkscore_server.settings import Settings
 

@@ -380,7 +380,7 @@ def skipped(site: str, most: int, as_json: bool, connection: Connection) -> None
     tell(as_json, {"counts": counts, "links": links}, [*lines, total])
 
 
-@click.group(cls=CommandGroup, own={"tables": "linkscore_server.commands.data:export_tables [tables]"})
+@click.group(cls=CommandGroup, own={"tables": "linkscore_server.commands:export_tables [tables]"})
 def export() -> None:
     """What a crawl learned, as files: rules, experience, tables."""
 

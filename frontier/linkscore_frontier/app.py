@@ -16,7 +16,7 @@ from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
 from linkscore_frontier.advice import Advisor, FrontierMetrics
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.service import FrontierService, Gate
-from linkscore_server.observability.metrics import serve_metrics
+from linkscore_server.observability import serve_metrics
 from linkscore_server.operator_files import TokenFile, server_credentials
 
 _log = logging.getLogger(__name__)

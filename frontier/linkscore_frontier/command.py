@@ -56,11 +56,11 @@ def frontier(log_level: str, **given: Any) -> None:
     """
     from linkscore.session import option_problems
     from linkscore_frontier import app
-    from linkscore_server.observability import logs
+    from linkscore_server import observability
     from linkscore_server.operator_files import tls_problems
     from linkscore_server.settings import address_problems
 
-    logs.set_up(log_level)
+    observability.set_up(log_level)
     cert, key, client_ca = (str(given[name] or "") for name in ("tls_cert", "tls_key", "tls_client_ca"))
     found = [*address_problems("listen", given["listen"], unix=True), *tls_problems(cert, key, client_ca)]
     if given["metrics_listen"]:
@@ -73,5 +73,5 @@ def frontier(log_level: str, **given: Any) -> None:
     try:
         asyncio.run(app.serve(given, client=client, tls=(cert, key, client_ca)))
     except (OSError, ValueError) as exc:
-        logs.log_failed_start(exc)
+        observability.log_failed_start(exc)
         sys.exit(1)

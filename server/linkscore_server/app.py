@@ -40,14 +40,13 @@ from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
 from linkscore_server.front.front import Front, Share
 from linkscore_server.groups import Shard
-from linkscore_server.observability.metrics import Metrics, serve_metrics
+from linkscore_server.observability import Metrics, serve_metrics
 from linkscore_server.operator_files import TokenFile, server_credentials
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
 from linkscore_server.services.crawls import CrawlService
-from linkscore_server.services.inspection import InspectionService
 from linkscore_server.services.pages import PageParser
 from linkscore_server.services.scoring import LinkScoringService
-from linkscore_server.services.sites import SiteModelService
+from linkscore_server.services.sites import InspectionService, SiteModelService
 from linkscore_server.settings import Settings, read_again
 from linkscore_server.store import Store, open_store
 

@@ -28,9 +28,8 @@ from grpc_status import rpc_status
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.observability.logs import REQUEST_ID as KEY
-from linkscore_server.observability.logs import begin_request
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import REQUEST_ID as KEY
+from linkscore_server.observability import Metrics, begin_request
 from linkscore_server.operator_files import ANYBODY, Caller, Role
 from linkscore_server.services.contract import (
     CALLER,

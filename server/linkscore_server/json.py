@@ -34,7 +34,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
 from linkscore_server.door import METADATA
-from linkscore_server.observability.logs import REQUEST_ID
+from linkscore_server.observability import REQUEST_ID
 from linkscore_server.operator_files import tls_problems
 from linkscore_server.services.contract import SERVICES, MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings

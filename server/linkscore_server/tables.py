@@ -23,8 +23,8 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
 from linkscore_server.crawls.opening import opened, registrable_domain
 from linkscore_server.groups import Shard
-from linkscore_server.services.inspection import MAX_VALUED, buckets_of, templates_of
-from linkscore_server.services.results import decision_name
+from linkscore_server.services.messages import decision_name
+from linkscore_server.services.sites import MAX_VALUED, buckets_of, templates_of
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.moving import keys_of
 

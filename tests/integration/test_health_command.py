@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linkscore_server.app import Application
-from linkscore_server.commands.serve import target_of
+from linkscore_server.commands import target_of
 from linkscore_server.settings import Settings
 from support.command_line import run
 from support.self_signed import self_signed

@@ -27,7 +27,7 @@ from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import GeneratedSite
 from linkscore_server.crawls import CrawlRegistry
 from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from linkscore_server.store.moving import problems_of

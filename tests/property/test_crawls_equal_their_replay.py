@@ -26,7 +26,7 @@ from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls import CrawlActor, CrawlRegistry, actor, sites
 from linkscore_server.crawls.opening import opened, replayed
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from support.recorded_crawls import fetched

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import grpc
 
 from linkscore_server.door import BytesInWork, Door
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 
 
 class Details(NamedTuple):

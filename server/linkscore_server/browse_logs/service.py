@@ -30,7 +30,7 @@ from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.sites import StoredCrawl
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.services.messages import (
     MAX_ITEMS,
     choice_of,

@@ -38,7 +38,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool, Learnings
 from linkscore_server.crawls.memory import DiskFull, as_disk_full
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.store import Core, NewEvent, StoreAway, StoredShard
 from linkscore_server.store.store import MAX_GROUP, MAX_GROUP_BYTES
 

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server import tasks
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.store import StoreAway
 from linkscore_server.tasks import child_processes
 

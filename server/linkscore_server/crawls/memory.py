@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from linkscore_server.crawls.sites import MemoryBudget
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:

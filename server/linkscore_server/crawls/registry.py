@@ -34,7 +34,7 @@ from linkscore_server.crawls.memory import MemoryKeeper, Space
 from linkscore_server.crawls.opening import config_of, load_libraries, opened
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.groups import Shard, shards_of
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard
 

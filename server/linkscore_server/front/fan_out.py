@@ -31,7 +31,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
 from linkscore_server.groups import Shard, group_of, group_of_hash
-from linkscore_server.services import results, sites
+from linkscore_server.services import messages, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_ITEMS, crawl_name, parse_site, site_of
 from linkscore_server.services.pages import came_from, has_page
 from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
@@ -378,7 +378,7 @@ async def _no_logs(groups: Groups, request: Any) -> Any:
 async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -> Any:
     """Ask the group of the site, or take the pages of all that would teach most."""
     crawl = groups.crawl
-    n, site = results.example_query(request, crawl.name)
+    n, site = messages.example_query(request, crawl.name)
     if site:
         return await groups.send(crawl.group_of_site(site), request)
     asked = await gathered([groups.ask(group, "examples", without(request)) for group in range(crawl.groups)])
@@ -401,7 +401,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     crawl, most = groups.crawl, MAX_ITEMS["sites"]
     if not request.sites or len(request.sites) > most:
         return await groups.send(0, request)
-    names, waiting, n = results.site_ranking_query(request, crawl.name)
+    names, waiting, n = messages.site_ranking_query(request, crawl.name)
     every = without(request, "n", "max_results")
     found = await _asked(
         names,
@@ -411,7 +411,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     values = np.zeros(len(names))
     for rows, got in found:
         values[[rows[place] for place in got.order]] = got.values
-    return results.ranked_sites(
+    return messages.ranked_sites(
         best_sites(values, waiting, n),
         request.max_results,
         policy=found[0][1].policy,
@@ -424,7 +424,7 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     crawl, most = groups.crawl, MAX_ITEMS["buckets"]
     if not request.buckets or len(request.buckets) > most:
         return await groups.send(0, request)
-    results.fetches_in_flight(request)
+    messages.fetches_in_flight(request)
     asked = await _asked(
         request.buckets,
         crawl.group_of_bucket,
@@ -434,7 +434,7 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     for rows, got in asked:
         values[rows] = got["values"]
         offers.append([Offer(*offer)._replace(row=rows[offer[1]]) for offer in got["bids"]])
-    return results.planned_fetches(
+    return messages.planned_fetches(
         allocate(offers, values, request.n),
         request,
         policy=asked[0][1]["policy"],

@@ -20,9 +20,9 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.hashing import hash64
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.groups import Shard
-from linkscore_server.observability.logs import REQUEST_ID as KEY
-from linkscore_server.observability.logs import begin_request, request_id
-from linkscore_server.services import results
+from linkscore_server.observability import REQUEST_ID as KEY
+from linkscore_server.observability import begin_request, request_id
+from linkscore_server.services import messages
 from linkscore_server.services.contract import (
     SERVICES,
     CallerGone,
@@ -134,7 +134,7 @@ class LocalOwner(Owner):
                 asked.buckets,
                 asked.n,
                 waiting=asked.waiting,
-                in_flight=results.fetches_in_flight(asked),
+                in_flight=messages.fetches_in_flight(asked),
                 fill=asked.fill,
                 choice=choice,
             )

@@ -33,12 +33,11 @@ from prometheus_client.registry import Collector
 
 from linkscore_cli.files import bound, check_free
 from linkscore_scoring.errors import LinkscoreError
-from linkscore_server import app, tasks
+from linkscore_server import app, observability, tasks
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.front.front import Share
 from linkscore_server.front.owners import Peer
-from linkscore_server.observability import logs
-from linkscore_server.observability.metrics import serve_metrics
+from linkscore_server.observability import serve_metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 
@@ -366,11 +365,11 @@ def main() -> None:
         line = unbuffered.readline().decode()
     if not line:
         return
-    logs.set_up(_unpacked(line)[0].log_level)
+    observability.set_up(_unpacked(line)[0].log_level)
     try:
         asyncio.run(_run(line))
     except Exception as exc:
-        logs.log_failed_start(exc)
+        observability.log_failed_start(exc)
         sys.exit(1)
 
 

@@ -36,7 +36,7 @@ from linkscore_scoring.errors import (
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.memory import DiskFull, MemoryShort, as_disk_full
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
-from linkscore_server.observability.logs import request_id
+from linkscore_server.observability import request_id
 from linkscore_server.operator_files import ANYBODY, Caller, Role
 from linkscore_server.store import StoreAway
 

@@ -36,13 +36,13 @@ from linkscore_server.services.messages import (
     check_most,
     choice_of,
     crawl_name,
+    decision_of,
     enum_names,
     parse_crawl,
     same_fields,
     set_fields,
     spec_of,
 )
-from linkscore_server.services.results import decision_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
 _FIXED = ("scope", "learn", "learning", "groups", "seed", "keep_titles", "experience_count")

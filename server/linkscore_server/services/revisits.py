@@ -23,7 +23,7 @@ from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.services.messages import (
     check_count,
     enum_names,

@@ -23,8 +23,8 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.door import Queue, Turns
-from linkscore_server.observability.metrics import Metrics
-from linkscore_server.services import results
+from linkscore_server.observability import Metrics
+from linkscore_server.services import messages
 from linkscore_server.services.contract import logged, without_frames
 from linkscore_server.services.messages import (
     MAX_ITEMS,
@@ -155,12 +155,12 @@ class LinkScoringService:
                 event_seq=actor.model.seq,
             )
             response.links.SetInParent()
-            results.add_link_scores(response.links, scored)
+            messages.add_link_scores(response.links, scored)
             for row, item in bad.items():
                 response.links.statuses[row].CopyFrom(item)
             if request.explain:
                 found = actor.queries.explain(*columns, choice)
-                response.explanations.extend(results.explanations(request.links, rows, found, bad))
+                response.explanations.extend(messages.explanations(request.links, rows, found, bad))
             return response
 
         is_big = len(request.links) > _BIG_LINKS
@@ -170,7 +170,7 @@ class LinkScoringService:
         """Order buckets by value, and hand out links among them."""
         actor, choice, _ = await self.resolve(request)
         check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
-        in_flight, buckets = results.fetches_in_flight(request), Repeated.of(request.buckets)
+        in_flight, buckets = messages.fetches_in_flight(request), Repeated.of(request.buckets)
 
         def answer() -> pb.RankBucketsResponse:
             plan = actor.queries.plan_fetches(
@@ -183,7 +183,7 @@ class LinkScoringService:
             )
             policy = (choice or actor.model.config.policy).name
             self._metrics.of("buckets_ranked", policy).inc(len(plan.values))
-            found = results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
+            found = messages.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
             if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
             return found
@@ -197,10 +197,10 @@ class LinkScoringService:
         check_count("sites", len(request.sites), MAX_ITEMS["sites"])
 
         def answer() -> pb.RankSitesResponse:
-            names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
+            names, waiting, n = messages.site_ranking_query(request, actor.model.config.name)
             found = actor.queries.rank_sites(names, waiting, n, choice)
             policy = (choice or actor.model.config.policy).name
-            return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+            return messages.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
         return await self._answered(actor, answer, is_big=is_big)
@@ -226,12 +226,12 @@ class LinkScoringService:
         """Return what each suggested page would teach, and the answer."""
         actor, choice, _ = await self.resolve(request)
         model = actor.model
-        n, site = results.example_query(request, model.config.name)
+        n, site = messages.example_query(request, model.config.name)
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
         question = partial(actor.queries.suggest_examples, n, site, choice)
         found = await (actor.ask(question) if is_big else actor.answer(question))
         policy = (choice or actor.model.config.policy).name
-        answer = results.suggested_examples(
+        answer = messages.suggested_examples(
             model.config.name,
             found,
             actor.queries.title_of,
@@ -330,7 +330,7 @@ class LinkScoringService:
         if encode:
             actor.queries.encode(outcome, encode)
         links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
-        results.add_page_result(result, actor.model.config.name, outcome, links, notes)
+        messages.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation
         if outcome.revisit is not None:
             self.revisits.count(event, outcome.revisit)
@@ -341,7 +341,7 @@ class LinkScoringService:
         self._metrics.of("links_scored", outcome.policy).inc(len(outcome.links.scores))
         self._metrics.of("novel_text_chars").inc(seen.novel_chars if seen else 0)
         for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
-            self._metrics.of("links_skipped", results.skip_reason_name(reason)).inc(count)
+            self._metrics.of("links_skipped", messages.skip_reason_name(reason)).inc(count)
 
     async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
         """Return one status an item, once all that are valid are durable and applied."""

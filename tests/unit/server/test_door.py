@@ -12,7 +12,7 @@ import pytest
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_server.door import Arrivals
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from support.grpc_calls import Context, Sent, door, intercepted
 
 REQUEST = pb.GetCrawlRequest(name="crawls/life")

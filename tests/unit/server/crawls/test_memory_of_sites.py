@@ -20,7 +20,7 @@ from linkscore_server.crawls import opening
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.memory import DiskFull, MemoryKeeper, MemoryShort, Space
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
 from linkscore_server.store.sqlite import SqliteEngine

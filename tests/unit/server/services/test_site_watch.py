@@ -12,7 +12,7 @@ import pytest
 from linkscore_scoring.engine.reports import SiteAdvice, TrapKind, TrapReport
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.types import SiteWarning
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability import Metrics
 from linkscore_server.services.scoring import SiteWatch
 
 SITE = "a.test"
