@@ -6,19 +6,16 @@ Policies and budgets are written ``NAME:param=value,...`` and ``NAME=NUMBER``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 from google.protobuf import json_format
-from google.protobuf.descriptor import FieldDescriptor
 from rich.filesize import decimal
 from rich.table import Table
 
-from linkscore.messages import example_page, policy_spec
+from linkscore.messages import example_page, filled, policy_spec
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
@@ -27,33 +24,16 @@ from linkscore_cli.errors import Number
 from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, name_of, plain, print_json, table, tell, word_of
 
-_WHOLE = (pb.Budget.DESCRIPTOR.fields_by_name["max_fetches"].type,)  # uint64
+_FIELDS = policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name
 
 
 def budget_of(bounds: Sequence[str], option: str) -> pb.Budget | None:
     """Return bounds as a message; None if there are none."""
-    made, fields = pb.Budget(), pb.Budget.DESCRIPTOR.fields_by_name
-    for text in bounds:
-        name, _, number = text.partition("=")
-        if name not in fields:
-            meant = get_close_matches(name, list(fields), n=1)
-            rule = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(fields)}"
-            raise click.BadParameter(f"no bound is named {name!r}: {rule}", param_hint=option)
-        is_whole = fields[name].type in _WHOLE
-        try:
-            setattr(made, name, int(number) if is_whole else float(number))
-        except ValueError:
-            what = "a whole number" if is_whole else "a number"
-            raise click.BadParameter(f"{name} must be {what}, got {number!r}", param_hint=option) from None
-    return made if bounds else None
-
-
-_KINDS = {
-    FieldDescriptor.CPPTYPE_STRING: "a text",
-    FieldDescriptor.CPPTYPE_BOOL: "true or false",
-    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
-}
-_FIELDS = policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name
+    given = {name: json_or_text(number) for name, _, number in (text.partition("=") for text in bounds)}
+    try:
+        return filled(pb.Budget, given, "budget") if given else None
+    except ValueError as exc:
+        raise click.BadParameter(str(exc), param_hint=option) from exc
 
 
 def split_policy(text: str) -> tuple[str, dict[str, str]]:
@@ -79,13 +59,12 @@ def read_policy(text: str) -> policy_pb2.PolicySpec:
     --------
     >>> read_policy("harvest:curiosity=0.5,hub_weight=1").harvest.curiosity
     0.5
-    >>> read_policy("harvest:curiousity=0.5")
-    Traceback (most recent call last):
-    ...
-    ValueError: harvest: must have parameters among exploration, hub_weight, curiosity, got 'curiousity'
     """
     name, params = split_policy(text)
-    spec = policy_spec((name, {key: _value(name, key, value) for key, value in params.items()}))
+    kind = _FIELDS[name].message_type if name in _FIELDS else None
+    texts = {field.name for field in kind.fields if field.type == field.TYPE_STRING} if kind else set()
+    given = {key: value if key in texts else json_or_text(value) for key, value in params.items()}
+    spec = policy_spec((name, given))
     assert spec is not None
     return spec
 
@@ -110,7 +89,7 @@ def policy_text(spec: policy_pb2.PolicySpec) -> str:
 
 
 class PolicyType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2 only
-    """The type of options that take a policy; completes names."""
+    """The type of options that take a policy."""
 
     name = "NAME[:param=value,...]"
 
@@ -123,36 +102,6 @@ class PolicyType(click.ParamType):  # type: ignore[type-arg]  # generic since cl
             return read_policy(value)
         except ValueError as exc:
             self.fail(str(exc), param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(n) for n in _FIELDS if n != "external" and n.startswith(incomplete)]
-
-
-def _value(policy: str, key: str, text: str) -> Any:
-    """Return a parameter as its field's type has it."""
-    if policy == "external" or policy not in _FIELDS:
-        return json_or_text(text)
-    known = _params_of(policy)
-    if key not in known:
-        rule = f"must have parameters among {', '.join(known)}" if known else "must have no parameters"
-        raise ValueError(f"{policy}: {rule}, got {key!r}")
-    kind = known[key].cpp_type
-    value = text if kind == FieldDescriptor.CPPTYPE_STRING else json_or_text(text)
-    fits = {
-        FieldDescriptor.CPPTYPE_STRING: isinstance(value, str),
-        FieldDescriptor.CPPTYPE_BOOL: isinstance(value, bool),
-        FieldDescriptor.CPPTYPE_DOUBLE: isinstance(value, int | float) and not isinstance(value, bool),
-    }
-    if not fits.get(kind, isinstance(value, int) and not isinstance(value, bool)):
-        raise ValueError(f"{policy}: {key} must be {_KINDS.get(kind, 'a whole number')}, got {text!r}")
-    return value
-
-
-def _params_of(policy: str) -> Mapping[str, Any]:
-    params = _FIELDS[policy].message_type
-    return params.fields_by_name if params else {}
 
 
 def json_or_text(text: str) -> Any:

@@ -5,8 +5,6 @@ The server adds `logs import` and `export tables`.
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,7 +26,6 @@ from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.crawls import PolicyType
 from linkscore_cli.errors import Number, safe
-from linkscore_cli.files import lines_of, reading, text_of
 from linkscore_cli.main import CommandGroup
 from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
 
@@ -138,10 +135,6 @@ def _explained(found: scoring_pb.LinkExplanation, policy: str) -> Iterator[str |
 
 # A bound, chosen.
 _TIMEOUT_S = 60.0
-# A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
-_MAX_LABEL_BYTES = 256 << 20
-_YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group(cls=CommandGroup, own={"import": "linkscore_server.browse_logs.command:import_logs [logs]"})
@@ -157,28 +150,19 @@ def logs() -> None:
     default=0,
     help="Days to look back from the last; 0: the server's setting.",
 )
-@click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
 @json_option
 @online
 def mine(
     sites: tuple[str, ...],
     window: int,
-    labels: Path | None,
     as_json: bool,
     connection: Connection,
 ) -> None:
     """Mine the browse logs of SITE, or of all sites, now, and say what policies learned."""
     crawl = connection.crawl
-    known = read_labels(labels) if labels else {}
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         answers = {
-            site: client.mine_site(
-                crawl=crawl,
-                site=site,
-                window_days=window,
-                news_labels=known,
-                timeout_s=MINING_TIMEOUT_S,
-            )
+            site: client.mine_site(crawl=crawl, site=site, window_days=window, timeout_s=MINING_TIMEOUT_S)
             for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]
         }
     nothing = f"No policy of crawl {crawl} reads browse logs: there is nothing to mine."
@@ -194,33 +178,6 @@ def stats(as_json: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         found = client.get_browse_stats(crawl=connection.crawl)
     tell(as_json, found, [_records(found), _sites(found)])
-
-
-def read_labels(path: Path) -> dict[str, bool]:
-    """Return whether pages are news, from a table with the columns url and is_news, tabs or commas between.
-
-    BadParameter if it is no text, a column is missing, or a row says neither yes nor no; it names the line.
-    """
-    with reading("--labels", path):
-        text = text_of(path, max_bytes=_MAX_LABEL_BYTES)
-    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    table = csv.DictReader(lines_of(io.StringIO(text, newline="")), delimiter=delimiter, restval="")
-    try:
-        if not {"url", "is_news"} <= set(table.fieldnames or ()):
-            raise _bad_labels(f"{path.name} must have the columns url and is_news")
-        return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
-    except csv.Error as exc:
-        raise _bad_labels(f"{path.name}, line {table.line_num}: {exc}") from exc
-
-
-def _is_news(value: str, path: Path, line: int) -> bool:
-    if value.lower() not in _YES + _NO:
-        raise _bad_labels(f"{path.name}, line {line}: is_news must be 1 or 0, got {value[:40]!r}")
-    return value.lower() in _YES
-
-
-def _bad_labels(rule: str) -> click.BadParameter:
-    return click.BadParameter(rule, param_hint="--labels")
 
 
 def _mined(site: str, answer: logs_pb.MineSiteResponse) -> Table:

@@ -103,11 +103,9 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
     assert row_of(run("stats", *there).output, "a.org") == f"{VISITS}"
 
 
-def test_mining_prints_what_policies_learned(log: Path, there: list[str], tmp_path: Path) -> None:
+def test_mining_prints_what_policies_learned(log: Path, there: list[str]) -> None:
     run("import", str(log), *there)
-    labels = tmp_path / "labels.tsv"
-    labels.write_text("url\tis_news\nhttp://a.org/1\t1\nhttp://a.org/2\t0\n")
-    mined = run("mine", *there, "--window", "10", "--labels", str(labels))
+    mined = run("mine", *there, "--window", "10")
     assert mined.exit_code == 0, mined.output
     assert "10 days from 2024-10-01" in mined.output
     assert f"{VISITS} of 5 pages" in mined.output
@@ -148,10 +146,3 @@ def test_mistakes_are_named(arguments: list[str], said: str, log: Path, there: l
     failed = run("import", str(log), *there, *arguments)
     assert failed.exit_code != 0
     assert said in failed.output
-
-
-def test_labels_that_say_neither_yes_nor_no_are_named_by_line(tmp_path: Path) -> None:
-    labels = tmp_path / "labels.csv"
-    labels.write_text("url,is_news\nhttp://a.org/,maybe\n")
-    failed = run("mine", "--crawl", "news", "--labels", str(labels))
-    assert "line 2: is_news must be 1 or 0, got 'maybe'" in failed.output

@@ -13,7 +13,6 @@ import pytest
 from linkscore.messages import example_page
 from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _experience
-from linkscore_cli.sites import read_labels
 from linkscore_lab.datasets.relevance import read_rewards
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
@@ -26,7 +25,6 @@ SIZE = 600 << 20
 MESSAGES = (click.ClickException, InvalidInput, ValueError)
 READERS: dict[str, Callable[[Path], Any]] = {
     "browse log": log_file,
-    "labels of news": read_labels,
     "rewards": read_rewards,
     "settings": lambda path: load({}, {}, path),
     "token file of a server": TokenFile,
@@ -56,23 +54,3 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_read(
     with pytest.raises(MESSAGES):
         READERS[reader](path)
     assert peak_bytes() < SIZE / 2
-
-
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ("url\tis_news\nhttps://a.org/\n", None),
-        ("url\tis_news\nhttps://a.org/\tmaybe\n", "line 2: is_news must be 1 or 0, got 'maybe'"),
-        ("url\tis_news\n" + "x" * 200_000 + "\t1\n", "field larger than field limit"),
-        ("url\n", "must have the columns url and is_news"),
-        ("", "must have the columns url and is_news"),
-    ],
-)
-def test_a_table_of_labels_that_cannot_be_read_says_why(table: str, said: str | None, tmp_path: Path) -> None:
-    path = tmp_path / "labels.tsv"
-    path.write_text(table)
-    if said is None:
-        assert read_labels(path) == {"https://a.org/": False}, "an absent value is an empty one"
-        return
-    with pytest.raises(click.BadParameter, match=said):
-        read_labels(path)
