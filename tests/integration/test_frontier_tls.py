@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from linkscore import Client, page
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 from linkscore_server.operator_files import digest_of
 from support.frontier.process import Crawler, discovered, frontier
 from support.server_process import refusal, serving

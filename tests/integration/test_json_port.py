@@ -21,7 +21,7 @@ from google.protobuf import json_format
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 from linkscore_server.operator_files import digest_of
 from support.json_calls import JSON, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, refusal, serving, stubs

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 from support.json_calls import JSON, Posted, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, serving
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 from support.crawlers import scrapy_run
 from support.crawlers.page_server import serving_pages
 from support.crawlers.scrapy_run import Run

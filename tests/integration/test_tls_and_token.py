@@ -19,7 +19,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from linkscore import Client, errors
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 from linkscore_server.app import unprotected
 from linkscore_server.operator_files import digest_of
 from linkscore_server.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config, crawl_id
-from linkscore_lab.conformance.scenarios import make_certificates
+from linkscore_lab.conformance import make_certificates
 
 
 def read(**given: object) -> Config:
