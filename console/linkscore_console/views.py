@@ -241,14 +241,6 @@ def curves(found: pb.GetHarvestResponse, names: Mapping[str, str], *, by_reward:
             ],
         },
         "templates": _by_template(found, names, worth),
-        "lookback": {
-            "x": [10 * tenth for tenth in range(1, 11)],
-            "series": [
-                {"label": f"{one.policy} ({words.ROLES.get(one.role, '')})", "values": list(one.mean_rewards)}
-                for one in found.policies
-                if one.mean_rewards
-            ],
-        },
     }
 
 

@@ -19,10 +19,6 @@ STAGES = {
     common_pb2.SITE_STAGE_LEARNING: "learning",
     common_pb2.SITE_STAGE_READY: "learned",
 }
-ROLES = {
-    site_model_service_pb2.POLICY_ROLE_SERVED: "serves",
-    site_model_service_pb2.POLICY_ROLE_EXTRA: "learns beside it",
-}
 TRAPS = {
     site_model_service_pb2.TRAP_KIND_COPIES: "copies of pages seen",
     site_model_service_pb2.TRAP_KIND_ENDLESS: "endless pages of the same kind",

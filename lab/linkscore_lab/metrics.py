@@ -15,8 +15,6 @@ from linkscore_lab.datasets.site import PageFacts
 
 Metric = int | float | None
 UNLABELLED = "(no label)"
-# Looks at what a crawl consists of. Chosen, not measured.
-MAX_POINTS = 100
 # Shares of a site, and of wanted pages had, that metrics are named after.
 AREA_PERCENTS = (1, 5, 10, 25, 100)
 FETCHES_PERCENTS = (50, 80, 95)
@@ -133,21 +131,10 @@ def entropy(order: Collection[str], types: Mapping[str, str]) -> float:
     return sum(n / len(order) * log2(len(order) / n) for n in counts.values())  # eq. 13
 
 
-def even_points(n: int, most: int = MAX_POINTS) -> list[int]:
+def even_points(n: int, most: int) -> list[int]:
     """Return at most `most` evenly spaced numbers of fetches in 1..n, the last of them n; none for n = 0."""
     k = min(n, most)
     return [i * n // k for i in range(1, k + 1)]
-
-
-def composition(order: Sequence[str], types: Mapping[str, str]) -> dict[str, list[int]]:
-    """Return how many pages of each type had been fetched at each of `even_points`; most frequent first."""
-    points, counts = set(even_points(len(order))), Counter[str]()
-    looks = []
-    for n, key in enumerate(order, start=1):
-        counts[types.get(key, UNLABELLED)] += 1
-        if n in points:
-            looks.append(counts.copy())
-    return {name: [look[name] for look in looks] for name, _ in counts.most_common()}
 
 
 def _characters(pages: Iterable[PageFacts]) -> int:

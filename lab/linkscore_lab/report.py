@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.metrics import DEFINITIONS, UNLABELLED, even_points
+from linkscore_lab.metrics import DEFINITIONS, even_points
 from linkscore_lab.replay.results import (
     Meta,
     Question,
@@ -26,18 +26,17 @@ from linkscore_scoring.errors import InvalidInput
 _COLOURS = ("#0b6e99", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be123c", "#334155", "#0891b2")
 # Units of a drawing, and room left of it and below it for figures.
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 400, 70, 60
-# Bounds of the file: points of a curve, and page types of a policy. Chosen, not measured.
-_MAX_POINTS, _MAX_TYPES = 200, 6
+# A bound of the file: points of a curve. Chosen, not measured.
+_MAX_POINTS = 200
 _GLANCE = ("valid_ratio", "recall", "area_5pct", "text_share")
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; color: #1e293b }
 table { border-collapse: collapse; margin: 1rem 0 } caption { text-align: left; font-weight: 600 }
 .scroll { overflow-x: auto } th, td { padding: .2rem .7rem; text-align: right; white-space: nowrap }
 th { font-weight: 500; color: #475569 } tr { border-bottom: 1px solid #e2e8f0 }
-th:first-child, td:first-child, .text { text-align: left }
-.text { white-space: normal; overflow-wrap: anywhere }
+th:first-child, td:first-child { text-align: left }
 svg { width: 100%; max-width: 50rem; height: auto } svg text { font-size: 14px; fill: #475569 }
-dt { font-weight: 600 } details { margin: 1rem 0 } .quiet { color: #64748b }
+dt { font-weight: 600 } .quiet { color: #64748b }
 """
 Points = Sequence[tuple[float, float]]
 
@@ -171,7 +170,6 @@ def _section(question: Question, groups: Sequence[RunGroup]) -> str:
             f"<h2>{escape(title)}</h2><p class=quiet>{size}</p>",
             drawn(chart),
             table,
-            _types(groups),
         )
     )
 
@@ -202,30 +200,7 @@ def _extras(group: RunGroup) -> list[str]:
     return [f"{links:,.0f}", f"{cpu_s:,.1f}", f"{n}" if n == different else f"{n} ({different} differ)"]
 
 
-def _types(groups: Sequence[RunGroup]) -> str:
-    """Return which page types were fetched after a quarter, half and all of the fetches of the first run."""
-    rows = []
-    for group in groups:
-        run = group.runs[0]
-        points = even_points(run.fetched)
-        known = run.composition if run.composition.keys() - {UNLABELLED} else {}
-        for name, counts in list(known.items())[:_MAX_TYPES]:
-            at = [len(counts) * quarter // 4 - 1 for quarter in (1, 2, 4)] if len(counts) >= 4 else [-1] * 3
-            shares = [f"{counts[n] / points[n]:.0%}" for n in at]
-            target = " (target)" if name in run.wanted_types else ""
-            rows.append((group.policy, f"{name}{target}", *shares))
-    if not rows:
-        return ""
-    heads = ("policy", "page type", "after a quarter", "after half", "after all fetches")
-    return f"<details open><summary>What was fetched</summary>{_table(heads, rows)}</details>"
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = ()) -> str:
-    def row(cells: Iterable[str]) -> str:
-        marked = (
-            f"<td{' class=text' if n in texts else ''}>{escape(cell)}</td>" for n, cell in enumerate(cells)
-        )
-        return f"<tr>{''.join(marked)}</tr>"
-
+def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f"<div class=scroll><table><tr>{head}</tr>{''.join(map(row, rows))}</table></div>"
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<div class=scroll><table><tr>{head}</tr>{body}</table></div>"

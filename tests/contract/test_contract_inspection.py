@@ -11,7 +11,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
-from support.link_calls import BREADTH, event_seq, ingest
+from support.link_calls import event_seq, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, url_of
 
@@ -129,21 +129,6 @@ def test_harvest_adds_up_over_time_and_by_template(server: Stubs, site: str) -> 
     assert sum(point.fetch_count for points in series.values() for point in points) == len(PAGES)
     assert got.reward_source == sites_pb.REWARD_SOURCE_NOVELTY
     assert all(0.0 <= point.text_reward <= 1.0 for point in got.points)
-
-
-def test_policies_are_shown_as_they_would_have_ordered_the_latest_links(new_crawl, server: Stubs) -> None:
-    crawl = new_crawl(extra_policies=[BREADTH])
-    ingest(server, crawl, *PAGES)
-    got = server.inspection.GetHarvest(pb.GetHarvestRequest(name=f"{crawl}/sites/{HOST}"))
-    assert [(one.policy, one.role) for one in got.policies] == [
-        ("harvest", sites_pb.POLICY_ROLE_SERVED),
-        ("breadth_first", sites_pb.POLICY_ROLE_EXTRA),
-    ]
-    for one in got.policies:
-        assert one.judged_count > 10
-        assert len(one.mean_rewards) == 10
-    # All links are the same links, whoever orders them.
-    assert got.policies[0].mean_rewards[-1] == pytest.approx(got.policies[1].mean_rewards[-1])
 
 
 def test_a_site_that_is_not_learned_has_no_templates_and_says_how_far_it_is(

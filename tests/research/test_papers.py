@@ -134,9 +134,8 @@ def test_a_crawler_that_obeys_hints_leaves_nofollow_and_what_robots_txt_forbids(
         every = crawled(experiment, "breadth_first", lambda _: obeys_hints())
         shut = crawled(experiment, "breadth_first", lambda _: obeys_hints("User-agent: *\nDisallow: /m"))
         threads = crawled(experiment, "breadth_first", lambda _: only_kinds(KINDS, frozenset({"THREAD"})))
-    assert every.composition.keys() == {"home", "board", "thread", "profile"}
     assert every.metrics["coverage"] == 1.0
-    assert shut.composition.keys() == {"home", "board", "thread"}
+    assert threads.fetched < shut.fetched < every.fetched
     assert threads.fetched == 1
 
 

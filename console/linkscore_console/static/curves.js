@@ -15,7 +15,7 @@ function options(place, data) {
     legend: { live: place.clientWidth > 500 },
     cursor: { drag: { x: false, y: false } },
     axes: [{ ...axis, label: place.dataset.x, labelFont: axis.font, labelSize: 16, labelGap: 0 }, { ...axis, size: 44 }],
-    series: [{ label: place.dataset.chart === "lookback" ? "best %" : "fetch" }, ...data.series.map((one, at) => ({
+    series: [{ label: "fetch" }, ...data.series.map((one, at) => ({
       label: one.label,
       stroke: colour(`--series-${at % 8}`),
       width: 2.2,

@@ -26,7 +26,7 @@ from rich.console import Console
 
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.site import PageFacts, Site
-from linkscore_lab.metrics import composition, harvest_curve, run_metrics
+from linkscore_lab.metrics import harvest_curve, run_metrics
 from linkscore_lab.replay.prepare import StoredSite, prepare_generated
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
 from linkscore_lab.replay.runs import NONE, read_budget, read_policy
@@ -393,8 +393,6 @@ class Testbed:
             n_reachable=len(self.pages),
             n_wanted=len(wanted),
             order_digest=order_digest(order),
-            composition=composition(order, types),
-            wanted_types=sorted({types[key] for key in wanted}),
         )
 
 

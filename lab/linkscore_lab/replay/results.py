@@ -44,9 +44,6 @@ class RunResult:
     order_digest: str  # Of `order_digest`: equal for equal orders of fetches
     links_out_of_archive: int = 0  # Links left out because the archive has no page for them
     cpu_seconds: float = 0.0  # Processor time of the crawl
-    # Of `linkscore_lab.metrics.composition`: fetches of each page type at each of ``even_points(fetched)``
-    composition: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    wanted_types: Sequence[str] = ()  # Types that are wanted; empty if something else than labels decides
     n_examples: int = 0  # Examples given, in mode ``examples`` and where a policy cannot do without
     in_flight: int = 1  # Fetches that might be under way at a time
     # Time from the first fetch to the end of the last, in latencies of a median fetch; `fetched` divided by

@@ -12,7 +12,7 @@ from typing import Any
 from linkscore_cli.crawls import json_or_text, split_policy
 from linkscore_lab.datasets.relevance import WANTED_REWARD, ByType, Relevance
 from linkscore_lab.datasets.site import PageFacts
-from linkscore_lab.metrics import composition, harvest_curve, run_metrics
+from linkscore_lab.metrics import harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Fetching, Trace, crawl
 from linkscore_lab.replay.in_process import (
     GREEDY,
@@ -342,8 +342,6 @@ class Experiment:
             n_reachable=len(self.pages),
             n_wanted=len(wanted),
             links_out_of_archive=trace.outside,
-            composition=composition(order, types),
-            wanted_types=sorted(filter(None, set(wanted.values()))),
             order_digest=order_digest(order),
             n_examples=n_examples,
             in_flight=self.protocol.in_flight,

@@ -150,21 +150,6 @@ class PolicyValidation(Stateful):
             for row, (policy, on, quality) in enumerate(rows)
         ]
 
-    def lookback(self) -> list[tuple[int, list[float]]]:
-        """Return, for each policy, the links it was judged on and what its order would have given.
-
-        The mean reward of its best tenth, two tenths, ... of them; nothing with fewer than ten links.
-        """
-        columns, rewards = self.columns()
-        found = []
-        for column in columns:
-            on = column >= 0.0
-            best_first = rewards[on][np.argsort(-column[on], kind="stable")]
-            n = len(best_first)
-            cuts = [-(-n * tenth // 10) for tenth in range(1, 11)] if n >= 10 else []
-            found.append((n, [float(best_first[:cut].mean()) for cut in cuts]))
-        return found
-
     def after_load(self) -> None:
         """Refuse scores of other policies than those of the crawl."""
         if any(len(link.scores) != len(self._keys) for link in self._links.values()):

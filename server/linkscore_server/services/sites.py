@@ -340,19 +340,9 @@ class InspectionService:
         site, n = shard.model, request.max_templates or _DEFAULT_SERIES
 
         def answer() -> look.GetHarvestResponse:
-            judged = zip(shard.policy_qualities(), shard.validation.lookback(), strict=False)
             return look.GetHarvestResponse(
                 points=[_point(round(at), Tally(*tally)) for at, *tally in site.history.site().bins],
                 templates=_harvest_by_template(site, n),
-                policies=[
-                    look.PolicyLookback(
-                        policy=known.policy,
-                        role=cast("Any", known.role),
-                        judged_count=links,
-                        mean_rewards=means,
-                    )
-                    for known, (links, means) in judged
-                ],
                 reward_source=messages.reward_source(site),
             )
 
