@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from typing import IO
 
@@ -36,6 +37,14 @@ def is_address(text: str) -> bool:
     """Say whether a text has the form ``host:port``."""
     host, _, port = text.rpartition(":")
     return bool(host) and not _NOT_A_HOST & set(host) and port.isdecimal() and int(port) <= 65_535
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host can only be this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.socket:

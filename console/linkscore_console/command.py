@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.files import bound, is_address
-from linkscore_console.page import host_of, is_loopback
+from linkscore_cli.files import bound, is_address, is_loopback
+from linkscore_console.page import host_of
 
 _REQUESTS = 64
 """Requests and connections at a time, one more is refused: a browser has six. A bound."""

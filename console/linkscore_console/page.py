@@ -16,7 +16,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs
 
@@ -29,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linkscore import AsyncClient
 from linkscore.errors import DeadlineExceeded, InternalError, LinkscoreError, ResourceExhausted, Unavailable
+from linkscore_cli.files import is_loopback
 from linkscore_console import words
 
 _T = TypeVar("_T")
@@ -178,16 +178,6 @@ def host_of(authority: str) -> str:
     if authority.startswith("["):
         return authority[1:].partition("]")[0].lower()
     return authority.partition(":")[0].lower()
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether a host can only be this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class FormToken:

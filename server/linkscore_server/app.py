@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import ipaddress
 import logging
 import os
 import resource
@@ -14,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -28,8 +26,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
-from linkscore_cli.files import bound, check_free
+from linkscore_cli.files import bound, check_free, is_loopback
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.crawls.collector import RegistryCollector
@@ -37,9 +36,8 @@ from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
+from linkscore_server.door import Arrivals, BytesInWork, Door
 from linkscore_server.front.front import Front, Share
-from linkscore_server.groups import Shard
 from linkscore_server.observability import Metrics, serve_metrics
 from linkscore_server.operator_files import TokenFile, server_credentials
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
@@ -47,7 +45,7 @@ from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.pages import PageParser
 from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.services.sites import InspectionService, SiteModelService
-from linkscore_server.settings import Settings, read_again
+from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -109,10 +107,8 @@ class Application:
         share: Share | None = None,
     ) -> None:
         self.settings = settings
-        self._share = share or Share()
         self.metrics = Metrics()
         self.address = settings.listen
-        self._port = 0
         self.metrics_port = 0
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         is_on_disk = store is None and settings.data_dir != "memory" and not settings.is_in_database
@@ -128,13 +124,13 @@ class Application:
             self.metrics,
             folder=self._folder,
             domain_of=registrable_domain,
-            owns=self._owns,
+            owns=lambda shard: self.front.owns(shard),  # noqa: PLW0108 - it is built of the registry
         )
         self.browse_logs = self._browse_logs(clock)
         if self.browse_logs is not None:
             self.registry.on_open = self.browse_logs.manager.opened
         self._health = health.aio.HealthServicer()
-        self._server = self._build(clock)
+        self._server = self._build(clock, share or Share())
         self._metrics_server: WSGIServer | None = None
         self._json: JsonPort | None = None
         self._own = Path(tempfile.mkdtemp(prefix="linkscore-")) if settings.json_listen else None
@@ -171,31 +167,19 @@ class Application:
             time.perf_counter() - started,
         )
 
-    def _owns(self, shard: Shard) -> bool:
-        return self.front.owns(shard)  # which is built of the registry
-
     async def _listen(self) -> None:
-        self._port = self._bind()
-        if not self.settings.listen.startswith("unix:"):
-            self.address = f"{self.settings.listen.rpartition(':')[0]}:{self._port}"
+        s = self.settings
+        if s.tls_cert:
+            failed = self.metrics.of("reload_failures", "tls").inc
+            credentials = server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca, failed)
+            port = self._server.add_secure_port(s.listen, credentials)
+        else:
+            port = self._server.add_insecure_port(s.listen)
+        if not s.listen.startswith("unix:"):
+            self.address = f"{s.listen.rpartition(':')[0]}:{port}"
         if self._own is not None:
             self._server.add_insecure_port(f"unix:{self._own}/server")
         await self._server.start()
-
-    def _bind(self) -> int:
-        s = self.settings
-        if not s.tls_cert:
-            return self._server.add_insecure_port(s.listen)
-        failed = self.metrics.of("reload_failures", "tls").inc
-        return self._server.add_secure_port(
-            s.listen, server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca, failed)
-        )
-
-    def _callers(self) -> CallerOf | None:
-        if not self.settings.token_file:
-            return None
-        failed = self.metrics.of("reload_failures", "tokens").inc
-        return TokenFile(Path(self.settings.token_file), failed).caller_of
 
     def _listen_for_json(self) -> None:
         """Answer JSON over HTTP; a server without that port does not load what it takes."""
@@ -217,14 +201,10 @@ class Application:
         await self.front.owners.leave()
         await self.door.turn_away()
         json_stops = [self._json.stop()] if self._json is not None else []
-        await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)
-        self.door.is_ready = False
-
-    async def _idle(self, within_s: float) -> None:
-        """Wait until no call is in flight, at most so long, and until the answers have gone out."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.door.idle(), within_s)
+        idle = asyncio.wait_for(self.door.idle(), self.settings.drain_s)
+        await asyncio.gather(idle, *json_stops, return_exceptions=True)
         await asyncio.sleep(_FLUSH_S)
+        self.door.is_ready = False
 
     async def stop(self, *, ends_process: bool = False) -> None:
         """Drain, write states, release the store, and the port too unless the process ends now.
@@ -258,11 +238,11 @@ class Application:
             return f"all acknowledged pages are in {self._store.engine.place}"
         return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self.settings.data_dir}"
 
-    def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
+    def _build(self, clock: Callable[[], float], share: Share) -> grpc.aio.Server:
         s = self.settings
         self.door = self._door()
         services = self._services(clock)
-        self.front = Front(self.registry, services, s, self.metrics, clock, self._share)
+        self.front = Front(self.registry, services, s, self.metrics, clock, share)
         server = grpc.aio.server(
             interceptors=[self.door],
             options=_options(s, shares_port=self.front.shares_port),
@@ -278,7 +258,9 @@ class Application:
         return server
 
     def _door(self) -> Door:
-        s = self.settings
+        s, tokens = self.settings, None
+        if s.token_file:
+            tokens = TokenFile(Path(s.token_file), self.metrics.of("reload_failures", "tokens").inc)
         in_work = BytesInWork(s.max_inflight_bytes)
         self.metrics.of("inflight_bytes_limit").set(s.max_inflight_bytes)
         self.metrics.of("inflight_bytes").set_function(lambda: in_work.used)
@@ -286,7 +268,7 @@ class Application:
             self.metrics,
             in_work,
             arrivals=Arrivals(resident_bytes, _FULL * (s.memory_mb << 20), _BURST * s.max_inflight_bytes),
-            caller_of=self._callers(),
+            caller_of=tokens.caller_of if tokens is not None else None,
             is_ready=False,
         )
 
@@ -358,8 +340,12 @@ async def run(settings: Settings, again: Callable[[], Settings]) -> None:
 
 def _take_again(app: Application, again: Callable[[], Settings]) -> None:
     """Take the log level of the settings of now; files of tokens and TLS are followed by themselves."""
-    now = read_again(again, app.metrics.of("reload_failures", "config").inc)
-    if now is None:
+    try:
+        now = again()
+    except InvalidInput as exc:
+        app.metrics.of("reload_failures", "config").inc()
+        for problem in exc.problems:
+            _log.error("settings stay as they were: %s: %s", problem.field, problem.rule)
         return
     logging.getLogger().setLevel(now.log_level.upper())
     object.__setattr__(app.settings, "log_level", now.log_level)  # as `GetServerInfo` says
@@ -373,17 +359,10 @@ def _take_again(app: Application, again: Callable[[], Settings]) -> None:
 def unprotected(settings: Settings) -> list[str]:
     """Return what a server lacks that other machines can reach: TLS, a token file or client certificates."""
     host = settings.listen.rpartition(":")[0].strip("[]")
-    if settings.listen.startswith("unix:") or host == "localhost" or _is_loopback(host):
+    if settings.listen.startswith("unix:") or is_loopback(host):
         return []
     lacks = [] if settings.tls_cert else ["TLS"]
     return lacks if settings.token_file or settings.tls_client_ca else [*lacks, "a token"]
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def tune_interpreter() -> None:

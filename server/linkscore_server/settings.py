@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -18,7 +17,6 @@ from linkscore_cli.files import CannotListen, bound, is_address, text_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.operator_files import parse_tokens, tls_problems
 
-_log = logging.getLogger(__name__)
 ENVIRONMENT_PREFIX = "LINKSCORE_"
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
@@ -355,46 +353,21 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
     """Return the settings from all their sources."""
     problems: list[FieldProblem] = []
     raw: dict[str, Any] = {}
-    raw.update(_from_file(file, problems))
-    raw.update(_from_environment(environment))
-    raw.update({name: value for name, value in flags.items() if value is not None})
+    try:
+        raw |= tomllib.loads(text_of(file)) if file is not None else {}
+    except (OSError, ValueError, RecursionError) as exc:
+        problems.append(FieldProblem("config", f"cannot read {file}: {exc}"))
+    for variable, value in environment.items():
+        name = variable.removeprefix(ENVIRONMENT_PREFIX)
+        if name != variable and variable not in _NO_SETTINGS and not _KUBERNETES.fullmatch(name):
+            raw[name.lower()] = value
+    raw |= {name: value for name, value in flags.items() if value is not None}
     values = _typed(raw, problems)
     settings = Settings(**values)
     problems += settings.problems()
     if problems:
         raise InvalidInput(problems)
     return settings
-
-
-def read_again(again: Callable[[], Settings], failed: Callable[[], object]) -> Settings | None:
-    """Return the settings of now; None, and a line each, if one, or a file that one names, is wrong."""
-    try:
-        return again()
-    except InvalidInput as exc:
-        failed()
-        for problem in exc.problems:
-            _log.error("settings stay as they were: %s: %s", problem.field, problem.rule)
-    return None
-
-
-def _from_file(file: Path | None, problems: list[FieldProblem]) -> dict[str, Any]:
-    if file is None:
-        return {}
-    try:
-        return tomllib.loads(text_of(file))
-    except (OSError, ValueError, RecursionError) as exc:
-        problems.append(FieldProblem("config", f"cannot read {file}: {exc}"))
-        return {}
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name.removeprefix(ENVIRONMENT_PREFIX).lower(): value
-        for name, value in environment.items()
-        if name.startswith(ENVIRONMENT_PREFIX)
-        and name not in _NO_SETTINGS
-        and not _KUBERNETES.fullmatch(name.removeprefix(ENVIRONMENT_PREFIX))
-    }
 
 
 def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, Any]:

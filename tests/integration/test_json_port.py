@@ -221,7 +221,7 @@ def test_a_head_that_does_not_end_is_cut_off_and_others_are_answered(process: Se
         ),
         (b'{"pages":[' + b"{}," * 30_000 + b"{}]}", "25000 objects"),
         (b'{"buckets":[' + b'"a",' * 300_000 + b'"a"]}', "250000 values"),
-        (b'{"crawl":' * 2_000, "nests too deep"),
+        (b'{"crawl":' * 2_000, "recursion depth"),
         (b"[]", "must be an object, got []"),
         (b"null", "must be an object, got None"),
     ],

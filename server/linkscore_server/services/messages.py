@@ -339,11 +339,14 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
             getattr(message, column).extend(values)
     if scored.priorities is not None:
         message.encoded_priorities.extend(scored.priorities.tolist())
-    if links is not None:
-        message.urls.extend(links.urls)
-        if "" in links.urls:
-            for row in (row for row, url in enumerate(links.urls) if not url):
-                message.statuses[row].CopyFrom(_unusable_link(row))
+    if links is None:
+        return
+    message.urls.extend(links.urls)
+    if "" in links.urls:
+        rule = "names no http or https URL, also not relative to the page"
+        for row in (row for row, url in enumerate(links.urls) if not url):
+            problem = InvalidInput(rule, field=f"outlinks[{row}].url", reason="MALFORMED_URL")
+            message.statuses[row].CopyFrom(invalid(problem))
 
 
 def add_page_result(
@@ -392,29 +395,22 @@ def explanations(
     bad: Mapping[int, common_pb2.ItemStatus],
 ) -> list[pb.LinkExplanation]:
     """Return why each link has its score; of a link that is refused, what is wrong with it."""
-    told = [pb.LinkExplanation(url=link.url) for link in links]
-    for row, status_of_link in bad.items():
-        told[row].status.CopyFrom(status_of_link)
+    told = [pb.LinkExplanation(url=link.url, status=bad.get(row)) for row, link in enumerate(links)]
     for row, why in zip(rows, found, strict=True):
-        told[row] = explanation(links[row].url, why)
+        told[row] = pb.LinkExplanation(
+            status=status(common_pb2.ITEM_CODE_OK),
+            url=links[row].url,
+            score=why.score,
+            bucket=why.bucket,
+            summary=why.explanation.summary,
+            terms=score_terms(why.explanation),
+            source_cluster=cluster_name(why.source),
+            tag_path=why.tag_path,
+            stage=cast("Any", why.stage),
+            skip_reason=cast("Any", why.skip_reason),
+            duplicate_probability=why.duplicate_probability,
+        )
     return told
-
-
-def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
-    """Return why a link has its score."""
-    return pb.LinkExplanation(
-        status=status(common_pb2.ITEM_CODE_OK),
-        url=url,
-        score=found.score,
-        bucket=found.bucket,
-        summary=found.explanation.summary,
-        terms=score_terms(found.explanation),
-        source_cluster=cluster_name(found.source),
-        tag_path=found.tag_path,
-        stage=cast("Any", found.stage),
-        skip_reason=cast("Any", found.skip_reason),
-        duplicate_probability=found.duplicate_probability,
-    )
 
 
 def score_terms(found: Explanation) -> list[pb.ScoreTerm]:
@@ -525,11 +521,6 @@ def suggested_examples(
         for site, wanted in found
     ]
     return pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=event_seq)
-
-
-def _unusable_link(row: int) -> common_pb2.ItemStatus:
-    rule = "names no http or https URL, also not relative to the page"
-    return invalid(InvalidInput(rule, field=f"outlinks[{row}].url", reason="MALFORMED_URL"))
 
 
 def decision_of(stop: Stop | None) -> common_pb2.Decision:
