@@ -1209,80 +1209,6 @@ func (x *TemplateHarvest) GetPoints() []*HarvestPoint {
 	return nil
 }
 
-// The latest fetched links, in the order in which one policy would have taken them.
-type PolicyLookback struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the policy.
-	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What part it has.
-	Role PolicyRole `protobuf:"varint,2,opt,name=role,proto3,enum=linkscore.v1.PolicyRole" json:"role,omitempty"`
-	// Links it scored before they were fetched, the latest 128 at most.
-	JudgedCount uint32 `protobuf:"varint,3,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
-	// Mean reward, [0, 1], of the best tenth of them by these scores, of the best two tenths, and so on to all; 10 entries,
-	// none with fewer than 10 links. The links were chosen by the policy that served: another one might have found others.
-	MeanRewards   []float64 `protobuf:"fixed64,4,rep,packed,name=mean_rewards,json=meanRewards,proto3" json:"mean_rewards,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PolicyLookback) Reset() {
-	*x = PolicyLookback{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PolicyLookback) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PolicyLookback) ProtoMessage() {}
-
-func (x *PolicyLookback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PolicyLookback.ProtoReflect.Descriptor instead.
-func (*PolicyLookback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *PolicyLookback) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
-func (x *PolicyLookback) GetRole() PolicyRole {
-	if x != nil {
-		return x.Role
-	}
-	return PolicyRole_POLICY_ROLE_UNSPECIFIED
-}
-
-func (x *PolicyLookback) GetJudgedCount() uint32 {
-	if x != nil {
-		return x.JudgedCount
-	}
-	return 0
-}
-
-func (x *PolicyLookback) GetMeanRewards() []float64 {
-	if x != nil {
-		return x.MeanRewards
-	}
-	return nil
-}
-
 // Response of GetHarvest.
 type GetHarvestResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1290,17 +1216,15 @@ type GetHarvestResponse struct {
 	Points []*HarvestPoint `protobuf:"bytes,1,rep,name=points,proto3" json:"points,omitempty"`
 	// The same by template, of the latest 20,000 fetches.
 	Templates []*TemplateHarvest `protobuf:"bytes,2,rep,name=templates,proto3" json:"templates,omitempty"`
-	// What each policy of the crawl would have made of the links that were fetched last.
-	Policies []*PolicyLookback `protobuf:"bytes,3,rep,name=policies,proto3" json:"policies,omitempty"`
 	// What rewards are here.
-	RewardSource  RewardSource `protobuf:"varint,4,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
+	RewardSource  RewardSource `protobuf:"varint,3,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetHarvestResponse) Reset() {
 	*x = GetHarvestResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1236,7 @@ func (x *GetHarvestResponse) String() string {
 func (*GetHarvestResponse) ProtoMessage() {}
 
 func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1249,7 @@ func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestResponse.ProtoReflect.Descriptor instead.
 func (*GetHarvestResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetHarvestResponse) GetPoints() []*HarvestPoint {
@@ -1338,13 +1262,6 @@ func (x *GetHarvestResponse) GetPoints() []*HarvestPoint {
 func (x *GetHarvestResponse) GetTemplates() []*TemplateHarvest {
 	if x != nil {
 		return x.Templates
-	}
-	return nil
-}
-
-func (x *GetHarvestResponse) GetPolicies() []*PolicyLookback {
-	if x != nil {
-		return x.Policies
 	}
 	return nil
 }
@@ -1463,17 +1380,11 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"copy_count\x18\x06 \x01(\x04R\tcopyCount\"a\n" +
 	"\x0fTemplateHarvest\x12\x1a\n" +
 	"\btemplate\x18\x01 \x01(\tR\btemplate\x122\n" +
-	"\x06points\x18\x02 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\"\x9c\x01\n" +
-	"\x0ePolicyLookback\x12\x16\n" +
-	"\x06policy\x18\x01 \x01(\tR\x06policy\x12,\n" +
-	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12!\n" +
-	"\fjudged_count\x18\x03 \x01(\rR\vjudgedCount\x12!\n" +
-	"\fmean_rewards\x18\x04 \x03(\x01R\vmeanRewards\"\x80\x02\n" +
+	"\x06points\x18\x02 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\"\xc6\x01\n" +
 	"\x12GetHarvestResponse\x122\n" +
 	"\x06points\x18\x01 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\x12;\n" +
-	"\ttemplates\x18\x02 \x03(\v2\x1d.linkscore.v1.TemplateHarvestR\ttemplates\x128\n" +
-	"\bpolicies\x18\x03 \x03(\v2\x1c.linkscore.v1.PolicyLookbackR\bpolicies\x12?\n" +
-	"\rreward_source\x18\x04 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xf8\x02\n" +
+	"\ttemplates\x18\x02 \x03(\v2\x1d.linkscore.v1.TemplateHarvestR\ttemplates\x12?\n" +
+	"\rreward_source\x18\x03 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xf8\x02\n" +
 	"\x11InspectionService\x12X\n" +
 	"\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12d\n" +
 	"\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a'.linkscore.v1.ListTemplatePagesResponse\x12R\n" +
@@ -1494,7 +1405,7 @@ func file_linkscore_v1_inspection_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_inspection_service_proto_rawDescData
 }
 
-var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*ListTemplatesRequest)(nil),      // 0: linkscore.v1.ListTemplatesRequest
 	(*TemplateExit)(nil),              // 1: linkscore.v1.TemplateExit
@@ -1510,44 +1421,40 @@ var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*GetHarvestRequest)(nil),         // 11: linkscore.v1.GetHarvestRequest
 	(*HarvestPoint)(nil),              // 12: linkscore.v1.HarvestPoint
 	(*TemplateHarvest)(nil),           // 13: linkscore.v1.TemplateHarvest
-	(*PolicyLookback)(nil),            // 14: linkscore.v1.PolicyLookback
-	(*GetHarvestResponse)(nil),        // 15: linkscore.v1.GetHarvestResponse
-	(SiteStage)(0),                    // 16: linkscore.v1.SiteStage
-	(RewardSource)(0),                 // 17: linkscore.v1.RewardSource
-	(*PolicySpec)(nil),                // 18: linkscore.v1.PolicySpec
-	(*ScoreTerm)(nil),                 // 19: linkscore.v1.ScoreTerm
-	(PolicyRole)(0),                   // 20: linkscore.v1.PolicyRole
+	(*GetHarvestResponse)(nil),        // 14: linkscore.v1.GetHarvestResponse
+	(SiteStage)(0),                    // 15: linkscore.v1.SiteStage
+	(RewardSource)(0),                 // 16: linkscore.v1.RewardSource
+	(*PolicySpec)(nil),                // 17: linkscore.v1.PolicySpec
+	(*ScoreTerm)(nil),                 // 18: linkscore.v1.ScoreTerm
 }
 var file_linkscore_v1_inspection_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.Template.exits:type_name -> linkscore.v1.TemplateExit
 	2,  // 1: linkscore.v1.ListTemplatesResponse.templates:type_name -> linkscore.v1.Template
-	16, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
-	17, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	15, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
+	16, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
 	5,  // 4: linkscore.v1.TemplatePage.in_links:type_name -> linkscore.v1.InLink
 	6,  // 5: linkscore.v1.ListTemplatePagesResponse.pages:type_name -> linkscore.v1.TemplatePage
-	18, // 6: linkscore.v1.ListBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	19, // 7: linkscore.v1.BucketStats.terms:type_name -> linkscore.v1.ScoreTerm
+	17, // 6: linkscore.v1.ListBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	18, // 7: linkscore.v1.BucketStats.terms:type_name -> linkscore.v1.ScoreTerm
 	9,  // 8: linkscore.v1.ListBucketsResponse.buckets:type_name -> linkscore.v1.BucketStats
-	17, // 9: linkscore.v1.ListBucketsResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	16, // 9: linkscore.v1.ListBucketsResponse.reward_source:type_name -> linkscore.v1.RewardSource
 	12, // 10: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
-	20, // 11: linkscore.v1.PolicyLookback.role:type_name -> linkscore.v1.PolicyRole
-	12, // 12: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
-	13, // 13: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
-	14, // 14: linkscore.v1.GetHarvestResponse.policies:type_name -> linkscore.v1.PolicyLookback
-	17, // 15: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	0,  // 16: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
-	4,  // 17: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
-	8,  // 18: linkscore.v1.InspectionService.ListBuckets:input_type -> linkscore.v1.ListBucketsRequest
-	11, // 19: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
-	3,  // 20: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
-	7,  // 21: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
-	10, // 22: linkscore.v1.InspectionService.ListBuckets:output_type -> linkscore.v1.ListBucketsResponse
-	15, // 23: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
-	20, // [20:24] is the sub-list for method output_type
-	16, // [16:20] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	12, // 11: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
+	13, // 12: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
+	16, // 13: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	0,  // 14: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
+	4,  // 15: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
+	8,  // 16: linkscore.v1.InspectionService.ListBuckets:input_type -> linkscore.v1.ListBucketsRequest
+	11, // 17: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
+	3,  // 18: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
+	7,  // 19: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
+	10, // 20: linkscore.v1.InspectionService.ListBuckets:output_type -> linkscore.v1.ListBucketsResponse
+	14, // 21: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
+	18, // [18:22] is the sub-list for method output_type
+	14, // [14:18] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_inspection_service_proto_init() }
@@ -1566,7 +1473,7 @@ func file_linkscore_v1_inspection_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_inspection_service_proto_rawDesc), len(file_linkscore_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

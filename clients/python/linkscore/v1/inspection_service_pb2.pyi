@@ -214,26 +214,12 @@ class TemplateHarvest(_message.Message):
     points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
     def __init__(self, template: _Optional[str] = ..., points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ...) -> None: ...
 
-class PolicyLookback(_message.Message):
-    __slots__ = ("policy", "role", "judged_count", "mean_rewards")
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    ROLE_FIELD_NUMBER: _ClassVar[int]
-    JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    MEAN_REWARDS_FIELD_NUMBER: _ClassVar[int]
-    policy: str
-    role: _site_model_service_pb2.PolicyRole
-    judged_count: int
-    mean_rewards: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[_site_model_service_pb2.PolicyRole, str]] = ..., judged_count: _Optional[int] = ..., mean_rewards: _Optional[_Iterable[float]] = ...) -> None: ...
-
 class GetHarvestResponse(_message.Message):
-    __slots__ = ("points", "templates", "policies", "reward_source")
+    __slots__ = ("points", "templates", "reward_source")
     POINTS_FIELD_NUMBER: _ClassVar[int]
     TEMPLATES_FIELD_NUMBER: _ClassVar[int]
-    POLICIES_FIELD_NUMBER: _ClassVar[int]
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
     templates: _containers.RepeatedCompositeFieldContainer[TemplateHarvest]
-    policies: _containers.RepeatedCompositeFieldContainer[PolicyLookback]
     reward_source: _site_model_service_pb2.RewardSource
-    def __init__(self, points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ..., templates: _Optional[_Iterable[_Union[TemplateHarvest, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicyLookback, _Mapping]]] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ..., templates: _Optional[_Iterable[_Union[TemplateHarvest, _Mapping]]] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
