@@ -17,8 +17,8 @@ from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise, group_hist
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
-from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.answers import Experience
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
