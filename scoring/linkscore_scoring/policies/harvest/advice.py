@@ -98,7 +98,7 @@ def suggest_examples(
         typical = alike[len(alike) - 1 - int(nearest)]
         links, shown = waiting[pattern], patterns.text(pattern) or "any URL"
         reason = f"nobody told of {shown} yet; links that wait: {links}, pages fetched: {len(alike)}"
-        label = max(0.0, float(pages["label"][typical])) if likeness else None
+        label = float(pages["label"][typical]) if likeness else None
         value = links / (links + tables.t.bulk_half_saturation)
         found.append(ExampleWanted(tables.urls[typical], reason, value, len(alike), label))
     return sorted(found, key=lambda wanted: (-wanted.value, -wanted.pages, wanted.url))[:n]

@@ -47,7 +47,6 @@ class Likeness(Stateful):
 
     layouts: Stored[Layouts]
     found: Stored[dict[str, PathTrie]]
-    refused: Stored[dict[str, PathTrie]]
     unlike: Stored[int]
     due: Stored[int]
 
@@ -55,14 +54,10 @@ class Likeness(Stateful):
         self._t = tunables
         self.layouts = Layouts(tunables)
         self._examples: list[ExamplePage] = []
-        self.found, self.refused = {}, {}
+        self.found = {}
         self._wanted: list[tuple[str, Vector]] = []
-        self._unwanted: list[tuple[str, Vector]] = []
         self._least = tunables.least_cosine
         self.unlike, self.due = 0, 2
-
-    def __bool__(self) -> bool:
-        return bool(self._unwanted) or len(self) > 0
 
     def __len__(self) -> int:
         """How many examples there are whose layout is known."""
@@ -101,39 +96,26 @@ class Likeness(Stateful):
             self.found[url] = paths
         return is_one
 
-    def refuse(self, url: str, paths: PathTrie) -> bool:
-        """Take in a page that is not wanted; False if that many were that one more is not worth a fit."""
-        if len(self.refused) < self._t.latest:
-            self.refused[url] = paths
-            return True
-        return False
-
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
         self.unlike = max(self.unlike, len(unlike))
         self.due = 2 * max(1, self.unlike)
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
-        shown += self.refused.values()
         self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
         self.after_load()
 
     def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
-        """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
+        """Return how far a page is like an example, in [0, 1], and its cosine to the nearest of any URL.
 
-        Of equally near ones the wanted one counts. 1 at the least cosine that counts as alike, below it
-        (cosine / least)^2. With it comes the cosine to the nearest example, whatever the URLs.
+        1 at the least cosine that counts as alike, below it (cosine / least)^2.
         """
         vector = self.layouts.vector(paths)
-        wanted = [(key, cosine(vector, shown)) for key, shown in self._wanted if shown]
-        unwanted = [(key, cosine(vector, shown)) for key, shown in self._unwanted if shown]
-        alike, other = (
-            max((degree for key, degree in each if not key or patterns.could_be_one(key, url)), default=0.0)
-            for each in (wanted, unwanted)
-        )
-        label = _degree(alike, self._least) if alike >= other else -_degree(other, self._t.least_cosine)
-        if 0.0 <= label < self._t.shape and self._is_told_by_shape(url, patterns):
+        near = [(cosine(vector, shown), key) for key, shown in self._wanted if shown]
+        alike = [degree for degree, key in near if not key or patterns.could_be_one(key, url)]
+        label = min(1.0, (max(alike, default=0.0) / self._least) ** 2)
+        if label < self._t.shape and self._is_told_by_shape(url, patterns):
             label = self._t.shape
-        return label, max((degree for _, degree in wanted), default=0.0)
+        return label, max(near, default=(0.0, ""))[0]
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -166,7 +148,6 @@ class Likeness(Stateful):
         self._wanted = [(example.key, vector(self._paths(example))) for example in self._examples]
         without_url = [shown for key, shown in self._wanted if shown and not key]
         self._least = max(self._t.least_cosine, _farthest(without_url))
-        self._unwanted = [(url, vector(paths)) for url, paths in self.refused.items()]
 
 
 class Layouts(Stateful):
@@ -249,10 +230,6 @@ class Layouts(Stateful):
     def after_load(self) -> None:
         """Forget hashes of elements made with the tokens of before."""
         self._elements = {}
-
-
-def _degree(nearest: float, least: float) -> float:
-    return min(1.0, (nearest / least) ** 2)
 
 
 def _farthest(shown: Sequence[Vector]) -> float:

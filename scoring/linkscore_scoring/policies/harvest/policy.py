@@ -73,6 +73,21 @@ class HarvestParams(Params):
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
 
+_TERMS = {
+    "fetched": "pages fetched through this arm",
+    "mean_reward": "mean reward, shrunk to tag path, URL pattern and site",
+    "menu": "share of the pages that link to it: lowers high rewards",
+    "link_reward": "reward of a link of a list, which a menu lowers towards",
+    "bulk": "factor for how many links wait",
+    "reward": "mean reward, lowered if a menu, times bulk",
+    "hub": "credit for the links found behind it",
+    "fresh_links": "links worth following that nobody showed before, expected behind it",
+    "exploration": "bonus for what was tried, or tried little and has links waiting",
+    "curiosity": "bonus for untried links between texts",
+    "labelled": "how far labels, not text, decide",
+}
+"""Terms of an explanation; reward + hub + exploration + curiosity is the value of the arm."""
+
 
 class Parts(NamedTuple):
     """What the value of arms is made of, (n_arms,) each or a number each."""
@@ -200,8 +215,6 @@ class Harvest(Policy):
         if page is not None:
             tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
             tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
-            if event.reward < self.tunables.wanted:
-                self._refuse(event.key, site)
         elif not site.memory.is_fetched(event.key):
             tables.reported += 1
             followed = _followed(event.pattern, event.contexts, site)
@@ -257,7 +270,7 @@ class Harvest(Policy):
         likeness = self.likeness
         if page.failed:
             return Source.FAILED, 0.0, 0.0
-        if (likeness.is_given or likeness) and likeness.see(page.url, page.paths):
+        if likeness.is_given and likeness.see(page.url, page.paths):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
@@ -266,16 +279,10 @@ class Harvest(Policy):
     def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
         """Return the same of a page that has no feedback."""
         likeness = self.likeness
-        if not (likeness.is_given or likeness):
+        if not likeness.is_given:
             return Source.TEXT, 0.0, 0.0
         label, near = likeness.label(url, paths, site.patterns)
         return Source.LIKENESS if likeness or label else Source.TEXT, label, near
-
-    def _refuse(self, key: int, site: SiteModel) -> None:
-        """Let pages like a fetched one count as not wanted, if its layout is known."""
-        page = next((page for page in reversed(site.sample) if page.hash == key), None)
-        if page is not None and self.likeness.refuse(page.key, page.paths):
-            self._relabel(site)
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
@@ -427,35 +434,20 @@ class Harvest(Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        arms = self._with_examples(links, site)
-        rows = self.tables.rows_of(arms)
-        numbers = (*self._parts(rows), self.tables.fresh_links(rows))
+        arms, tables = self._with_examples(links, site), self.tables
+        rows = tables.rows_of(arms)
+        of, a_link = self._parts(rows), self.tunables.link_share * tables.site_mean
+        numbers = (
+            *(of.pulls, of.mean, of.menu, a_link, of.bulk, of.reward * of.bulk, of.hub),
+            *(tables.fresh_links(rows), of.exploration, of.curiosity, tables.share),
+        )
         columns = [np.broadcast_to(column, len(arms)).tolist() for column in numbers]
-        return [
-            self._explanation(_named(arm, site), Parts(*parts), fresh_links)
-            for arm, *parts, fresh_links in zip(arms, *columns, strict=True)
-        ]
-
-    def _explanation(self, group: str, of: Parts, fresh_links: float) -> Explanation:
-        """Name the numbers of `Parts`: reward + hub + exploration + curiosity is the value of the arm."""
-        a_link = self.tunables.link_share * self.tables.site_mean
-        tried = "bonus for what was tried, or tried little and has links waiting"
-        behind = "links worth following that nobody showed before, expected behind it"
-        terms = [
-            Term("fetched", of.pulls, "pages fetched through this arm"),
-            Term("mean_reward", of.mean, "mean reward, shrunk to tag path, URL pattern and site"),
-            Term("menu", of.menu, "share of the pages that link to it: lowers high rewards"),
-            Term("link_reward", a_link, "reward of a link of a list, which a menu lowers towards"),
-            Term("bulk", of.bulk, "factor for how many links wait"),
-            Term("reward", of.reward * of.bulk, "mean reward, lowered if a menu, times bulk"),
-            Term("hub", of.hub, "credit for the links found behind it"),
-            Term("fresh_links", fresh_links, behind),
-            Term("exploration", of.exploration, tried),
-            Term("curiosity", of.curiosity, "bonus for untried links between texts"),
-            Term("labelled", self.tables.share, "how far labels, not text, decide"),
-        ]
-        fetched = f"{of.pulls:.0f} fetched, mean reward {of.mean:.2f}"
-        return Explanation(f"{group}: {fetched}", terms)
+        found = []
+        for arm, *values in zip(arms, *columns, strict=True):
+            said = f"{_named(arm, site)}: {values[0]:.0f} fetched, mean reward {values[1]:.2f}"
+            terms = zip(_TERMS.items(), values, strict=True)
+            found.append(Explanation(said, [Term(name, value, what) for (name, what), value in terms]))
+        return found
 
 
 class PullsInFlight:

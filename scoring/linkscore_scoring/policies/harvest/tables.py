@@ -387,9 +387,9 @@ class Worked:
 
         By text: x / (x + h), x = own text less what waiting links are expected to take, h what is much here.
         What may be excerpts counts as little known until links between were followed, or `few` times as many
-        pages seen with such links. By likeness: 1 like an example, 0 like a page not wanted, like neither its
-        text times 2 / (2 + n), n examples; with wanted pages found in n too where URL and layout are those of
-        none. Feedback replaces all, and its silence lessens text.
+        pages seen with such links. By likeness: 1 like an example, unlike all its text times 2 / (2 + n), n
+        examples, and wanted pages found where URL and layout are of none. Feedback replaces all, and its
+        silence lessens text.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
@@ -416,11 +416,10 @@ class Worked:
         self.weight = np.where(is_text, np.maximum(silence, (1.0 - self.share) * sure), 1.0)
         if is_like.any():
             if tables.by_layout:
-                label = np.where(is_like & pages["copied"], np.minimum(label, 0.0), label)
+                label = np.where(is_like & pages["copied"], 0.0, label)
             elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
             unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
-            alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
-            label = np.where(is_like, alike, label)
+            label = np.where(is_like, label + (1.0 - label) * self.text * sure * unsaid, label)
         self.page_reward = np.where(is_text, self.text * (1.0 - silence), label)
 
     def _silence(self, is_text: NDArray[np.bool_]) -> float:

@@ -50,8 +50,8 @@ class Tunables:
     text_share: float = 0.125
     # Pages a new site is taken to have had, with so much text that half of a reward takes 400. Six sites.
     prior_pages: int = 4
-    # Of a pull whose text may be excerpts, of the value of asking about what is surely like a named page, and
-    # of text that no example speaks for: what is left can be scaled up again. Chosen.
+    # Of a pull whose text may be excerpts, and of text that no example speaks for: what is left can be scaled
+    # up again. Chosen.
     least_left: float = 0.1
     # Share of earlier yields behind links kept a pull. Measured: with 1, recall of target `question` is .66.
     decay: float = 0.9
@@ -74,7 +74,6 @@ class Tunables:
     # Label of a page whose URL has the shape of an example of which nothing else is known. Measured: .2, .45,
     # and, as if it were sure, 1, by which a site whose menu has the same shape loses .4.
     shape: float = 0.2
-    latest: int = 16  # pages not wanted that a page is compared with. A bound.
     few_pages: int = 40  # until which two pages with a class token will do, or none would count. Chosen.
     # Labels say 1 of a page whose text says .6 or .7, so rewards that experience tells are scaled to those of
     # text: by no less, or one that is all wrong would pass for one that is modest. 20 synthetic sites.

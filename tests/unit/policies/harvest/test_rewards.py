@@ -120,17 +120,6 @@ def test_where_all_wanted_pages_are_reported_silence_is_a_no_and_else_it_says_li
     assert least < left < most
 
 
-def test_a_page_that_is_not_wanted_says_that_pages_like_it_are_not() -> None:
-    board = board_with()
-    for n in range(4):
-        board.page(f"/list/{n}", leaves=LIST, texts=[(f"rich {n}", 4_000)])
-    assert worth_of(board, "/list/1").reward > 0.5
-    board.feedback("/list/0", 0.0)
-    assert worth_of(board, "/list/1").reward == pytest.approx(0.0)
-    board.page("/list/4", leaves=LIST, texts=[("rich 4", 4_000)])
-    assert worth_of(board, "/list/4").reward == pytest.approx(0.0)
-
-
 def test_examples_of_another_site_say_nothing_here() -> None:
     board = board_with(example("/post/1", host="other"))
     board.page("/post/2", leaves=POST)
