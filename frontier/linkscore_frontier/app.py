@@ -47,8 +47,7 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    target, metrics_listen = options["target"], options["metrics_listen"]
-    crawls = Crawls(options["data_dir"], options["delay"])
+    crawls, target, metrics_listen = Crawls(options["data_dir"]), options["target"], options["metrics_listen"]
     metrics = FrontierMetrics(crawls)
     advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)
@@ -60,14 +59,14 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    address = _bind(server, options["listen"], tls)
+    service.address = _bind(server, options["listen"], tls)
     scraped = serve_metrics(metrics_listen, metrics.registry) if metrics_listen else None
     advisor.start()
     await server.start()
     for name in ("", SERVICE):
         await status.set(name, health_pb2.HealthCheckResponse.SERVING)
-    _log.info("serving on %s, asking %s", address, target)
-    print(f"linkscore frontier serving on {address}", flush=True)  # the line scripts wait for
+    _log.info("serving on %s, asking %s", service.address, target)
+    print(f"linkscore frontier serving on {service.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     await status.enter_graceful_shutdown()
     await server.stop(_DRAIN_S)

@@ -26,8 +26,6 @@ _OF_TARGET = {"target": "target", "tls": "target_tls_ca", "token_file": "target_
     show_default=True,
     help="Folder of the URLs, a file a crawl.",
 )
-@click.option("--delay", type=click.IntRange(0, 86_400), default=1, show_default=True,
-              help="Seconds between two gifts of a queue that has no delay of its own.")  # fmt: skip
 @click.option("--target", default="localhost:7411", show_default=True, help="linkscore server to ask.")
 @click.option("--target-token-file", type=_FILE, help="File with the token for that server.")
 @click.option(

@@ -1,9 +1,11 @@
-"""All crawls of a frontier: a folder of stores, and the one writer."""
+"""All crawls of a frontier: a folder of stores, what holds for the node as a whole, and the one writer."""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +23,7 @@ MAX_CRAWL_CHARS = 200
 """Characters of a crawl id, percent-encoded: what a file name takes."""
 
 _MAX_CRAWLS = 100  # each has open files; the server's default
+_DELAY_S = 1  # between two gifts of a queue, unless SetDelay says another number: that of URLFrontier
 
 
 class TooManyCrawlsError(Exception):
@@ -30,15 +33,17 @@ class TooManyCrawlsError(Exception):
 class Crawls:
     """The crawls below a folder, `stores` in the order in which they take turns; all files are open.
 
-    `delay_s`: between two gifts of a queue, unless SetDelay says another number. OSError if another process
-    has the folder open, or it cannot be written.
+    OSError if another process has the folder open, or it cannot be written.
     """
 
-    def __init__(self, folder: Path, delay_s: int = 1) -> None:
-        self.delay_s = delay_s
+    def __init__(self, folder: Path) -> None:
         self._folder = folder / "crawls"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder / "lock")
+        self._node = folder / "node.json"
+        node = json.loads(self._node.read_text()) if self._node.exists() else {}
+        self.is_active: bool = node.get("active", True)
+        self.delay_s: int = node.get("delay_s", _DELAY_S)
         files = sorted(self._folder.glob("*.sqlite"))
         self.stores = {unquote(file.name.removesuffix(".sqlite")): CrawlStore(file) for file in files}
         # SQLite is used by one thread: writes of all calls come one after the other anyway.
@@ -97,6 +102,17 @@ class Crawls:
             if len(crawls) > 1 and taken:
                 self.stores[crawl] = self.stores.pop(crawl)  # last next time
         return given
+
+    def set_node(self, *, is_active: bool | None = None, delay_s: int | None = None) -> None:
+        """Set what holds for all crawls; on the disk when it returns."""
+        self.is_active = self.is_active if is_active is None else is_active
+        self.delay_s = self.delay_s if delay_s is None else delay_s
+        fresh = self._node.with_suffix(".new")
+        with fresh.open("w") as file:
+            json.dump({"active": self.is_active, "delay_s": self.delay_s}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._node)
 
 
 def file_name(crawl: str) -> str:

@@ -32,14 +32,20 @@ from linkscore_frontier.store import Arrival, CrawlStore, Listed, Question, Stat
 from linkscore_server.operator_files import ANYBODY, Caller, Role, TokenFile
 
 ROLES: dict[str, Role] = {
+    "ListNodes": Role.READ,
     "ListCrawls": Role.READ,
     "ListQueues": Role.READ,
     "ListURLs": Role.READ,
+    "CountURLs": Role.READ,
     "GetStats": Role.READ,
+    "GetURLStatus": Role.READ,
+    "GetActive": Role.READ,
     "GetURLs": Role.WRITE,
     "PutURLs": Role.WRITE,
     "BlockQueueUntil": Role.WRITE,
     "SetDelay": Role.WRITE,
+    "SetCrawlLimit": Role.WRITE,
+    "SetActive": Role.ADMIN,
     "DeleteCrawl": Role.ADMIN,
     "DeleteQueue": Role.ADMIN,
 }
@@ -55,6 +61,12 @@ def may_touch(crawl: str) -> bool:
     """Say whether a crawl is among those of the caller; patterns of tokens are of linkscore's crawl names."""
     who = _caller.get()()
     return who is not None and who.may_touch(linkscore_name(crawl))
+
+
+def may_touch_all() -> bool:
+    """Say whether all crawls are the caller's, those to come too."""
+    who = _caller.get()()
+    return who is not None and "*" in who.crawls
 
 
 class Gate(grpc.aio.ServerInterceptor):
@@ -120,7 +132,7 @@ _NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 
 
 class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
-    """Answers the calls; the stores decide."""
+    """Answers the calls; the stores decide. `address` is what ListNodes names."""
 
     def __init__(
         self,
@@ -130,6 +142,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self.address = ""
         self._crawls = crawls
         self._advisor = advisor
         self._metrics = metrics
@@ -178,6 +191,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def GetURLs(self, request: pb.GetParams, context: Any) -> AsyncIterator[pb.URLInfo]:
         """Give the best URLs of the best queues, and lease them."""
+        if not self._crawls.is_active:
+            return
         with self._metrics.get_s.time():
             if request.HasField("crawlID"):
                 crawls = [crawl for crawl in [_crawl(request.crawlID)] if may_touch(crawl)]
@@ -212,12 +227,26 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             key=request.key,
         )
 
+    async def GetURLStatus(self, request: pb.URLStatusRequest, context: Any) -> pb.URLItem:
+        """Say where a URL stands."""
+        key = request.key or _host(request.url)
+        if not key:
+            rule = f"url: has no host, got {request.url[:200]!r}"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, rule)
+        crawl = _crawl(request.crawlID)
+        found = await self._read(crawl, lambda store: store.find(key, request.url))
+        if found is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
+        assert found is not None
+        return _item(crawl, found)
+
     async def ListURLs(self, request: pb.ListUrlParams, context: Any) -> AsyncIterator[pb.URLItem]:
         """Give URLs in the order they came."""
         crawl, left, after, skip = _crawl(request.crawlID), request.size or _LIST, 0, request.start
+        chosen: dict[str, Any] = {"key": request.key, "text": request.filter, "fold": request.ignoreCase}
         while left:
             most = min(left, _PAGE)
-            portion = partial(CrawlStore.urls, after=after, most=most, key=request.key, skip=skip)
+            portion = partial(CrawlStore.urls, after=after, most=most, skip=skip, **chosen)
             found = await self._read(crawl, portion) or []
             for one in found:
                 yield _item(crawl, one)
@@ -225,7 +254,19 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
                 return
             left, after, skip = left - len(found), found[-1].id, 0
 
+    async def CountURLs(self, request: pb.CountUrlParams, context: Any) -> pb.Long:
+        """Count URLs, done ones too."""
+        count = await self._read(
+            _crawl(request.crawlID),
+            lambda store: store.count_urls(key=request.key, text=request.filter, fold=request.ignoreCase),
+        )
+        return pb.Long(value=count or 0)
+
     # Queues and crawls
+
+    async def ListNodes(self, request: pb.Empty, context: Any) -> pb.StringList:
+        """Name this process, the only node."""
+        return pb.StringList(values=[self.address])
 
     async def ListCrawls(self, request: pb.Local, context: Any) -> pb.StringList:
         """Name the crawls that have queues."""
@@ -271,12 +312,23 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     # Control
 
+    async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
+        """Let GetURLs give URLs, or none; it stays so over restarts."""
+        await _check_node(context)
+        await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
+        return pb.Empty()
+
+    async def GetActive(self, request: pb.Local, context: Any) -> pb.Boolean:
+        """Say whether GetURLs gives URLs."""
+        return pb.Boolean(state=self._crawls.is_active)
+
     async def SetDelay(self, request: pb.QueueDelayParams, context: Any) -> pb.Empty:
-        """Set how long a queue rests between two gifts."""
-        if not request.key:
-            rule = "key: is required: the delay of all queues is the option --delay of the frontier"
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, rule)
-        await self._set(request, "delay", request.delay_requestable)
+        """Set how long a queue rests between two gifts, or all queues that have no delay of their own."""
+        if request.key:
+            await self._set(request, "delay", request.delay_requestable)
+        else:
+            await _check_node(context)
+            await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
         return pb.Empty()
 
     async def BlockQueueUntil(self, request: pb.BlockQueueParams, context: Any) -> pb.Empty:
@@ -284,9 +336,17 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         await self._set(request, "blocked", min(request.time, 2**62))  # SQLite's integers are signed
         return pb.Empty()
 
-    async def _set(self, request: Any, name: str, value: int) -> None:
+    async def SetCrawlLimit(self, request: pb.CrawlLimitParams, context: Any) -> pb.Empty:
+        """Bound how many URLs of a queue are fetched at all."""
+        if not await self._set(request, "most", request.limit):
+            crawl = _crawl(request.crawlID)
+            rule = f"key: no queue {request.key} in crawl {crawl}"
+            await context.abort(grpc.StatusCode.NOT_FOUND, rule)
+        return pb.Empty()
+
+    async def _set(self, request: Any, name: str, value: int) -> bool:
         crawl = _crawl(request.crawlID)
-        await self._read(crawl, lambda store: store.set_queue(request.key, name, value))
+        return bool(await self._read(crawl, lambda store: store.set_queue(request.key, name, value)))
 
     async def _read(self, crawl: str, ask: Callable[[CrawlStore], T]) -> T | None:
         """Ask the store of a crawl; None if there is none that the caller may touch."""
@@ -296,6 +356,13 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 async def _check(crawl: str, context: Any) -> None:
     if not may_touch(crawl):
         rule = f"crawl {crawl} is not among those of the caller"
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
+
+
+async def _check_node(context: Any) -> None:
+    """Refuse what holds for the crawls of others too."""
+    if not may_touch_all():
+        rule = "this holds for all crawls: it needs a token for the crawls *"
         await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
 
 

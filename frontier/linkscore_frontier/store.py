@@ -114,6 +114,7 @@ class Queue:
     key: str
     delay: int | None = None
     blocked: int = 0
+    most: int = 0
     given: float = 0.0
     waiting: Counter[int] = field(default_factory=Counter)
     states: Counter[State] = field(default_factory=Counter)
@@ -124,11 +125,12 @@ class Queue:
         return sum(n for state, n in self.states.items() if state is not State.DONE)
 
     def gives(self, now: float, each: int, delay: int) -> bool:
-        """Say whether it may give URLs now: not blocked, paced, not too many under way."""
+        """Say whether it may give URLs now: not blocked, paced, within its limit, not too many under way."""
         return (
             bool(self.waiting)
             and self.blocked < now
             and self.given + (delay if self.delay is None else self.delay) <= now
+            and not 0 < self.most <= self.states[State.DONE]
             and self.room(each, 1) > 0
         )
 
@@ -155,10 +157,10 @@ NEW, UNKNOWN = 0, 1
 # Both come after all buckets of linkscore, whose values are in [0, 1]; what is new may turn out to be good.
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
-_FORMAT = 3  # of the file (`user_version`); another one is refused
+_FORMAT = 2  # of the file (`user_version`); another one is refused
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay INTEGER,
-    blocked INTEGER DEFAULT 0, given REAL DEFAULT 0);
+    blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS bucket (id INTEGER PRIMARY KEY, name TEXT UNIQUE, value REAL);
 CREATE TABLE IF NOT EXISTS url (id INTEGER PRIMARY KEY, mark BLOB UNIQUE, url TEXT, queue INTEGER,
     state INTEGER, due INTEGER, created INTEGER, places TEXT, info BLOB, taken INTEGER DEFAULT 0);
@@ -241,7 +243,7 @@ class CrawlStore:
         for number, name, value in db.execute("SELECT id, name, value FROM bucket"):
             self._buckets[name], self.values[number] = number, value
         self._names = {number: name for name, number in self._buckets.items()}
-        found = (Queue(*row) for row in db.execute("SELECT id, key, delay, blocked, given FROM queue"))
+        found = (Queue(*row) for row in db.execute("SELECT id, key, delay, blocked, most, given FROM queue"))
         self._by_id = {queue.id: queue for queue in found}
         self.queues: dict[str, Queue] = {queue.key: queue for queue in self._by_id.values()}
         for queue, state, n in db.execute("SELECT queue, state, COUNT(*) FROM url GROUP BY queue, state"):
@@ -543,12 +545,15 @@ class CrawlStore:
 
     # Control and lists
 
-    def set_queue(self, key: str, column: str, value: int) -> None:
-        """Set `delay` or `blocked` of a queue, if there is one of this key."""
-        if (queue := self.queues.get(key)) is not None:
-            with self._transaction():
-                self._db.execute(f"UPDATE queue SET {column} = ? WHERE id = ?", (value, queue.id))
-                setattr(queue, column, value)
+    def set_queue(self, key: str, column: str, value: int) -> bool:
+        """Set `delay`, `blocked` or `most` of a queue; false if there is none of this key."""
+        queue = self.queues.get(key)
+        if queue is None:
+            return False
+        with self._transaction():
+            self._db.execute(f"UPDATE queue SET {column} = ? WHERE id = ?", (value, queue.id))
+            setattr(queue, column, value)
+        return True
 
     def delete_queue(self, key: str) -> int:
         """Delete a queue with its URLs; return how many of them were not done."""
@@ -562,12 +567,28 @@ class CrawlStore:
             self._load()
         return queue.active
 
-    def urls(self, *, after: int, most: int, key: str = "", skip: int = 0) -> list[Listed]:
+    def find(self, key: str, url: str) -> Listed | None:
+        rows = self._listed("mark = ?", [_mark(key, url)], limit=1)
+        return rows[0] if rows else None
+
+    def urls(
+        self, *, after: int, most: int, key: str = "", text: str = "", fold: bool = False, skip: int = 0
+    ) -> list[Listed]:
         """Return URLs by the order they came, those with a number above `after`, without the first `skip`."""
+        where, values = _condition(key, text, fold=fold)
+        return self._listed(f"url.id > ? AND {where}", [after, *values], limit=most, skip=skip)
+
+    def count_urls(self, *, key: str = "", text: str = "", fold: bool = False) -> int:
+        """Count URLs, done ones too."""
+        where, values = _condition(key, text, fold=fold)
+        found: int = self._db.execute(f"SELECT COUNT(*) FROM url WHERE {where}", values).fetchone()[0]
+        return found
+
+    def _listed(self, where: str, values: Sequence[object], *, limit: int, skip: int = 0) -> list[Listed]:
         rows = self._db.execute(
             "SELECT url.id, url, key, info, state, due, created FROM url JOIN queue ON queue.id = url.queue "
-            "WHERE url.id > ? AND ? IN ('', key) ORDER BY url.id LIMIT ? OFFSET ?",
-            (after, key, most, skip),
+            f"WHERE {where} ORDER BY url.id LIMIT ? OFFSET ?",
+            (*values, limit, skip),
         )
         return [Listed._make(row)._replace(state=State(row[4])) for row in rows]
 
@@ -575,6 +596,18 @@ class CrawlStore:
 def _mark(key: str, url: str) -> bytes:
     """Return what identifies a URL of a queue: 128 bits, so that no two of any crawl are taken for one."""
     return blake2b(f"{key}\0{url}".encode(), digest_size=16).digest()
+
+
+def _condition(key: str, text: str, *, fold: bool) -> tuple[str, list[str]]:
+    """Return the SQL condition, with its values, of URLs of a queue that hold a text; empty: of any."""
+    parts, values = ["1"], list[str]()
+    if key:
+        parts.append("queue = (SELECT id FROM queue WHERE key = ?)")
+        values.append(key)
+    if text:
+        parts.append("instr(lower(url), lower(?))" if fold else "instr(url, ?)")
+        values.append(text)
+    return " AND ".join(parts), values
 
 
 def _written(places: list[QueueSlot] | None) -> str | None:

@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from google.protobuf.descriptor import MethodDescriptor
+
 from campaigns.fuzz import Fuzz, options
 from campaigns.messages import Messages
 from linkscore_frontier import urlfrontier_pb2 as pb
@@ -17,7 +19,7 @@ MOST_MB = 600
 
 NOWHERE = "127.0.0.1:1"
 METHODS = list(pb.DESCRIPTOR.services_by_name["URLFrontier"].methods)
-_OFTEN = {"PutURLs": 10, "GetURLs": 6, "ListURLs": 2, "DeleteCrawl": 0.2}
+_OFTEN = {"PutURLs": 10, "GetURLs": 6, "ListURLs": 2, "DeleteCrawl": 0.2, "SetActive": 0.2}
 _LIKELY = {
     "url": tuple(f"http://{host}.org/{kind}/{n}" for host in "abc" for kind in "qt%" for n in range(50)),
     "crawlID": ("", "DEFAULT", "a.org"),
@@ -29,7 +31,13 @@ def findings(process: FrontierProcess, seed: int, calls: int) -> list[str]:
     """Return what is wrong after so many calls."""
     rng = random.Random(seed)
     messages = Messages(rng, _LIKELY, broken=0.0)
-    fuzz = Fuzz(rng, process.target, METHODS, _OFTEN, messages.requests, messages.learn)
+
+    def requests(method: MethodDescriptor) -> list[bytes]:
+        if method.name == "SetActive":  # else nothing is given any more
+            return [pb.Active(state=True).SerializeToString()]
+        return messages.requests(method)
+
+    fuzz = Fuzz(rng, process.target, METHODS, _OFTEN, requests, messages.learn)
     return list(fuzz.findings(process, calls, MOST_MB))
 
 

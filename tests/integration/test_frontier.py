@@ -128,17 +128,24 @@ def test_any_crawl_may_be_asked_for(crawler: Crawler) -> None:
     assert sorted(got) == [("A", "http://a.org/1"), ("B", "http://b.org/1")]
 
 
-def test_lists_of_urls_and_queues(crawler: Crawler) -> None:
+def test_lists_counts_and_states(crawler: Crawler) -> None:
     due = int(time.time()) + 1_000
     crawler.put(*(discovered(f"http://a.org/{n}") for n in range(1_200)), known("http://b.org/B", due))
     assert len(list(crawler.stub.ListURLs(pb.ListUrlParams()))) == 100
     listed = list(crawler.stub.ListURLs(pb.ListUrlParams(start=50, size=1_100)))
     assert [item.known.info.url for item in listed] == [f"http://a.org/{n}" for n in range(50, 1_150)]
-    found = list(crawler.stub.ListURLs(pb.ListUrlParams(key="b.org")))
+    found = list(crawler.stub.ListURLs(pb.ListUrlParams(filter="ORG/b", ignoreCase=True)))
     assert [(item.known.info.url, item.known.refetchable_from_date) for item in found] == [
         ("http://b.org/B", due)
     ]
     assert abs(found[0].creation_date - time.time()) < PATIENCE_S
+    assert crawler.stub.CountURLs(pb.CountUrlParams()).value == 1_201
+    assert crawler.stub.CountURLs(pb.CountUrlParams(key="b.org", filter="b.org/B")).value == 1
+    status = crawler.stub.GetURLStatus(pb.URLStatusRequest(url="http://b.org/B"))
+    assert status.known.refetchable_from_date == due
+    assert refusal(lambda: crawler.stub.GetURLStatus(pb.URLStatusRequest(url="http://b.org/x"))).code == (
+        grpc.StatusCode.NOT_FOUND
+    )
     queues = crawler.stub.ListQueues(pb.Pagination())
     assert (list(queues.values), queues.total, queues.size) == (["a.org", "b.org"], 2, 2)
     assert list(crawler.stub.ListQueues(pb.Pagination(start=1)).values) == ["b.org"]
@@ -147,19 +154,36 @@ def test_lists_of_urls_and_queues(crawler: Crawler) -> None:
     assert crawler.stub.DeleteQueue(pb.QueueWithinCrawlParams(key="a.org")).value == 1_200
 
 
-def test_queues_are_paced_and_blocked(crawler: Crawler) -> None:
+def test_queues_are_paced_blocked_and_bounded(crawler: Crawler) -> None:
     stub = crawler.stub
     crawler.put(*(discovered(f"http://{host}.org/{n}") for host in "abcd" for n in range(2)))
     stub.SetDelay(pb.QueueDelayParams(key="a.org", delay_requestable=3_600))
     stub.BlockQueueUntil(pb.BlockQueueParams(key="b.org", time=int(time.time()) + 3_600))
-    crawler.put(known("http://c.org/0"), known("http://c.org/1"))
+    stub.SetCrawlLimit(pb.CrawlLimitParams(key="c.org", limit=1))
+    crawler.put(known("http://c.org/0"))
     assert sorted(crawler.get(queues=4)) == ["http://a.org/0", "http://d.org/0"]
-    assert list(stub.ListQueues(pb.Pagination()).values) == ["a.org", "d.org"]
+    assert list(stub.ListQueues(pb.Pagination()).values) == ["a.org", "c.org", "d.org"]
     stub.BlockQueueUntil(pb.BlockQueueParams(key="b.org"))
+    stub.SetCrawlLimit(pb.CrawlLimitParams(key="c.org"))
     time.sleep(1.1)  # the delay of all queues is a second
-    assert sorted(crawler.get(queues=4, each=2)) == ["http://b.org/0", "http://b.org/1", "http://d.org/1"]
-    told = refusal(lambda: stub.SetDelay(pb.QueueDelayParams(delay_requestable=9)))
-    assert told.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert sorted(crawler.get(queues=4, each=2)) == [
+        "http://b.org/0",
+        "http://b.org/1",
+        "http://c.org/1",
+        "http://d.org/1",
+    ]
+    told = refusal(lambda: stub.SetCrawlLimit(pb.CrawlLimitParams(key="nowhere", limit=1)))
+    assert told.code is grpc.StatusCode.NOT_FOUND
+
+
+def test_the_whole_frontier_can_be_put_to_rest(crawler: Crawler) -> None:
+    crawler.put(discovered("http://a.org/"))
+    crawler.stub.SetActive(pb.Active(state=False))
+    assert not crawler.stub.GetActive(pb.Local()).state
+    assert crawler.get() == []
+    crawler.stub.SetActive(pb.Active(state=True))
+    assert crawler.get() == ["http://a.org/"]
+    assert len(crawler.stub.ListNodes(pb.Empty()).values) == 1
 
 
 def test_leases_and_control_outlive_a_kill(tmp_path: Path) -> None:
@@ -167,9 +191,13 @@ def test_leases_and_control_outlive_a_kill(tmp_path: Path) -> None:
         crawler.put(*(discovered(f"http://a.org/{n}") for n in range(4)), discovered("http://b.org/"))
         assert crawler.get(each=2) == ["http://a.org/0", "http://a.org/1"]
         crawler.stub.SetDelay(pb.QueueDelayParams(key="a.org", delay_requestable=0))
+        crawler.stub.SetDelay(pb.QueueDelayParams(delay_requestable=3))
         crawler.stub.BlockQueueUntil(pb.BlockQueueParams(key="b.org", time=int(time.time()) + 3_600))
+        crawler.stub.SetActive(pb.Active(state=False))
         process.kill()
     with frontier(tmp_path, "--target", NOWHERE) as process, Crawler(process.target) as crawler:
+        assert not crawler.stub.GetActive(pb.Local()).state
+        crawler.stub.SetActive(pb.Active(state=True))
         assert crawler.stats().inProcess == 2
         assert crawler.get(queues=0, each=0) == ["http://a.org/2", "http://a.org/3"]
 
@@ -251,7 +279,7 @@ def test_linkscore_may_come_late_go_and_come_back(tmp_path: Path) -> None:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontierProcess]:
     """A frontier that asks for tokens."""
     folder = tmp_path_factory.mktemp("guarded")
-    tokens = {"reader": "read *", "writer": "write news-*", "admin": "admin *"}
+    tokens = {"reader": "read *", "writer": "write news-*", "admin": "admin *", "head": "admin news-*"}
     lines = [f"{name} {rule} sha256:{digest_of(name)}\n" for name, rule in tokens.items()]
     (folder / "tokens").write_text("".join(lines))
     with frontier(folder, "--target", NOWHERE, "--token-file", str(folder / "tokens")) as process:
@@ -266,8 +294,7 @@ def test_calls_need_a_token_of_the_right_role(guarded: FrontierProcess) -> None:
         )
         assert reader.stats().size == 0
         assert refusal(reader.get).code is grpc.StatusCode.PERMISSION_DENIED
-        gone = pb.DeleteCrawlMessage(value="DEFAULT")
-        told = refusal(lambda: reader.stub.DeleteCrawl(gone, metadata=reader.metadata))
+        told = refusal(lambda: reader.stub.SetActive(pb.Active(), metadata=reader.metadata))
         assert "needs role admin, reader has read" in told.message
         health = health_pb2_grpc.HealthStub(nobody.channel).Check(health_pb2.HealthCheckRequest())
         assert health.status == health_pb2.HealthCheckResponse.SERVING
@@ -283,6 +310,25 @@ def test_a_token_reaches_only_its_crawls(guarded: FrontierProcess) -> None:
         assert [info.crawlID for info in writer.stub.GetURLs(pb.GetParams(), metadata=writer.metadata)] == [
             "news-fr"
         ]
+
+
+def test_what_holds_for_all_crawls_needs_a_token_for_all(guarded: FrontierProcess) -> None:
+    """A token of one crawl set the delay of every other, and switched the frontier off."""
+    with Crawler(guarded.target, "writer") as writer, Crawler(guarded.target, "head") as head:
+        calls: list[Callable[[], Any]] = [
+            lambda: writer.stub.SetDelay(pb.QueueDelayParams(delay_requestable=9), metadata=writer.metadata),
+            lambda: head.stub.SetActive(pb.Active(state=False), metadata=head.metadata),
+        ]
+        for call in calls:
+            told = refusal(call)
+            assert told.code is grpc.StatusCode.PERMISSION_DENIED
+            assert "a token for the crawls *" in told.message
+        writer.put(discovered("http://b.org/", "news-de"))
+        own = pb.QueueDelayParams(key="b.org", crawlID="news-de", delay_requestable=9)
+        writer.stub.SetDelay(own, metadata=writer.metadata)
+    with Crawler(guarded.target, "admin") as admin:
+        assert admin.stub.GetActive(pb.Local(), metadata=admin.metadata).state
+        admin.stub.SetDelay(pb.QueueDelayParams(delay_requestable=1), metadata=admin.metadata)
 
 
 def test_large_keys_and_metadata_are_not_kept(crawler: Crawler) -> None:

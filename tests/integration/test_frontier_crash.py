@@ -33,6 +33,7 @@ class Crawl:
         """Crawl until the frontier is killed."""
         with Crawler(target) as crawler:
             try:
+                crawler.stub.SetDelay(pb.QueueDelayParams(delay_requestable=0))
                 while True:
                     self._put(crawler)
                     before = len(self.given)
@@ -70,7 +71,7 @@ def kill_often(folder: Path, kills: int) -> Aftermath:
     """Kill a frontier at random moments of a crawl, and compare what it has with what it said."""
     crawl, chance = Crawl(), random.Random(7)
     for _ in range(kills):
-        process = FrontierProcess(folder, "--target", "127.0.0.1:1", "--delay", "0")
+        process = FrontierProcess(folder, "--target", "127.0.0.1:1")
         crawling = threading.Thread(target=crawl.run, args=(process.target,))
         crawling.start()
         threading.Event().wait(chance.uniform(0.02, 0.5))
