@@ -347,17 +347,12 @@ class Harvest(Policy):
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
-        get, rows, is_new = self.tables.node_of.get, [], []
-        for arm in arms:
-            row, path, pattern = get(arm), NOBODY, NOBODY
-            if row is None:
-                path, pattern = get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY)
-            rows.append(row or path or pattern)
-            is_new.append(path and pattern)
-        scores: Scores = self.tables.nodes["score"][np.array(rows, dtype=np.int64)]
-        new = np.flatnonzero(np.array(is_new, dtype=np.bool_) | (scores == 0.0)).tolist()
-        if new:
-            scores[new] = self._parts(self.tables.rows_of([arms[at] for at in new])).score
+        rows = self.tables.rows_of(arms)
+        scores: Scores = self.tables.nodes["score"][rows[2]]
+        new = np.flatnonzero((rows[2] == NOBODY) | (scores == 0.0))
+        if len(new):
+            path, pattern, arm = (each[new] for each in rows)
+            scores[new] = self._parts((path, pattern, arm)).score
         return scores
 
     def _parts(self, rows: Rows, out: Ints | None = None) -> Parts:

@@ -114,7 +114,6 @@ class Tables(Stateful):
     reported: Stored[int]
     texts: Stored[dict[int, int]]
     changes: Stored[int]
-    _sweep_at: Stored[int]
     share: Stored[float]
     site_mean: Stored[float]
     pages: Stored[Table]
@@ -155,7 +154,6 @@ class Tables(Stateful):
         )
         self.nodes.add(arm=[NOBODY, NOBODY, EXAMPLE])
         self.starts: Callable[[Tables, Worked], Floats | None] | None = None
-        self._sweep_at = 1_000
 
     @property
     def pulls(self) -> int:
@@ -171,7 +169,8 @@ class Tables(Stateful):
         """Note the end of an event; work everything out anew if that is due, and say whether it was."""
         self.changes += 1
         is_due = self.changes > self.pulls // self.t.worked_per_doubling
-        if is_due:
+        if is_due:  # of other places nothing is left to know
+            self.places.keep(self.places["waits"] + self.places["between"] > 0)
             worked = Worked(self)
             self.changes, self.share, self.site_mean = 0, worked.share, worked.site_mean
             for name in (*WORKED, *TOLD):
@@ -303,9 +302,6 @@ class Tables(Stateful):
 
     def bound(self, max_pages: int, max_arms: int) -> None:
         """Let the oldest pages settle, and the nodes with fewest pulls go, if there are too many."""
-        if self.places.rows > self._sweep_at:  # of most nothing is left to know
-            self.places.keep(self.places["waits"] + self.places["between"] > 0)
-            self._sweep_at = 2 * self.places.rows + 1_000
         if self.pages.rows > max_pages:
             self._settle(self.pages.rows - max_pages * 7 // 8)
         if self.nodes.rows > 3 * max_arms:  # of each its link path, its pattern and itself
