@@ -7,9 +7,11 @@ body is fetched; a document type and what it declares is passed over.
 from __future__ import annotations
 
 import re
-from calendar import monthrange, timegm
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone  # noqa: TID251 - reads texts, no clock
+from email.utils import parsedate_tz
 from functools import lru_cache
 from html.entities import html5
 from typing import NamedTuple
@@ -299,17 +301,11 @@ def _text(element: etree._Element) -> str:
     return text.strip()[:_MAX_CHARS]
 
 
-_CLOCK = r"(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,]\d*)?)?"
-_ISO = re.compile(rf"(\d{{4}})(?:-?(\d\d)(?:-?(\d\d))?)?(?:[Tt ]\s*{_CLOCK}\s*(\S*))?\Z")
-"""A date as ISO 8601 and the W3C's NOTE-datetime have it, from a year on, with or without ``-`` and ``:``."""
-_ORDINAL = re.compile(r"(\d{4})-?(\d{3})\Z")
-_TIME = re.compile(rf"{_CLOCK}(\D\S*)?\Z")
-_HALVES = ("am", "pm")
-_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d\d?):?(\d\d)?\Z", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[\s,]+|(?<=\d)[/.-](?=\w)|(?<=[a-zA-Z])-(?=\d)")
+_BETWEEN = re.compile(r"[\s,()]+|(?<=\d)[/.-](?=\w)|(?<=[a-zA-Z])-(?=\d)")
+_OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?\Z")
+_DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 _MAX_WORDS = 12
 """Words of a date that are read: the longest usual form has seven."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HOURS_OF_ZONES = {
     **dict.fromkeys(("z", "ut", "utc", "gmt", "wet"), 0.0),
     **dict.fromkeys(("cet", "met", "mez", "bst", "west", "wat"), 1.0),
@@ -341,71 +337,38 @@ has that of RFC 822, else that of more people."""
 
 
 def seconds_of(text: str) -> int:
-    """Return a date as seconds since the epoch, 0 if it is none: W3C's, as ISO 8601, that of RSS, RFC 822, or
-    as C writes it.
+    """Return a date as seconds since the epoch, 0 if it is none: ISO 8601, or as mail, RSS and C write it.
 
     A day without a time is its beginning; a time without a zone, or of one that nobody knows, is UTC.
     """
     text = text.strip()[:_MAX_CHARS]
-    return max(0, _iso(text) or _of_words(text))
+    if re.fullmatch(r"\d{4}(-\d\d)?", text):
+        text += "-01-01"[len(text) - 4 :]
+    for read in (datetime.fromisoformat, _of_words):
+        with suppress(ValueError, OverflowError):
+            found = read(text)
+            return max(0, int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()))
+    return 0
 
 
-def _iso(text: str) -> int:
-    if ordinal := _ORDINAL.match(text):
-        return _seconds(int(ordinal[1]), 1, 1) + 86_400 * (int(ordinal[2]) - 1)
-    found = _ISO.match(text)
+def _of_words(text: str) -> datetime:
+    """Return a date whose month is a name; raises ValueError if it is none."""
+    words, hours, half = list[str](), 0.0, ""
+    for word in (part.rstrip(".").lower() for part in _BETWEEN.split(text)[:_MAX_WORDS]):
+        if zone := _OFFSET.match(word):
+            hours = float(f"{zone[1]}1") * (int(zone[2]) + int(zone[3] or 0) / 60)
+        elif word in _HOURS_OF_ZONES:
+            hours = _HOURS_OF_ZONES[word]
+        elif word in {"am", "pm"}:
+            half = word
+        elif word[:3] not in _DAYS:
+            words.append(word)
+    clock = [] if any(":" in word for word in words) else ["00:00"]
+    found = parsedate_tz(" ".join([*filter(None, words), *clock, "+0000"]))
     if found is None:
-        return 0
-    clock = [int(part or 0) for part in found.groups()[3:6]]
-    return _seconds(int(found[1]), int(found[2] or 1), int(found[3] or 1), clock, found[7] or "")
-
-
-def _of_words(text: str) -> int:
-    """Read a date whose month is a name or that begins with the year, whatever the order of the rest."""
-    year = month = day = 0
-    clock, zone, half = [0, 0, 0], "", ""
-    for word in (part.rstrip(".") for part in _SEPARATORS.split(text)[:_MAX_WORDS]):
-        if word.isdecimal() and len(word) <= 4:
-            if len(word) == 4 or (day and month and not year):
-                year = int(word) + (0 if len(word) > 2 else 2000 if int(word) < 50 else 1900)
-            elif year and not month:
-                month = int(word)
-            else:
-                day = day or int(word)
-        elif (time := _TIME.match(word)) is not None and ":" in word:
-            clock = [int(part or 0) for part in time.groups()[:3]]
-            zone = time[4] or zone
-            half = zone.lower() if zone.lower() in _HALVES else half
-        elif word[:3].lower() in _MONTHS and not month and word.isalpha():
-            month = _MONTHS.index(word[:3].lower()) + 1
-        elif word.lower() in _HALVES:
-            half = word.lower()
-        elif _OFFSET.match(word) or _zone_name(word) in _HOURS_OF_ZONES:
-            zone = word
-    if half and clock[0] <= 12:  # of a clock of twelve hours
-        clock[0] = clock[0] % 12 + 12 * (half == "pm")
-    return _seconds(year, month, day, clock, zone)
-
-
-def _seconds(year: int, month: int, day: int, clock: Sequence[int] = (0, 0, 0), zone: str = "") -> int:
-    """Return what a calendar and a clock say, 0 if there is no such day or hour; leap seconds are cut."""
-    hour, minute, second = clock
-    is_day = year >= 1970 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
-    if not is_day or hour > 24 or minute > 59:
-        return 0
-    return timegm((year, month, day, hour, minute, min(59, second))) - _offset(zone)
-
-
-def _offset(zone: str) -> int:
-    """Return how many seconds a zone is ahead of UTC."""
-    if found := _OFFSET.match(zone):
-        seconds = 3600 * int(found[2]) + 60 * int(found[3] or 0)
-        return -seconds if found[1] == "-" else seconds
-    return int(3600 * _HOURS_OF_ZONES.get(_zone_name(zone), 0.0))
-
-
-def _zone_name(word: str) -> str:
-    return word.strip("()").lower().removeprefix("etc/")
+        raise ValueError(text)
+    at = datetime(*found[:6], tzinfo=timezone(timedelta(hours=hours)))
+    return at.replace(hour=at.hour % 12 + 12 * (half == "pm")) if half else at
 
 
 def _refused(rule: str, reason: str) -> InvalidPage:
