@@ -58,28 +58,15 @@ class Params:
 
 @dataclass(slots=True)
 class Scored:
-    """Scores of a batch of links.
+    """Scores of a batch of links."""
 
-    Attributes
-    ----------
-    scores
-        (n_links,) float64 in [0, 1], higher is better.
-    buckets
-        Bucket of each link, (n_links,): links of one bucket rise and fall together. A list, or `Repeated`,
-        which saves who has few buckets naming each link's.
-    verdicts
-        `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
-    url_types
-        Type of each link's URL, see `types.INDEX`, or None if the policy tells none.
-    skip_reasons
-        Why each link is to skip, a `SkipReason` of the wire contract, 0 for one that is not; None if none is.
-    """
-
-    scores: Scores
+    scores: Scores  # (n_links,) float64 in [0, 1], higher is better
+    # (n_links,): links of one bucket rise and fall together. A list, or `Repeated`, which saves who has few
+    # buckets naming each link's
     buckets: Sequence[str]
-    verdicts: list[int] | None = None
-    url_types: list[int] | None = None
-    skip_reasons: list[int] | None = None
+    verdicts: list[int] | None = None  # `FOLLOW` or `SKIP` of each link; None: no advice
+    url_types: list[int] | None = None  # see `types.INDEX`; None: the policy tells none
+    skip_reasons: list[int] | None = None  # a `SkipReason` of the wire contract each, 0: not to skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,43 +92,8 @@ class Policy(Stateful, ABC):
     A new policy defines `name`, `score`, `value` and `explain`, and whatever it learns in `observe` and
     `feedback` it declares as `Stored`, see `state`. What else it can do it says by methods with a default.
 
-    Parameters
-    ----------
-    params
-        An instance of the class's `Params`.
-    seed
-        Seed of the crawl; every random draw is a function of it, the event sequence and what is drawn for.
-
-    Attributes
-    ----------
-    name
-        Name of its line in the registry, and of its field in the contract.
-    Params
-        Class of its parameters.
-    needs_learning
-        Scores come from a fallback until the site is learned.
-    needs_feedback
-        It learns from reported results only.
-    reads_templates
-        False: neither template clusters nor the navigation table are looked at.
-    reads_layout
-        Pages should come with the signals of their layout.
-    reads_words
-        Pages should come with their `PageWords` if the crawl says what is wanted in words.
-    reads_logs
-        Browse logs of the site should be mined.
-    takes_wanted
-        It goes by what the crawl says it wants in words, see `set_wanted`.
-    crawl_wide
-        What it knows of all sites of a crawl together, made in its constructor: the engine puts the crawl's
-        in its place before the first event, keeps it, and saves it once.
-    per_url
-        Values move per URL as links arrive: buckets are steps of the score, and exact order needs a heap of
-        scores that are asked for again.
-    residual
-        Most that the score of a link differs from the value of its bucket, in [0, 1].
-    baseline
-        It may lose against random order in the conformance suite.
+    `params` is an instance of the class's `Params`, `seed` that of the crawl: every random draw is a function
+    of it, the event sequence and what is drawn for.
 
     Examples
     --------
@@ -162,18 +114,22 @@ class Policy(Stateful, ABC):
     [0.1, 0.05]
     """
 
-    name: ClassVar[str]
-    Params: ClassVar[type[Params]] = Params
-    needs_learning: ClassVar[bool] = False
-    reads_templates: bool = True
-    baseline: ClassVar[bool] = False
-    residual: float = 0.0
+    name: ClassVar[str]  # of its line in the registry, and of its field in the contract
+    Params: ClassVar[type[Params]] = Params  # class of its parameters
+    needs_learning: ClassVar[bool] = False  # scores come from a fallback until the site is learned
+    baseline: ClassVar[bool] = False  # it may lose against random order in the conformance suite
+    # Values move per URL as links arrive: buckets are steps of the score, and exact order needs a heap of
+    # scores that are asked for again.
     per_url: ClassVar[bool] = False
-    needs_feedback: bool = False
-    reads_layout: bool = False
-    reads_words: bool = False
-    reads_logs: bool = False
-    takes_wanted: bool = False
+    residual: float = 0.0  # most that the score of a link differs from the value of its bucket, in [0, 1]
+    needs_feedback: bool = False  # it learns from reported results only
+    reads_templates: bool = True  # False: neither template clusters nor the navigation table are looked at
+    reads_layout: bool = False  # pages should come with the signals of their layout
+    reads_words: bool = False  # pages should come with `PageWords` if the crawl says what is wanted in words
+    reads_logs: bool = False  # browse logs of the site should be mined
+    takes_wanted: bool = False  # it goes by what the crawl says it wants in words, see `set_wanted`
+    # What it knows of all sites of a crawl together, made in its constructor: the engine puts the crawl's in
+    # its place before the first event, keeps it, and saves it once.
     crawl_wide: CrawlKnowledge | None = None
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
@@ -210,18 +166,15 @@ class Policy(Stateful, ABC):
         return is_taught and (site.templates is not None or not self.needs_learning)
 
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
+        """Return the reward expected of one more link of each group, (n_groups,) float64 in [0, 1].
 
         A group is a URL pattern, as links had it when they were first seen, and a folded link path. None:
-        nothing is known yet, and what the site's fetches brought so far stands for it.
+        what the site's fetches brought so far stands for it.
         """
         return None
 
     def latest_rewards(self, n: int, site: SiteModel) -> Scores | None:
-        """Return the rewards of the latest fetches, up to `n` of them, on the scale of `expected_rewards`.
-
-        None: what the history of the site has of them stands for it.
-        """
+        """Return rewards of up to `n` latest fetches, as of `expected_rewards`; None: the site's history."""
         return None
 
     def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
@@ -301,10 +254,7 @@ def sampling_reason(key: int, depth: int, site: SiteModel) -> Explanation:
 def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     """Return the parameters of a policy from a mapping of field to value; fields left out keep their default.
 
-    Raises
-    ------
-    InvalidParams
-        Naming every unknown field and every field out of range.
+    Raises InvalidParams, naming every unknown field and every field out of range.
     """
     kinds = {f.name: type(f.default) for f in fields(policy.Params)}
     given, problems = {}, list[FieldProblem]()
@@ -328,13 +278,7 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a finite number"
 
 
 def _typed(value: Any, kind: type) -> Any:
-    """Return a value as the kind of its field's default; numbers of a Struct are all floats.
-
-    Raises
-    ------
-    ValueError
-        If the value is of another kind.
-    """
+    """Return a value as the kind of its field's default, or raise ValueError; a Struct has floats alone."""
     if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

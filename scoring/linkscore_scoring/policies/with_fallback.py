@@ -52,19 +52,15 @@ class _FallbackInFlight:
 
     @property
     def floor(self) -> float:
-        """See `FetchesInFlight.floor`."""
         return self._counted.floor
 
     def begin(self, bucket: str, n: int = 1) -> None:
-        """See `FetchesInFlight.begin`."""
         self._counted.begin(bucket.partition(_MARK)[2], n)
 
     def value(self, bucket: str) -> float:
-        """See `FetchesInFlight.value`."""
         return self._counted.value(bucket.partition(_MARK)[2])
 
     def values(self, buckets: Sequence[str]) -> Scores:
-        """See `FetchesInFlight.values`."""
         return self._counted.values([bucket.partition(_MARK)[2] for bucket in buckets])
 
 
