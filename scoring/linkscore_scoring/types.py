@@ -41,32 +41,17 @@ class LinkBatch:
     >>> batch = LinkBatch(urls, [1, 2], [0, 0], [UNKNOWN_CLUSTER] * 2, [1, 1], [0, 0], ["one", "two"])
     >>> len(batch), batch.rows([1]).anchors
     (2, ['two'])
-
-    Attributes
-    ----------
-    urls
-        Absolute URLs.
-    keys
-        64-bit hash of each URL's identity.
-    link_paths
-        64-bit id of each raw link path, `UNKNOWN_LINK_PATH` if not known.
-    sources
-        Persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified.
-    depths
-        Clicks from a seed to the link's target by the path it was found on, >= 0.
-    patterns
-        URL pattern of each target, as it was when the target was first seen; 0 for any URL.
-    anchors
-        Anchor texts; empty if unknown.
     """
 
-    urls: Sequence[str]
-    keys: Sequence[int]
-    link_paths: Sequence[int]
+    urls: Sequence[str]  # absolute URLs
+    keys: Sequence[int]  # 64-bit hash of each URL's identity
+    link_paths: Sequence[int]  # 64-bit id of each raw link path, `UNKNOWN_LINK_PATH` if not known
+    # persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified
     sources: Sequence[int]
-    depths: Sequence[int]
+    depths: Sequence[int]  # clicks from a seed to the link's target by the path it was found on, >= 0
+    # URL pattern of each target, as it was when the target was first seen; 0 for any URL
     patterns: Sequence[int]
-    anchors: Sequence[str]
+    anchors: Sequence[str]  # anchor texts; empty if unknown
     _grouped: Repeated[tuple[int, int]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -122,193 +107,108 @@ def links_of_page(
 
 @dataclass(frozen=True, slots=True)
 class Revisit:
-    """What a fetch says of changes of its page.
+    """What a fetch says of changes of its page."""
 
-    Attributes
-    ----------
-    share
-        Of its own text that changed since the fetch before, in [0, 1]; None at the first.
-    rate
-        Changes a day that are believed.
-    next_s
-        When to fetch it again, in seconds since the epoch; None if nobody said how often.
-    """
-
-    share: float | None
-    rate: float
-    next_s: float | None
+    share: float | None  # of its own text that changed since the fetch before, in [0, 1]; None at the first
+    rate: float  # changes a day that are believed
+    next_s: float | None  # when to fetch it again, in seconds since the epoch; None if nobody said how often
 
 
 @dataclass(slots=True)
 class PageObservation:
-    """One fetch as policies see it, after the site model has taken it in.
+    """One fetch as policies see it, after the site model has taken it in."""
 
-    Attributes
-    ----------
-    seq
-        Sequence number of the event.
-    key, url
-        Identity hash and final URL of the page.
-    requested, requested_url
-        Identity hash of the URL asked for, equal to `key` without redirect; and that identity.
-    depth
-        Clicks from a seed, as far as known.
-    pattern
-        URL pattern of the URL asked for, as it was when that was first seen.
-    contexts
-        Its in-links: (identity hash of the linking page, link path id), distinct by link path.
-    failed
-        No usable page came back (fetch error or status >= 400).
-    refetch
-        The page was fetched before, or `redirects`: it counts as no fetch of its own.
-    redirects
-        Its head sends browsers at once to a URL of the crawl that nobody knew: that takes its place.
-    cluster
-        Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
-    long_chars
-        Characters in long text blocks.
-    novel_chars, own_chars, unseen_chars, lost
-        See `texts.TextChange`.
-    links
-        Outlinks that belong to the crawl.
-    blocks_before
-        For each row of `links`: long text blocks of the page before the anchor.
-    paths
-        Tag paths of the page.
-    is_copy, canonical
-        The page names another URL as its canonical form; and the identity hash of that, else its own.
-    fresh, first_here, displaced
-        For each row of `links`, and for the page: see `memory.Sighting`.
-    reported
-        Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
-    page_links
-        For each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`.
-    layout
-        Records and link groups of the page, for each row of `links`; None if they were not extracted.
-    words
-        Words of the page; None if they were not read.
-    revisit
-        What it says of changes of the page; None unless the crawl fetches pages again.
-    """
-
-    seq: int
+    seq: int  # sequence number of the event
+    # key, url: identity hash and final URL of the page
     key: int
     url: str
+    # requested, requested_url: identity hash of the URL asked for, equal to `key` without redirect; and that
+    # identity
     requested: int
-    depth: int
-    pattern: int
+    depth: int  # clicks from a seed, as far as known
+    pattern: int  # URL pattern of the URL asked for, as it was when that was first seen
+    # its in-links: (identity hash of the linking page, link path id), distinct by link path
     contexts: list[tuple[int, int]]
-    failed: bool
-    refetch: bool
+    failed: bool  # no usable page came back (fetch error or status >= 400)
+    refetch: bool  # the page was fetched before, or `redirects`: it counts as no fetch of its own
+    # template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning
     cluster: int = UNKNOWN_CLUSTER
-    long_chars: int = 0
+    long_chars: int = 0  # characters in long text blocks
+    # novel_chars, own_chars, unseen_chars, lost: see `texts.TextChange`
     novel_chars: int = 0
     own_chars: int = 0
     lost: dict[int, int] = field(default_factory=dict)
+    # outlinks that belong to the crawl
     links: LinkBatch = field(default_factory=lambda: LinkBatch([], [], [], [], [], [], []))
+    # for each row of `links`: long text blocks of the page before the anchor
     blocks_before: list[int] = field(default_factory=list)
-    paths: PathTrie = field(default_factory=PathTrie)
+    paths: PathTrie = field(default_factory=PathTrie)  # tag paths of the page
+    # is_copy, canonical: the page names another URL as its canonical form; and the identity hash of that,
+    # else its own
     is_copy: bool = False
+    # fresh, first_here, displaced: for each row of `links`, and for the page: see `memory.Sighting`
     fresh: list[bool] = field(default_factory=list)
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)
+    # reward of feedback that came before the page, None if none did; policies are told by `feedback`
     reported: float | None = None
+    # for each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`
     page_links: list[int] = field(default_factory=list)
+    # records and link groups of the page, for each row of `links`; None if they were not extracted
     layout: list[float] | None = None
     requested_url: str = ""
     canonical: int = 0
-    words: PageWords | None = None
+    words: PageWords | None = None  # words of the page; None if they were not read
     unseen_chars: int = 0
+    # its head sends browsers at once to a URL of the crawl that nobody knew: that takes its place
     redirects: bool = False
+    # what it says of changes of the page; None unless the crawl fetches pages again
     revisit: Revisit | None = None
 
 
 @dataclass(slots=True)
 class FeedbackObservation:
-    """What extraction found on a page.
+    """What extraction found on a page."""
 
-    Attributes
-    ----------
-    seq
-        Sequence number of the event.
-    key, url
-        Identity hash and URL of the page.
-    pattern, contexts
-        As in `PageObservation`.
-    reward
-        Worth in [0, 1].
-    """
-
-    seq: int
+    seq: int  # sequence number of the event
+    # key, url: identity hash and URL of the page
     key: int
     url: str
+    # pattern, contexts: as in `PageObservation`
     pattern: int
     contexts: list[tuple[int, int]]
-    reward: float
+    reward: float  # worth in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class SiteWarning:
-    """What goes wrong with a crawl of a site.
+    """What goes wrong with a crawl of a site."""
 
-    Attributes
-    ----------
-    kind
-        A word of letters and underscores; the same while it stays so.
-    text
-        What it is, in figures, and what to do about it; one sentence.
-    """
-
-    kind: str
-    text: str
+    kind: str  # A word of letters and underscores; the same while it stays so
+    text: str  # what it is, in figures, and what to do about it; one sentence
 
 
 @dataclass(frozen=True, slots=True)
 class ExamplePage:
-    """An example of a wanted page.
+    """An example of a wanted page."""
 
-    Attributes
-    ----------
-    url
-        Absolute URL; empty if only the page itself is known.
-    key
-        Identity of the URL, empty without URL.
-    page_type
-        What the crawler calls pages like it; for people and reports.
-    paths
-        Tag paths of the page; without leaves if only the URL was given: then they are taken when the page is
-        fetched.
-    """
-
-    url: str = ""
-    key: str = ""
-    page_type: str = ""
+    url: str = ""  # absolute URL; empty if only the page itself is known
+    key: str = ""  # identity of the URL, empty without URL
+    page_type: str = ""  # what the crawler calls pages like it; for people and reports
+    # tag paths of the page; without leaves if only the URL was given: then they are taken when the page is
+    # fetched
     paths: PathTrie = field(default_factory=PathTrie)
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleWanted:
-    """A fetched page that somebody should say of whether it is wanted.
+    """A fetched page that somebody should say of whether it is wanted."""
 
-    Attributes
-    ----------
-    url
-        Absolute URL.
-    reason
-        Why it, in words.
-    value
-        What an answer would teach, in [0, 2): above 1 if its likeness to the examples is in doubt.
-    pages
-        Fetched pages that are like it, itself included.
-    label
-        How far it is like the examples, in [0, 1]; None without examples.
-    """
-
-    url: str
-    reason: str
-    value: float
-    pages: int
-    label: float | None = None
+    url: str  # absolute URL
+    reason: str  # why it, in words
+    value: float  # what an answer would teach, in [0, 2): above 1 if its likeness to the examples is in doubt
+    pages: int  # fetched pages that are like it, itself included
+    label: float | None = None  # how far it is like the examples, in [0, 1]; None without examples
 
 
 @dataclass(slots=True)
@@ -329,29 +229,18 @@ INDEX_PAGE, THREAD_PAGE, OTHER_PAGE, ENTRY_PAGE = 1, 2, 3, 4
 
 @dataclass(frozen=True, slots=True)
 class UrlRule:
-    """URLs of one kind, by regular expression.
+    """URLs of one kind, by regular expression."""
 
-    Attributes
-    ----------
-    kind
-        ``index``, ``thread``, ``index_flip``, ``thread_flip``, ``page_flip`` or ``news``; of
-        URLs not to fetch ``copy``, and ``void_key`` of those that have a query key which changes nothing.
-    pattern
-        RE2 expression, anchored by ``^`` (and ``$`` unless it is a prefix), that fits raw and canonical URLs.
-    confidence
-        How sure the policy is, [0, 1].
-    match_count, total_count
-        URLs it was learned from that fit, of how many.
-    example_url
-        A URL that fits; empty if none is kept.
-    """
-
+    # ``index``, ``thread``, ``index_flip``, ``thread_flip``, ``page_flip`` or ``news``; of URLs not to fetch
+    # ``copy``, and ``void_key`` of those that have a query key which changes nothing
     kind: str
+    # RE2 expression, anchored by ``^`` (and ``$`` unless it is a prefix), that fits raw and canonical URLs
     pattern: str
-    confidence: float = 1.0
+    confidence: float = 1.0  # how sure the policy is, [0, 1]
+    # match_count, total_count: URLs it was learned from that fit, of how many
     match_count: int = 0
     total_count: int = 0
-    example_url: str = ""
+    example_url: str = ""  # A URL that fits; empty if none is kept
 
 
 @dataclass(frozen=True, slots=True)
