@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 

@@ -29,8 +29,9 @@ from linkscore_research.page_types.examples import find_sites
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
-from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.mining import mine_site
+from linkscore_scoring.columns import Ints
 from linkscore_scoring.errors import InvalidInput
 
 _DAY_S = 86_400
@@ -87,7 +88,7 @@ def counted(clicks: Sequence[Click], first_day: int, n_days: int, *, pairs: bool
     return BrowseCounts(first_day, n_days, urls, *clicked, *moved)
 
 
-def _columns(rows: Iterable[tuple[int, int, int]]) -> tuple[Counts, Counts, Counts]:
+def _columns(rows: Iterable[tuple[int, int, int]]) -> tuple[Ints, Ints, Ints]:
     table = np.array(list(rows), dtype=np.int64).reshape(-1, 3)
     return table[:, 0], table[:, 1], table[:, 2]
 

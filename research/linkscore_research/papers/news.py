@@ -18,7 +18,6 @@ from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.news import (
     NewsPages,
     NewsSettings,
-    Values,
     find_prefixes,
     fit_threshold,
     mine_crawl,
@@ -26,6 +25,7 @@ from linkscore_scoring.browse_logs.news import (
     prefix_of,
     steps_of,
 )
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.errors import InvalidInput
 
 _LOG, _FIT, _JUDGE = ".log.tsv.gz", ".fit.tsv.gz", ".judge.tsv.gz"
@@ -45,7 +45,7 @@ THRESHOLD, FIRST_DAYS, LEAST_DAYS = 1.91, 3, 7
 and days that a page must be seen for: concentration cannot exceed days seen / m. Chosen, not measured."""
 
 
-def concentration(counts: BrowseCounts, *, literal: bool = False) -> tuple[Values, NDArray[np.bool_]]:
+def concentration(counts: BrowseCounts, *, literal: bool = False) -> tuple[Floats, NDArray[np.bool_]]:
     """Return ClickThroughConcentration of every page, the share of its clicks in its first days, (n_urls,),
     and which pages have a click a day and were seen long enough to tell.
 
@@ -85,7 +85,7 @@ def paper_prefixes(counts: BrowseCounts, labels: Mapping[str, bool] | None) -> l
     return sorted(prefix.text for prefix in found)
 
 
-def fitted(signals: Values, given: NDArray[np.int64]) -> float:
+def fitted(signals: Floats, given: NDArray[np.int64]) -> float:
     """Return the threshold that labels give, 0 for none; -1 is no label."""
     found = fit_threshold(signals[given >= 0], given[given >= 0] == 1)
     return found.value if found else 0.0

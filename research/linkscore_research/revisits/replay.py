@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_research.revisits.histories import YEAR_DAYS, SiteHistory, Times
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.revisits.changes import DAY_S, OBJECTIVES, Fetched, RevisitSettings
-from linkscore_scoring.revisits.rates import Column, discovery_worth
+from linkscore_scoring.revisits.rates import discovery_worth
 from linkscore_scoring.revisits.site import FIRST_DAYS, SiteRevisits
 
 FASTER, SLOWER = 0.2, 0.4
@@ -203,7 +204,7 @@ class Oracle(Schedule):
         return found
 
 
-def known_rate_worth(rate: Column, waited: Column) -> Column:
+def known_rate_worth(rate: Floats, waited: Floats) -> Floats:
     """Return what a fetch is worth of pages whose rates are known, (n,) days of freshness, >= 0.
 
     Parameters

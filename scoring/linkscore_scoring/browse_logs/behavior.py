@@ -29,10 +29,9 @@ from linkscore_scoring.browse_logs.patterns import (
     key_values,
     pattern_tree,
 )
+from linkscore_scoring.columns import Floats, Ints
 from linkscore_scoring.hashing import hash64
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
 Keys = tuple[str, ...]
 
 # Pages first visited after the first day from which a number is taken to grow, and those from which a shape
@@ -97,7 +96,7 @@ def number_of(pairs: KeyValues, keys: Keys, bases: Sequence[int]) -> float:
 
 
 def find_serials(
-    pairs: Sequence[KeyValues], shapes: Sequence[str], first_days: Ids, visits: Ids, n_days: int
+    pairs: Sequence[KeyValues], shapes: Sequence[str], first_days: Ints, visits: Ints, n_days: int
 ) -> dict[str, Serial]:
     """Return the growing number of each shape that has one."""
     rows = defaultdict(list)
@@ -124,7 +123,7 @@ def find_serials(
 class _Kind:
     """The URLs of one shape."""
 
-    def __init__(self, shape: str, pairs: Sequence[KeyValues], first_days: Ids, visits: Ids) -> None:
+    def __init__(self, shape: str, pairs: Sequence[KeyValues], first_days: Ints, visits: Ints) -> None:
         self.shape, self.pairs, self.first_days, self.visits = shape, pairs, first_days, visits
 
     def is_born(self, pages: int) -> bool:
@@ -227,7 +226,7 @@ def _newborn(numbers: Floats, kind: _Kind, frontier: float, rate: float, n_days:
     return float(kind.visits[born].sum() / days) if days else 0.0
 
 
-def _correlation(x: Floats, y: Ids, weights: Ids) -> float:
+def _correlation(x: Floats, y: Ints, weights: Ints) -> float:
     """Return the weighted correlation, 0 if one side does not vary."""
     if not weights.any():
         return 0.0
@@ -242,7 +241,7 @@ def _label(key: str, value: str, pattern: Mapping[str, str]) -> str:
     return literal if pattern.get(key) == literal else ANY
 
 
-def tally(groups: Ids, weights: NDArray[Any], n_groups: int) -> Floats:
+def tally(groups: Ints, weights: NDArray[Any], n_groups: int) -> Floats:
     """Return the sum of the weights of each group, (n_groups,); groups in [0, n_groups)."""
     return np.bincount(groups, weights.astype(np.float64), n_groups).astype(np.float64)
 
@@ -264,7 +263,7 @@ def own_demand(counts: BrowseCounts) -> Floats:
 
 
 def newcomer_demand(
-    counts: BrowseCounts, first: Ids, patterns: Ids, n_patterns: int, left_out: NDArray[np.bool_]
+    counts: BrowseCounts, first: Ints, patterns: Ints, n_patterns: int, left_out: NDArray[np.bool_]
 ) -> Floats:
     """Return the visits a day to expect of a page of each pattern that the log does not have, (n_patterns,).
 
@@ -284,7 +283,7 @@ _MAX_ROUNDS = 500
 
 
 def discovery_gain(
-    sources: Ids, targets: Ids, transits: Floats, demand: Floats, patterns: Ids, sizes: Floats
+    sources: Ints, targets: Ints, transits: Floats, demand: Floats, patterns: Ints, sizes: Floats
 ) -> tuple[Floats, Floats]:
     """Return the demand that a visit discovers, of a page of each pattern and of each page.
 
@@ -442,7 +441,7 @@ def mine_behavior(counts: BrowseCounts) -> BehaviorModel | None:
     return BehaviorModel(counts.n_days, tree, stats, serials, _own_pages(counts, visits, *own))
 
 
-def totals(parents: Ids, own: Floats) -> Floats:
+def totals(parents: Ints, own: Floats) -> Floats:
     """Return the sum over each node's subtree, (n_nodes,) float64; parents stand before their children."""
     sums = np.array(own, dtype=np.float64)
     for at in range(len(parents) - 1, 0, -1):
@@ -451,7 +450,7 @@ def totals(parents: Ids, own: Floats) -> Floats:
 
 
 def _stats(
-    counts: BrowseCounts, tree: PatternTree, patterns: Ids, first: Ids, born_late: NDArray[np.bool_]
+    counts: BrowseCounts, tree: PatternTree, patterns: Ints, first: Ints, born_late: NDArray[np.bool_]
 ) -> tuple[PatternStats, tuple[Floats, Floats]]:
     """Return the figures of every node, and demand and gain of every page."""
     n, parents = len(tree), tree.parents()
@@ -467,7 +466,7 @@ def _stats(
     return PatternStats(whole, totals(parents, visits), *averaged), (demand, own_gain)
 
 
-def _own_pages(counts: BrowseCounts, visits: Ids, demand: Floats, gain: Floats) -> OwnPages:
+def _own_pages(counts: BrowseCounts, visits: Ints, demand: Floats, gain: Floats) -> OwnPages:
     kept = np.argsort(-visits, kind="stable")[:_MAX_PAGES]
     hashes = np.array([hash64(counts.urls[row]) for row in kept.tolist()], dtype=np.uint64)
     order = np.argsort(hashes)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
+from linkscore_scoring.columns import Ints
 
 OUTSIDE = -1
 """Referrer of a record that came from another site, or from nowhere."""
 
 
-def _none() -> Counts:
+def _none() -> Ints:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -26,27 +25,27 @@ class BrowseCounts:
     # Identities of the pages of the site that were requested or that referred to one, distinct.
     urls: list[str] = field(default_factory=list)
     # One row per page and day with clients: index into `urls`, day of the window, distinct clients >= 1.
-    click_urls: Counts = field(default_factory=_none)
-    click_days: Counts = field(default_factory=_none)
-    clicks: Counts = field(default_factory=_none)
+    click_urls: Ints = field(default_factory=_none)
+    click_days: Ints = field(default_factory=_none)
+    clicks: Ints = field(default_factory=_none)
     # One row per pair of referrer and target: index into `urls` of each (`from_urls` may be `OUTSIDE`),
     # records >= 1. For every page the sum of its `transits` as a target is the sum of its `clicks`.
-    from_urls: Counts = field(default_factory=_none)
-    to_urls: Counts = field(default_factory=_none)
-    transits: Counts = field(default_factory=_none)
+    from_urls: Ints = field(default_factory=_none)
+    to_urls: Ints = field(default_factory=_none)
+    transits: Ints = field(default_factory=_none)
     left_out: int = 0  # visits of the window that are not counted, their clients being taken for programs
 
-    def first_days(self) -> Counts:
+    def first_days(self) -> Ints:
         """Return the day of each page's first click, (n_urls,), `n_days` if there is none."""
         first = np.full(len(self.urls), self.n_days, dtype=np.int64)
         np.minimum.at(first, self.click_urls, self.click_days)
         return first
 
-    def visits(self) -> Counts:
+    def visits(self) -> Ints:
         """Return the records of each page, (n_urls,): F_in of Liu 2011."""
         return np.bincount(self.to_urls, self.transits, len(self.urls)).astype(np.int64)
 
-    def referrals(self) -> Counts:
+    def referrals(self) -> Ints:
         """Return the records that each page referred, (n_urls,): F_out of Liu 2011."""
         inside = self.from_urls != OUTSIDE
         return np.bincount(self.from_urls[inside], self.transits[inside], len(self.urls)).astype(np.int64)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.types import UrlRule
 
@@ -41,7 +42,6 @@ _MAX_PREFIXES = 10_000
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
-Values = NDArray[np.float64]
 Steps = Sequence[Sequence[str]]
 
 
@@ -209,7 +209,7 @@ class WeighedRates:
     prior of largest marginal likelihood. Ours (empirical Bayes).
     """
 
-    def __init__(self, ratios: Values, groups: Sequence[Rows]) -> None:
+    def __init__(self, ratios: Floats, groups: Sequence[Rows]) -> None:
         self._grid = (np.arange(_CELLS) + 0.5) / _CELLS
         self._levels = np.searchsorted((_LEVELS[1:] + _LEVELS[:-1]) / 2, ratios)
         self._table = np.log1p(self._grid * np.expm1(_LEVELS)[:, None])
@@ -221,7 +221,7 @@ class WeighedRates:
         low = int(np.searchsorted(np.cumsum(posterior), 0.1))
         return float(posterior @ self._grid), float(self._grid[min(low, _CELLS - 1)])
 
-    def _likelihood(self, rows: Rows) -> Values:
+    def _likelihood(self, rows: Rows) -> Floats:
         """Return the log-likelihood of each share of the grid, (200,)."""
         levels = self._levels[rows]
         if len(levels) < len(_LEVELS):
@@ -236,12 +236,12 @@ class WeighedRates:
         fits = [np.log(likelihoods @ _normalised(self._log_beta(*prior))).sum() for prior in priors]
         return priors[int(np.argmax(fits))]
 
-    def _log_beta(self, a: float, b: float) -> Values:
+    def _log_beta(self, a: float, b: float) -> Floats:
         density = (a - 1) * np.log(self._grid) + (b - 1) * np.log1p(-self._grid)
         return np.asarray(density, dtype=np.float64)
 
 
-def _normalised(logs: Values) -> Values:
+def _normalised(logs: Floats) -> Floats:
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
@@ -274,7 +274,7 @@ class NewsSettings:
     theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
 
 
-def decay_gain(counts: BrowseCounts) -> Values:
+def decay_gain(counts: BrowseCounts) -> Floats:
     """Return how much better decay explains the clicks of each page than even clicks do; ours.
 
     The mean over clicks of ln(p(age of the page | exp(-age / 5 days)) / p(age | even)), both cut off at the
@@ -327,12 +327,12 @@ class NewsEvidence:
     slope: float
     offset: float
 
-    def ratios(self, signals: Values) -> Values:
+    def ratios(self, signals: Floats) -> Floats:
         """Return ln(p(signal | news) / p(signal | other)) of signals, same shape."""
         return self.slope * signals + self.offset
 
 
-def fit_evidence(signals: Values, is_news: Mask) -> NewsEvidence:
+def fit_evidence(signals: Floats, is_news: Mask) -> NewsEvidence:
     """Return the evidence that labelled pages of both kinds show: a logistic curve without its base rate.
 
     The slope has the prior of a standard normal distribution, so that kinds that are apart have one too.
@@ -341,7 +341,7 @@ def fit_evidence(signals: Values, is_news: Mask) -> NewsEvidence:
 
     side = np.where(is_news, 1.0, -1.0)
 
-    def loss(line: Values) -> float:
+    def loss(line: Floats) -> float:
         return float(np.logaddexp(0.0, -side * (line[0] * signals + line[1])).sum() + line[0] ** 2 / 2.0)
 
     slope, offset = minimize(loss, np.zeros(2), tol=1e-10).x
@@ -472,7 +472,7 @@ def mine_news(
     return model
 
 
-def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[np.intp], Values]:
+def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[np.intp], Floats]:
     """Return the pages that have enough clicks, as rows of the URLs, and the signal of each."""
     totals = np.bincount(counts.click_urls, counts.clicks, len(counts.urls))
     rows = np.flatnonzero((totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days))
@@ -480,7 +480,7 @@ def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[
 
 
 def _calibrated(
-    signals: Values, given: NDArray[np.int8], settings: NewsSettings, before: NewsModel | None
+    signals: Floats, given: NDArray[np.int8], settings: NewsSettings, before: NewsModel | None
 ) -> tuple[NewsThreshold, NewsEvidence]:
     """Return threshold and evidence: fitted on labels (-1: none), else those of `before`, else usual ones."""
     known, usual = given >= 0, NewsThreshold(settings.threshold)

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Ints
+
 HOST = "host"
 BARE = "?"
 MAX_SEGMENTS = 12
@@ -62,8 +64,6 @@ def _arguments(query: str) -> KeyValues:
     return {key: ",".join(sorted(values[key])) for key in sorted(values)[:MAX_ARGUMENTS]}
 
 
-Codes = NDArray[np.int64]
-
 ABSENT, ANY, NUMBER = "-", "*", "#"
 """Labels of a key a URL does not have, of any value, and of any number; a value itself is ``=value``."""
 
@@ -103,18 +103,17 @@ class KeyColumns:
             self.values.append(list(known))
         self.numeric = [np.array([is_number(v) for v in values], dtype=np.bool_) for values in self.values]
 
-    def by_entropy(self, rows: Codes, keys: Sequence[int]) -> list[int]:
+    def by_entropy(self, rows: Ints, keys: Sequence[int]) -> list[int]:
         """Return the keys by the entropy of their values among some URLs, least first; ties as in a URL."""
         return sorted(keys, key=lambda key: (round(self.entropy(rows, key), 12), key))
 
-    def entropy(self, rows: Codes, key: int) -> float:
+    def entropy(self, rows: Ints, key: int) -> float:
         """Return H of one key in nats."""
         counts = np.bincount(self.codes[key, rows] + 1)
         shares = counts[counts > 0] / len(rows)
         return float(-(shares * np.log(shares)).sum())
 
 
-Ids = NDArray[np.int64]
 ROOT = 0
 """Id of the root of every tree."""
 
@@ -174,7 +173,7 @@ class PatternTree:
             yield at
             at = self.nodes[at].parent
 
-    def parents(self) -> Ids:
+    def parents(self) -> Ints:
         """Return the parent of each node, (n_nodes,) int64, -1 for the root."""
         return np.array([node.parent for node in self.nodes], dtype=np.int64)
 
@@ -196,14 +195,14 @@ def _fits(node: PatternNode, pairs: KeyValues) -> bool:
     return all(label in _labels(pairs, key) for key, label in node.fixed.items())
 
 
-def common(counts: Codes, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def common(counts: Ints, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which values of a key stay as they are, (n_values,) bool: words that many URLs share."""
     if len(counts) <= 1:
         return np.ones(len(counts), dtype=np.bool_)
     return np.asarray((counts >= max(_MANY, _MANY_SHARE * counts.sum())) & ~numeric, dtype=np.bool_)
 
 
-def generalised(columns: KeyColumns, key: int, rows: Codes) -> NDArray[np.str_]:
+def generalised(columns: KeyColumns, key: int, rows: Ints) -> NDArray[np.str_]:
     """Return a key's label for each of some URLs, (n_rows,): a word that many share, a wildcard, absent."""
     codes = columns.codes[key, rows]
     counts = np.bincount(codes[codes != NO_VALUE], minlength=len(columns.values[key]))
@@ -215,11 +214,11 @@ def generalised(columns: KeyColumns, key: int, rows: Codes) -> NDArray[np.str_]:
     return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)
 
 
-Labels = Callable[[KeyColumns, int, Codes], NDArray[np.str_]]
+Labels = Callable[[KeyColumns, int, Ints], NDArray[np.str_]]
 """Gives the label of a key, by its number, for each of some URLs."""
 
 
-def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[PatternTree, Ids]:
+def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[PatternTree, Ints]:
     """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
 
     A group of URLs is split by the key whose values have the least entropy; a key that does not split it

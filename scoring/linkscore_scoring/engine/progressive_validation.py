@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.columns import Floats, drop_oldest
 from linkscore_scoring.engine.links import link_of
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyQuality
 from linkscore_scoring.policies.base import Policy
@@ -20,8 +19,6 @@ from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, PageObservation
-
-Floats = NDArray[np.float64]
 
 _NO_ANSWER = -1.0
 """Score of a policy that could not answer yet; scores are never negative."""

@@ -11,8 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Repeated, drop_oldest
-from linkscore_scoring.learners.online import Features, Floats, Ints
+from linkscore_scoring.columns import Floats, Ints, Repeated, drop_oldest
+from linkscore_scoring.learners.online import Features
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 

@@ -10,9 +10,8 @@ from math import pi
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkscore_scoring.columns import left_sum
+from linkscore_scoring.columns import Floats, Ints, left_sum
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.state import Stateful, Stored
 
@@ -20,9 +19,6 @@ DIM = 1 << 18
 """Features of a classifier unless it is told otherwise: 4 MB a table of two rows; chosen, not measured."""
 
 _CERTAIN = 1e-9  # distance that probabilities keep from 0 and 1, so that log odds are finite
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

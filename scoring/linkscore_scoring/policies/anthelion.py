@@ -13,9 +13,8 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Repeated, drop_oldest, left_sum, shrunk
+from linkscore_scoring.columns import Floats, Repeated, drop_oldest, left_sum, shrunk
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, hash64, mix64
 from linkscore_scoring.learners import online
@@ -32,8 +31,6 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import url_tokens
-
-Floats = NDArray[np.float64]
 
 _MASK = (1 << 64) - 1  # Python's numbers do not wrap at 64 bits, those of numpy do
 _COIN, _WHICH = -1, -2

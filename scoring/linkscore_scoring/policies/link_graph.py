@@ -15,16 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import left_sum, squash
+from linkscore_scoring.columns import Floats, Ints, left_sum, squash
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
-
-Ints = NDArray[np.int64]
-
-Floats = NDArray[np.float64]
 
 MAX_ITERATIONS = 200
 """A bound: with damping .85 the change falls below 1e-6 after some 85."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageFeatures
@@ -30,8 +31,6 @@ from linkscore_scoring.state import Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 from linkscore_scoring.urls.identity import identity, validate_url
 
-Vector = NDArray[np.float64]
-
 # Pages after which the clusters' worth is computed anew; a balance of cost and freshness, chosen and not
 # measured.
 _REFRESH_PAGES = 64
@@ -41,7 +40,7 @@ _PLANNED, _UNPLANNED = 0.9, 0.5
 _LATE = 100
 
 
-def info(a: Vector, h: Vector, *, alpha: float = 0.5) -> Vector:
+def info(a: Floats, h: Floats, *, alpha: float = 0.5) -> Floats:
     """Return the informativeness of every cluster, (n,) float64 (eq. 9).
 
     `a`, `h`: authority and hub scores, (n,).

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.state import Stateful, Stored
 
-Column = NDArray[np.float64]
 SHAPE = 0.5
 """Shape of what is believed of a page before it was fetched again: how far pages of one site differ; smaller
 is farther. Chosen on the living synthetic corpus of .25, .5 and 1."""
@@ -41,8 +41,8 @@ _LEVELS = (0.3, 0.8)
 fetches or two came after. Chosen on the logs til and hugo_docs at ten fetches a page and year."""
 _PRIOR = 5.0
 """Changes that a level must be believed to be like the others for. Of 5 and 20, chosen likewise."""
-_GROWN: Column = np.concatenate([np.geomspace(1e-6, 0.1, 200, endpoint=False), np.linspace(0.1, 40.0, 4_000)])
-_SHARE: Column = 1.0 - (1.0 + _GROWN) * np.exp(-_GROWN)
+_GROWN: Floats = np.concatenate([np.geomspace(1e-6, 0.1, 200, endpoint=False), np.linspace(0.1, 40.0, 4_000)])
+_SHARE: Floats = 1.0 - (1.0 + _GROWN) * np.exp(-_GROWN)
 _SHARE[:200] = _GROWN[:200] ** 2 / 2.0 - _GROWN[:200] ** 3 / 3.0  # the formula would cancel
 """Worth by D t, as a share of what it is at most: a table to look up backwards."""
 _LOWEST, _HIGHEST = 1e-12, 1e12
@@ -86,7 +86,7 @@ class Belief(NamedTuple):
         return Belief(first * first / spread, first / spread)
 
 
-def mean_days(counts: Column, days: Column, first_days: float) -> float:
+def mean_days(counts: Floats, days: Floats, first_days: float) -> float:
     """Return the mean days between two events on pages of a site, from what is known of each; O(pages).
 
     Of a page with many events, or watched so long that many were to be expected, some `_MOST` count: one list
@@ -135,7 +135,7 @@ class RecentChanges(Stateful):
         """Return what the rate of a page is multiplied by."""
         return self._factors()[_level(changes, watched)]
 
-    def factors(self, changes: Column, watched: NDArray[np.float16]) -> Column:
+    def factors(self, changes: Floats, watched: NDArray[np.float16]) -> Floats:
         """Return `factor` of many pages, (n,)."""
         levels = np.searchsorted(_LEVELS, changes, side="right") + 1
         levels[watched == 0.0] = 0
@@ -156,21 +156,21 @@ class Waiting(NamedTuple):
     """Pages that could be fetched again, as columns, (n,)."""
 
     # shape, days: what is believed of each page's rate, see `Belief`
-    shape: Column
-    days: Column
-    importance: Column  # what a fresh copy is worth beside that of another page, >= 0
+    shape: Floats
+    days: Floats
+    importance: Floats  # what a fresh copy is worth beside that of another page, >= 0
     # links to new pages to expect a day, times what one is worth beside a fresh copy, >= 0
-    discoveries: Column
+    discoveries: Floats
 
 
-def worth(pages: Waiting, waited: Column) -> Column:
+def worth(pages: Waiting, waited: Floats) -> Floats:
     """Return what a fetch of each page is worth after so many days, (n,) >= 0; rises with `waited`."""
     return pages.importance * stale_worth(pages.shape, pages.days, waited) + discovery_worth(
         pages.discoveries, waited
     )
 
 
-def stale_worth(shape: Column, days: Column, waited: Column) -> Column:
+def stale_worth(shape: Floats, days: Floats, waited: Floats) -> Floats:
     """Return the mean of Azar's (1 - (1 + D t) e^(-D t)) / D over what is believed of D, (n,) >= 0.
 
     With L = log(1 + t / b) it is b (1 - e^(-(a-1) L)) / (a - 1) - t e^(-a L), and b L - t e^(-L) for a = 1.
@@ -184,7 +184,7 @@ def stale_worth(shape: Column, days: Column, waited: Column) -> Column:
     return np.maximum(days * grown - waited * decay * days / (days + waited), 0.0)
 
 
-def discovery_worth(rate: Column, waited: Column) -> Column:
+def discovery_worth(rate: Floats, waited: Floats) -> Floats:
     """Return what a fetch is worth for the links to new pages it may show: rate * t^2 / 2 page days.
 
     With an interval t, rate * t / 2 pages are undiscovered at a time. The derivative by the number of fetches
@@ -193,7 +193,7 @@ def discovery_worth(rate: Column, waited: Column) -> Column:
     return rate * waited * waited / 2.0
 
 
-def intervals(pages: Waiting, price: float) -> Column:
+def intervals(pages: Waiting, price: float) -> Floats:
     """Return after how many days a fetch of each page is worth a price, by the mean of each rate; (n,).
 
     Of a page worth fetching for both reasons frequencies add as squares: exact while both gains grow with
@@ -204,7 +204,7 @@ def intervals(pages: Waiting, price: float) -> Column:
         return 1.0 / np.hypot(1.0 / stale, np.sqrt(pages.discoveries / (2.0 * price)))
 
 
-def stale_intervals(rate: Column, weight: Column, price: float) -> Column:
+def stale_intervals(rate: Floats, weight: Floats, price: float) -> Floats:
     """Return after how many days Azar's worth times a weight is a price; infinite if it never is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = price * rate / weight
@@ -296,7 +296,7 @@ class Signals(Stateful):
         """Return the share of a moved date that is news, in [0, 1]: 0 if it says nothing."""
         return max(0.0, 1.0 - 1.0 / self.odds(moved=True))
 
-    def factors(self, fresh: Column, fresh_since: Column, moved: NDArray[np.bool_]) -> Column:
+    def factors(self, fresh: Floats, fresh_since: Floats, moved: NDArray[np.bool_]) -> Floats:
         """Return what the worth of fetches of listed pages is multiplied by, (n,) > 0.
 
         `fresh`: chance that each copy is as its page, without the signal, in (0, 1].
@@ -311,7 +311,7 @@ class Signals(Stateful):
         return np.where(fresh < 1.0, np.minimum(found, _MOST_FACTOR), 1.0)
 
 
-def noticed(trust: Signals, fresh: Column, listed: Column, moved: NDArray[np.bool_]) -> Column:
+def noticed(trust: Signals, fresh: Floats, listed: Floats, moved: NDArray[np.bool_]) -> Floats:
     """Return what the worth of fetches of pages with notices is multiplied by, (n,) > 0.
 
     A notice never makes a fetch worth less: else who lies of some pages could hold others back. Where a
@@ -326,7 +326,7 @@ def noticed(trust: Signals, fresh: Column, listed: Column, moved: NDArray[np.boo
     return np.where(moved, np.maximum(told, listed), told * listed)
 
 
-def _gain(stale: Column) -> Column:
+def _gain(stale: Floats) -> Floats:
     """Return Azar's worth times the rate, by the chance of being stale: q + (1 - q) log(1 - q)."""
     safe = np.clip(stale, _SMALL, 1.0 - 1e-12)
     exact = safe + (1.0 - safe) * np.log1p(-safe)

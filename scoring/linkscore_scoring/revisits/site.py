@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import drop_oldest
+from linkscore_scoring.columns import Floats, drop_oldest
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.revisits.changes import (
     DAY_S,
@@ -47,7 +47,6 @@ from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.rates import (
     SHAPE,
     Belief,
-    Column,
     RecentChanges,
     Signals,
     Waiting,
@@ -345,7 +344,7 @@ class SiteRevisits(Stateful):
         """Return what is believed of the rate of a known page."""
         return self._belief(self.pages.row(self.pages.find(key)))
 
-    def _worth(self, now_s: float) -> Column:
+    def _worth(self, now_s: float) -> Floats:
         """Return what a fetch of each row is worth, infinite if it waited too long, -1 if it is not due."""
         known, values = self.pages.rows, np.empty(len(self.pages))
         for first in range(0, len(values), _PART):
@@ -361,7 +360,7 @@ class SiteRevisits(Stateful):
             values[rows] = np.where(is_out, -1.0, found)
         return values
 
-    def _heeded(self, rows: Rows, waited: Column, waiting: Waiting, now_s: float) -> Waiting:
+    def _heeded(self, rows: Rows, waited: Floats, waiting: Waiting, now_s: float) -> Waiting:
         """Let what listings and notices say of pages raise or lower what fetches of them are worth."""
         flags = self.pages.rows["flags"][rows]
         if not (flags & (LISTED | NOTICED)).any():
@@ -389,14 +388,14 @@ class SiteRevisits(Stateful):
         discoveries = self._found_worth * (SHAPE + links) / (priors + watched)
         return Waiting(shape, days, self._fresh_worth * importance, discoveries)
 
-    def _believed(self, rows: Rows) -> tuple[Column, Column]:
+    def _believed(self, rows: Rows) -> tuple[Floats, Floats]:
         """Return shape and days of what is believed of each row, see `rates.Belief`."""
         known = self.pages.rows  # a column at a time: gathering whole rows takes thrice as long
         changes, own = known["changes"][rows].astype(np.float64), known["days"][rows].astype(np.float64)
         factors = self._recent.factors(changes, known["watched"][rows])
         return SHAPE + changes, (SHAPE * self._change_days + own) / factors
 
-    def _links(self, rows: Rows) -> tuple[Column, Column]:
+    def _links(self, rows: Rows) -> tuple[Floats, Floats]:
         """Return how many new links pages showed, and in how many days."""
         known = self.pages.rows
         watched = known["watched"][rows].astype(np.float64)
@@ -568,12 +567,12 @@ def _seconds(now_s: float) -> int:
     return min(max(0, int(now_s)), 0xFFFFFFFF)
 
 
-def _days(now_s: float, last: NDArray[np.uint32]) -> Column:
-    waited: Column = np.maximum(0.0, now_s - last) / DAY_S
+def _days(now_s: float, last: NDArray[np.uint32]) -> Floats:
+    waited: Floats = np.maximum(0.0, now_s - last) / DAY_S
     return waited
 
 
-def _fresh(shape: Column, days: Column, waited: Column) -> Column:
+def _fresh(shape: Floats, days: Floats, waited: Floats) -> Floats:
     """Return the chance that copies are as their pages: the mean of e^(-D t) over what is believed of D."""
     return np.exp(-shape * np.log1p(waited / days))
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms
+from linkscore_scoring.columns import Floats
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, hashed, of_urls
-from linkscore_scoring.learners.online import CLASSIFIERS, Features, Floats, OnlineClassifier
+from linkscore_scoring.learners.online import CLASSIFIERS, Features, OnlineClassifier
 from linkscore_scoring.policies.base import (
     Explanation,
     Params,
