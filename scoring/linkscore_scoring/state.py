@@ -49,7 +49,7 @@ Stored = Annotated[T, _STORED]
 _MOST_CELLS = 1 << 24
 """A bound: cells of a matrix of which only those that are not zero are written, 128 MB. Templates have 4,000
 columns at most, and a row each."""
-_EMPTY = (int, float, str, dict, list, Counter, OrderedDict)
+_EMPTY = (int, float, bool, str, dict, list, set, deque, Counter, OrderedDict)
 """Types that begin empty."""
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 

@@ -121,7 +121,6 @@ class PageChains(Stateful):
 
     def __init__(self, *, max_pages: int = 50_000, max_list: int = 2_000) -> None:
         self.max_pages, self.max_list = max_pages, max_list
-        self._parents, self._firsts = {}, {}
         self._sizes: dict[int, int] = {}
 
     def __len__(self) -> int:

@@ -200,8 +200,6 @@ class CrawlHistory(Stateful):
 
     def __init__(self, *, max_fetches: int = 20_000, max_groups: int = 5_000) -> None:
         self.max_groups = max_groups
-        self.fetches = self.reported = 0
-        self.shapes, self.tag_paths, self.groups = {}, {}, {}
         self._known = Records(_FIELDS, most=max_fetches)
         self.by_reward = False
 

@@ -63,9 +63,6 @@ class SamplingPlan(Stateful):
 
     def __init__(self, *, max_urls: int = 20_000, max_seen: int = 50_000) -> None:
         self.max_urls, self.max_seen = max_urls, max_seen
-        self._queue, self._waiting, self._urls = deque(), [], {}
-        self._fetched, self._drawn = set(), set()
-        self._held = 0
 
     def __len__(self) -> int:
         return len(self._urls)

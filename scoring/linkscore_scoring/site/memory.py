@@ -55,9 +55,7 @@ class LinkMemory(Stateful):
     _links: Stored[dict[int, list[int]]]
 
     def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
-        self.evicted = 0
         self._max_links, self._max_contexts = max_links, max_contexts
-        self._links = {}
 
     def __len__(self) -> int:
         return len(self._links)

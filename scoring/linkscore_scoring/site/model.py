@@ -142,26 +142,19 @@ class SiteModel(Stateful):
         self.learning = learning
         self.on_demand, self.navigates = False, True
         self.bounds = bounds
-        self.revision = 0
-        self.pages = self.failed = self.duplicates = 0
         self.link_paths = LinkPathTable(max_link_paths=bounds.apaths)
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)
         self.history = CrawlHistory(max_fetches=most[0], max_groups=most[1])
-        self.page_link_places = Counter()
         self.sessions = SessionIds()
         self.navigation = NavigationTable(paper=learning.paper)
         self.templates = None
         self.identities = ClusterIdentities()
-        self.crawled = Counter()
         self.sample = deque(maxlen=learning.max_sample_pages)
-        self.aliases = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
         self.plan = SamplingPlan()
-        self.learning_since = 0
-        self.titles = {}
         self.browse = None
 
     @property

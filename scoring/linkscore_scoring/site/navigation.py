@@ -73,7 +73,6 @@ class NavigationTable(Stateful):
     def __init__(self, *, paper: bool = False, max_rows: int = 20_000, max_clusters: int = 256) -> None:
         self._smoothing = 0.0 if paper else _SMOOTHING
         self._max_rows, self._max_clusters = max_rows, max_clusters
-        self._rows = {}
         self._site = _Row(led={OUTLIER: 0.0})
 
     def observe_links(self, source: int, counts: Mapping[int, int]) -> None:

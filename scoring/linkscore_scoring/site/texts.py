@@ -65,7 +65,6 @@ class TextOwners(Stateful):
     _blocks: Stored[Records]
 
     def __init__(self, *, max_blocks: int = 500_000) -> None:
-        self.distinct_chars = 0
         self._blocks = Records(_FIELDS, most=max_blocks)
 
     def __len__(self) -> int:

@@ -168,7 +168,6 @@ class UrlPatterns(Stateful):
     def __init__(self, params: UrlPatternParams | None = None) -> None:
         self.params = params or UrlPatternParams()
         self._nodes = {ROOT: Node("", -1)}
-        self._moved = {}
         self._next = 1
 
     def __len__(self) -> int:

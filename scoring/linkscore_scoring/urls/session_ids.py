@@ -137,7 +137,6 @@ class SessionIds(Stateful):
     _names: Stored[dict[str, _Name]]
 
     def __init__(self) -> None:
-        self._names = {}
         self._learned: set[str] = set()
         self._places: set[int] = set()
 

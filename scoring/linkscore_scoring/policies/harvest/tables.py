@@ -125,12 +125,9 @@ class Tables(Stateful):
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         real, whole = np.float64, np.int64
         self.t = tunables
-        self.keys, self.urls = [], []
         self.page_of: dict[int, int] = {}
-        self.texts = {}
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
-        self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
-        self.share, self.site_mean, self.by_layout = 0.0, 0.0, False
+        self.n_examples, self.by_layout = 0, False
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
         # asked about it, and whether all its text is that of other pages.
         labels = {"source": np.int8, "label": real, "near": real}

@@ -91,7 +91,6 @@ class ArmMeans(Stateful):
     _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
 
     def __init__(self) -> None:
-        self._means = {}
         self.max_arms = 0
 
     def credit(self, arms: Sequence[Arm], brought: float) -> None:
@@ -160,7 +159,6 @@ class ArmGains(Stateful):
     _gains: Stored[dict[Arm, list[float]]]
 
     def __init__(self) -> None:
-        self._gains = {}
         self.max_arms = 0
 
     def credit(self, arms: Sequence[Arm], gain: float) -> None:
@@ -299,7 +297,6 @@ class TopicCrawl(Stateful):
         self.wanted: Wanted | None = None
         self.known_pages: dict[int, float] = {}
         self.asks, self.most_told = False, 1.0
-        self.wanted_digest = ""
         self.counts = WordCounts()
         self._topic: Topic | None = None
         self._forget()
@@ -401,9 +398,6 @@ class Lists(Stateful):
     """
 
     _lists: Stored[dict[Arm, list[float]]]
-
-    def __init__(self) -> None:
-        self._lists = {}
 
     def open(self, page: int, link_path: int) -> None:
         """Tell the links of a page at a link path apart from now on."""

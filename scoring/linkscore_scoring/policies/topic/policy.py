@@ -139,7 +139,6 @@ class Topical(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.crawl_wide: CrawlKnowledge | None = TopicCrawl()
-        self._wanted_digest = ""
         self._links: dict[int, LinkWords] = {}
         self._latest: tuple[int, float | None] = (-1, None)
         self._forget()
