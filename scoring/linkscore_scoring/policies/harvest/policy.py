@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -17,9 +17,6 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.answers import Experience
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
-from linkscore_scoring.policies.harvest.advice import suggest_examples, warnings
-from linkscore_scoring.policies.harvest.likeness import Likeness
-from linkscore_scoring.policies.harvest.starts import Starts, experience_of
 from linkscore_scoring.policies.harvest.tables import (
     ANY,
     EXAMPLE,
@@ -35,6 +32,7 @@ from linkscore_scoring.policies.harvest.tables import (
     down,
     shrunk,
 )
+from linkscore_scoring.policies.harvest.told import Likeness, Starts, experience_of
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
@@ -87,6 +85,18 @@ _TERMS = {
     "labelled": "how far labels, not text, decide",
 }
 """Terms of an explanation; reward + hub + exploration + curiosity is the value of the arm."""
+
+
+_LEAST, _MENU_PAGES, _LATEST = 40, 50, 40
+"""Fetches before anything is said; latest fetches looked at for menus, and for labels. Chosen."""
+_MENUS, _SURE = 0.5, 0.75
+"""Share of fetches of menus from which, and mean reward expected of the next 100 fetches below which, a crawl
+without labels goes wrong. Chosen on half of the sites at hand: research/notebook/when-to-stop.md."""
+_SAMPLED = 200
+"""Pages whose links tell what most pages link to, the latest. A bound."""
+_BEHIND, _MANY = 0.5, 10
+"""Share of what the best links that wait brought below which the latest fetches are bad, and how many of them
+must wait. Chosen."""
 
 
 class Parts(NamedTuple):
@@ -262,8 +272,36 @@ class Harvest(Policy):
         self.tables.n_examples, self.tables.by_layout = len(self.likeness), self.likeness.has_no_urls
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Ask about types of pages that nobody told of and that most waiting links lead to."""
-        return suggest_examples(self.tables, self.likeness, site.patterns, n)
+        """Return one page of each of up to `n` URL patterns that nobody told of, most waiting links first.
+
+        Told of is a pattern that an example names, or of which a page has feedback. The page is that whose
+        text is nearest to the mean of its pattern, the latest of several; value = w / (w + 30), w links of
+        the pattern that wait. Among equals the pattern with most pages comes first.
+        """
+        tables, likeness, patterns = self.tables, self.likeness, site.patterns
+        pages, nodes, text = tables.pages, tables.nodes, Worked(tables).text
+        told, groups = likeness.example_patterns(patterns), defaultdict[int, list[int]](list)
+        for page in range(pages.rows):
+            pattern = patterns.resolve(int(pages["pattern"][page]))
+            if pages["source"][page] == Source.FEEDBACK or likeness.is_example(tables.urls[page]):
+                told.add(pattern)
+            elif pages["askable"][page]:
+                groups[pattern].append(page)
+        waiting = Counter[int]()
+        for (pattern, path), row in tables.node_of.items():
+            if pattern > ANY and path > ANY:
+                waiting[patterns.resolve(pattern)] += int(nodes["waiting"][row])
+        found = []
+        for pattern in groups.keys() - told:
+            alike = groups[pattern]
+            nearest = np.abs(text[alike] - text[alike].mean())[::-1].argmin()
+            typical = alike[len(alike) - 1 - int(nearest)]
+            links, shown = waiting[pattern], patterns.text(pattern) or "any URL"
+            reason = f"nobody told of {shown} yet; links that wait: {links}, pages fetched: {len(alike)}"
+            label = float(pages["label"][typical]) if likeness else None
+            value = links / (links + tables.t.bulk_half_saturation)
+            found.append(ExampleWanted(tables.urls[typical], reason, value, len(alike), label))
+        return sorted(found, key=lambda wanted: (-wanted.value, -wanted.pages, wanted.url))[:n]
 
     def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
         """Return where the reward of a page just fetched comes from, its label, and how near examples are."""
@@ -343,7 +381,41 @@ class Harvest(Policy):
 
     def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
         """Say that menus are fetched, that no example is met, or that labels are not followed."""
-        return list(warnings(self.tables, self.likeness, expected, site))
+        return list(self._warnings(expected, site))
+
+    def _warnings(self, expected: float, site: SiteModel) -> Iterator[SiteWarning]:
+        tables, likeness = self.tables, self.likeness
+        if tables.pulls < _LEAST:
+            return
+        worked, nodes = Worked(tables), tables.nodes
+        if likeness.is_given and not tables.settled_wanted and not worked.is_wanted.any():
+            yield SiteWarning(
+                "examples_not_met",
+                f"none of {tables.pulls} fetches is like an example: start at a page that links to one, give "
+                "examples with URL and HTML, or answer suggest_examples",
+            )
+        if not tables.share:
+            share = _share_of_menus(tables.keys[-_MENU_PAGES:], site)
+            if share >= _MENUS and expected < _SURE:
+                yield SiteWarning(
+                    "menus",
+                    f"{share:.0%} of the latest fetches are of what most pages link to: give example pages "
+                    "of what is wanted, or answer suggest_examples",
+                )
+            return
+        is_arm = np.flatnonzero(tables.all_rows[2])
+        arms = is_arm[(nodes["waiting"][is_arm] >= _MANY) & (worked.own_n[is_arm] >= tables.t.few)]
+        recent = float(worked.page_reward[-_LATEST:].mean())
+        mean = worked.own_reward[arms] / worked.own_n[arms]
+        if len(arms) and recent < _BEHIND * mean.max():
+            best = int(arms[mean.argmax()])
+            pattern = next(node[0] for node, row in tables.node_of.items() if row == best)
+            yield SiteWarning(
+                "behind_labels",
+                f"the last {_LATEST} fetches brought {recent:.2f} by your labels, links of "
+                f"{site.patterns.text(pattern)} {mean.max():.2f}, and {nodes['waiting'][best]} of these "
+                "wait: see explain of one of them, and check the labels",
+            )
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
@@ -480,6 +552,13 @@ class PullsInFlight:
     def _rows(self, bucket: str) -> Rows:
         (pattern, path), get = _arm(bucket), self._tables.node_of.get
         return get((ANY, path), NOBODY), get((pattern, ANY), NOBODY), get((pattern, path), NOBODY)
+
+
+def _share_of_menus(keys: list[int], site: SiteModel) -> float:
+    """Return the share of some pages that more than half of the sampled pages link to."""
+    sampled = [{key for *_, key in page.links} for page in list(site.sample)[-_SAMPLED:]]
+    linked = Counter(key for keys in sampled for key in keys)
+    return sum(2 * linked[key] > len(sampled) for key in keys) / max(1, len(keys))
 
 
 def _named(arm: Node, site: SiteModel) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.harvest.starts import Starts
 from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
+from linkscore_scoring.policies.harvest.told import Starts
 from linkscore_scoring.testing.crawl import page_of, visit
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from support.boards import board_with, example

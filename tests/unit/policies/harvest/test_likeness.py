@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import pytest
 
-from linkscore_scoring.policies.harvest.likeness import Layouts, Likeness, cosine
+from linkscore_scoring.policies.harvest.told import Layouts, Likeness, cosine
 from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.testing.crawl import trie_of
 from linkscore_scoring.types import ExamplePage

@@ -11,8 +11,8 @@ from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies.answers import ANYTHING, Experience, LinkGroup
-from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
 from linkscore_scoring.policies.harvest.tables import Source, Tables, Worked
+from linkscore_scoring.policies.harvest.told import Starts, experience_of, shapes_of
 from linkscore_scoring.testing.crawl import GeneratedSite, SimulatedCrawl
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
