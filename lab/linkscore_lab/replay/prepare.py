@@ -243,8 +243,6 @@ def _call(item: Any) -> Any:
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32
-# Bytes of a file hashed at a time.
-_DIGEST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +279,29 @@ def prepare_site(
     blobs = Blobs()
     reading = _Reading(partial(_parse_all, layout=layout, words=words), workers or cores(), seen_page)
     try:
-        return _read(sources, blobs, reading)
+        archives = [open_archive(source.archives) for source in sources]
+        answers = (record for archive in archives for record in archive.records())
+        records, hashes = _parsed(answers, blobs, reading)
+        damage = [bad for archive in archives for bad in archive.damage]
+        if not any(record.is_page for record in records):
+            rule = f"needs at least one page, got {len(records)} records{told(damage)}"
+            raise InvalidInput(f"{archives[0].name}: {rule}", field="warc")
+        labels = [read_labels(source.labels) for source in sources if source.labels]
+        site = StoredSite(
+            name="+".join(archive.name for archive in archives),
+            entries=[identity(archive.entry) for archive in archives],
+            records=records,
+            links=[],
+            types={key: kind for of_source in labels for key, kind in of_source.items()},
+            digest=digest_of(path for source in sources for path in source.archives),
+            damage=damage,
+            blobs=blobs,
+        )
     except BaseException:
         blobs.close()
         raise
+    site.links = _linked(site, hashes)
+    return site
 
 
 def prepare_generated(
@@ -293,7 +310,7 @@ def prepare_generated(
     """Return a generated site as one crawled whole; its pages are what it labels, the entry first."""
     answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
     reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page)
-    records, hashes, blobs = _parsed(answers, Blobs(), reading)
+    records, hashes = _parsed(answers, blobs := Blobs(), reading)
     stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", (), blobs)
     stored.links = _linked(stored, hashes)
     return stored
@@ -310,7 +327,7 @@ class _Reading:
 
 def _parsed(
     answers: Iterable[ArchiveRecord], blobs: Blobs, reading: _Reading
-) -> tuple[list[StoredRecord], list[array[int]], Blobs]:
+) -> tuple[list[StoredRecord], list[array[int]]]:
     """Return records, and the hashes of the links of each, whose bytes are kept."""
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
@@ -318,35 +335,7 @@ def _parsed(
         records += [_kept(parsed, blobs) for parsed in chunk]
         hashes += [array("Q", parsed.links) for parsed in chunk]
         reading.seen_page(len(records))
-    return records, hashes, blobs
-
-
-def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> StoredSite:
-    archives = [open_archive(source.archives) for source in sources]
-    answers = (record for archive in archives for record in archive.records())
-    records, hashes, _ = _parsed(answers, blobs, reading)
-    damage = [bad for archive in archives for bad in archive.damage]
-    if not any(record.is_page for record in records):
-        rule = f"needs at least one page, got {len(records)} records{told(damage)}"
-        raise InvalidInput(f"{archives[0].name}: {rule}", field="warc")
-    site = StoredSite(
-        name="+".join(archive.name for archive in archives),
-        entries=[identity(archive.entry) for archive in archives],
-        records=records,
-        links=[],
-        types=_types(sources),
-        digest=digest_of(path for source in sources for path in source.archives),
-        damage=damage,
-        blobs=blobs,
-    )
-    site.links = _linked(site, hashes)
-    return site
-
-
-def _types(sources: Iterable[SiteSource]) -> dict[str, str]:
-    return {
-        key: kind for source in sources if source.labels for key, kind in read_labels(source.labels).items()
-    }
+    return records, hashes
 
 
 def digest_of(files: Iterable[Path]) -> str:
@@ -354,8 +343,7 @@ def digest_of(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as stream:
-            while block := stream.read(_DIGEST_BYTES):
-                digest.update(block)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
 
 
@@ -366,8 +354,7 @@ def _chunks(answers: Iterable[ArchiveRecord]) -> Iterator[list[ArchiveRecord]]:
 
 
 def _parse_all(records: Sequence[ArchiveRecord], *, layout: bool, words: Words = Words.NONE) -> list[_Parsed]:
-    found = (_parse(record, layout=layout, words=words) for record in records)
-    return [parsed for parsed in found if parsed is not None]
+    return list(filter(None, (_parse(record, layout=layout, words=words) for record in records)))
 
 
 def _parse(record: ArchiveRecord, *, layout: bool, words: Words) -> _Parsed | None:
