@@ -131,7 +131,6 @@ _STATES = {
 }
 _NUMBERS = ("events", "replay", "waiting", "sites", "live", "memory", "disk")
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
-_LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
 
 
@@ -225,14 +224,11 @@ def list_(as_json: bool, connection: Connection) -> None:
               help="File of `linkscore export experience` to start from; repeatable.")  # fmt: skip
 @click.option("--groups", type=click.IntRange(1, 256),
               help="Groups of sites, for several processes.  [default: 1, or as the crawl has]")  # fmt: skip
-@click.option("--learn", type=click.Choice(list(_LEARN)),
-              help="When templates are learned.  [default: always]")  # fmt: skip
 @json_option
 @of_crawl
 def create(
     scope: str | None,
     experiences: tuple[Path, ...],
-    learn: str | None,
     as_json: bool,
     connection: Connection,
     **given: Any,
@@ -243,7 +239,6 @@ def create(
         made = client.create_crawl(
             crawl=connection.crawl,
             scope=_SCOPES.get(scope or "", pb.CRAWL_SCOPE_UNSPECIFIED),
-            learn=_LEARN.get(learn or "", pb.LEARN_UNSPECIFIED),
             experience=[_experience(path) for path in experiences],
             **found,
         )
@@ -343,7 +338,6 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "learning": _numbers,
     "create_time": lambda time: time.ToJsonString(),
     "examples": lambda pages: [page.url or "a page without URL" for page in pages],
-    "learn": pb.Learn.Name,
     "wanted": lambda wanted: [*(query.text for query in wanted.queries), *wanted.languages],
     "experience_count": lambda n: f"of {n} sites",
     "budget": _numbers,

@@ -224,20 +224,17 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
 
 
 @pytest.mark.parametrize("question", ["templates", "policy", "rules"])
-def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
+def test_a_crawl_whose_policies_read_no_templates_learns_when_somebody_asks(
     server: Stubs, new_crawl: Callable[..., str], question: str
 ) -> None:
-    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND, learning=crawl_pb.LearningConfig(sample_pages=40))
-    assert (
-        server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.learn == crawl_pb.LEARN_ON_DEMAND
-    )
+    crawl = new_crawl(learning=crawl_pb.LearningConfig(sample_pages=40))
     ingest(server, crawl, *(page(n) for n in range(60)))
     name = f"{crawl}/sites/{HOST}"
     waiting = get(server, name)
     assert (waiting.stage, waiting.learning, waiting.model_revision) == (common.SITE_STAGE_SAMPLING, False, 0)
     ask = {
         "templates": lambda: templates(server, name),
-        "rules": lambda: refusal(lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name))),
+        "rules": lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name)),
         "policy": lambda: server.links.RankBuckets(
             links_pb.RankBucketsRequest(
                 crawl=crawl,
@@ -252,7 +249,7 @@ def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
 
 
 def test_a_question_starts_no_learning_of_too_few_pages(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND)
+    crawl = new_crawl()
     ingest(server, crawl, *(page(n) for n in range(20)))
     before = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
     templates(server, f"{crawl}/sites/{HOST}")

@@ -161,11 +161,6 @@ class CrawlConfig:
         return any(choice.has("reads_templates") for choice in self._choices)
 
     @property
-    def learns_on_demand(self) -> bool:
-        """Whether sites are not learned until somebody asks: no policy of the crawl reads templates."""
-        return self.learning.on_demand and not self.reads_templates
-
-    @property
     def _choices(self) -> tuple[PolicyChoice, ...]:
         return (self.policy, *self.extra_policies)
 

@@ -130,7 +130,7 @@ class SiteShard:
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
-        self.model.on_demand, self.model.navigates = config.learns_on_demand, config.reads_templates
+        self.model.navigates = config.reads_templates
         choices = (config.policy, *config.extra_policies)
         served = [policy.name for policy in self._policies.values()][:1]
         kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}

@@ -255,16 +255,14 @@ class LearningConfig:
 
     `clusterer`: name of a page clusterer (`site.clusterers`). `sample_pages`: distinct pages before the
     first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `max_sample_pages`:
-    distinct pages kept for learning. `on_demand`: sites are learned when somebody asks, unless a policy
-    reads templates; see `CrawlConfig`. `paper`: the rules of Xu 2018 where ours differ: literal eps,
-    navigation table frozen after the first learning.
+    distinct pages kept for learning. `paper`: the rules of Xu 2018 where ours differ: literal eps, navigation
+    table frozen after the first learning.
     """
 
     clusterer: str = "cosine_linkage"
     sample_pages: int = 200
     max_sample_pages: int = MAX_SAMPLE
     paper: bool = False
-    on_demand: bool = False
 
     def problems(self, prefix: str) -> list[FieldProblem]:
         """Return one problem for each field out of range."""

@@ -109,9 +109,9 @@ class SiteModel(Stateful):
     `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
     worth fetching to learn the site; kept until it is learned. `titles`:
     titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
-    what the browse logs of the site gave; None without logs. The crawl's to set: `on_demand`: the first
-    learning waits until somebody asks, see `waits_for_question`; `navigates`: a policy reads the navigation
-    table, so that it learns from each page; else it is as of the latest learning.
+    what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a
+    policy reads templates and the navigation table, which learns from each page; else it is as of the latest
+    learning, and the first one waits until somebody asks, see `waits_for_question`.
     """
 
     revision: Stored[int]
@@ -140,7 +140,7 @@ class SiteModel(Stateful):
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name
         self.learning = learning
-        self.on_demand, self.navigates = False, True
+        self.navigates = True
         self.bounds = bounds
         self.link_paths = LinkPathTable(max_link_paths=bounds.apaths)
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
@@ -235,13 +235,13 @@ class SiteModel(Stateful):
 
     @property
     def is_due_on_demand(self) -> bool:
-        """Whether the first learning is due, in a crawl that learns when somebody asks."""
+        """Whether the first learning is due, in a crawl none of whose policies reads templates."""
         return not (self.revision or self.learning_since) and self.schedule.is_due(len(self.sample))
 
     @property
     def waits_for_question(self) -> bool:
         """Whether a learning is due and starts when somebody asks for it; once learned, sites are kept so."""
-        return self.on_demand and self.is_due_on_demand
+        return self.is_due_on_demand and not self.navigates
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running.

@@ -398,7 +398,7 @@ class StoredCrawl(CrawlModel):
 
     def waiting_sites(self) -> list[str]:
         """Return the sites whose learning is due and starts when somebody asks for it."""
-        if not self.config.learns_on_demand:
+        if self.config.reads_templates:
             return []
         return [name for name, facts in self.sites.facts() if facts.is_due]
 

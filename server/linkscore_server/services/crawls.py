@@ -45,7 +45,7 @@ from linkscore_server.services.messages import (
 )
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
-_FIXED = ("scope", "learn", "learning", "groups", "seed", "keep_titles", "experience_count")
+_FIXED = ("scope", "learning", "groups", "seed", "keep_titles", "experience_count")
 VERSION = version("linkscore")
 _MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -54,7 +54,6 @@ _NO_URL = "http://example.invalid/"  # of an example or a sample without one; it
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound=Message)
 _SCOPES = cast("dict[int, Scope]", {0: "host"} | enum_names(pb.CrawlScope, "CRAWL_SCOPE_"))
-_LEARNS_ON_DEMAND = {number: number == pb.LEARN_ON_DEMAND for number in pb.Learn.values()}
 _OBJECTIVES = enum_names(pb.RevisitObjective, "REVISIT_OBJECTIVE_")
 
 
@@ -216,7 +215,6 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
         extra_policies=[spec_of(choice) for choice in config.extra_policies],
         scope=f"CRAWL_SCOPE_{config.scope.upper()}",
         learning=same_fields(pb.LearningConfig, config.learning),
-        learn=pb.LEARN_ON_DEMAND if config.learning.on_demand else pb.LEARN_ALWAYS,
         observe_only=config.observe_only,
         seed=config.seed,
         keep_titles=config.keep_titles,
@@ -256,7 +254,7 @@ def _learning(crawl: pb.Crawl) -> LearningConfig:
     learning = replace(LearningConfig(), **given)
     if problems := learning.problems("crawl.learning"):
         raise InvalidInput(problems)
-    return replace(learning, on_demand=_known(_LEARNS_ON_DEMAND, crawl.learn, "crawl.learn"))
+    return learning
 
 
 def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:

@@ -140,7 +140,8 @@ class SiteModelService:
         actor, shard = await _found(self._registry, request.name)
         site = shard.model
         wanted, choice = _wanted_formats(request), choice_of(request.policy)
-        await actor.ask_for_model(site.name)
+        if site.waits_for_question:
+            await actor.learn(site.name)
         found = site_rules(actor.model, site.name, choice, min_confidence=request.min_confidence)
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)

@@ -26,7 +26,6 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_TLS=True,
         LINKSCORE_REPORT_EMPTY=False,
         LINKSCORE_OBEY_SKIP=True,
-        LINKSCORE_LEARN="on_demand",
         LINKSCORE_WANTED={"query": "pricing", "languages": ["en"]},
     )
     policy, wanted = ("source_ucc", {"alpha": 0.2}), {"query": "pricing", "languages": ["en"]}
@@ -40,7 +39,6 @@ def test_every_setting_is_read() -> None:
         "tls": True,
         "report_empty": False,
         "obey_skip": True,
-        "learn": "on_demand",
         "wanted": wanted,
     }
     assert vars(config) == vars(read(LINKSCORE_CRAWL="mine")) | said
@@ -89,11 +87,10 @@ def test_all_problems_are_named_at_once() -> None:
         read(
             LINKSCORE_TARGTE="x",
             LINKSCORE_TIMEOUT=0,
-            LINKSCORE_LEARN="never",
             LINKSCORE_POLICY=("harvest", {"no": 1}),
             LINKSCORE_WANTED={"quarry": "pricing"},
         )
-    assert str(caught.value).count("LINKSCORE_") == 6
+    assert str(caught.value).count("LINKSCORE_") == 5
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,11 @@ from linkscore._channel import DEFAULT_TARGET, number_problem
 from linkscore.client import Client
 from linkscore.errors import LinkscoreError
 from linkscore.session import near, option_problems, start_problem
-from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 
 logger = logging.getLogger("linkscore")
 
 PREFIX = "LINKSCORE_"
 MAX_DUE = 10_000_000  # pages fetched again in a run: a bound
-LEARN = {name.removeprefix("LEARN_").lower(): number for name, number in crawl_pb2.Learn.items() if number}
-"""When the server may learn sites, by name."""
 
 
 def _tls(settings: Any, name: str) -> bool | str:
@@ -52,7 +49,6 @@ SETTINGS: dict[str, tuple[str, Any]] = {
     "experience": ("a list", ()),
     "wanted": ("anything", None),
     "examples": ("a list", ()),
-    "learn": ("a text", ""),
     "timeout": ("a number", 5.0),
     "report_empty": ("True or False", True),
     "obey_skip": ("True or False", False),
@@ -96,8 +92,6 @@ class Config(SimpleNamespace):
         """Give what the crawl is created with: what was set, and nothing else."""
         names = ("policy", "wanted", "budget", "respect", "revisit", "examples")
         options = {name: value for name in names if (value := getattr(self, name))}
-        if self.learn:
-            options["learn"] = LEARN.get(self.learn, 0)
         if self.experience:
             options["experience"] = [Path(name).read_bytes() for name in self.experience]
         return options
@@ -144,8 +138,6 @@ class Config(SimpleNamespace):
         except OSError as error:
             return [f"LINKSCORE_EXPERIENCE: cannot read {error.filename!r} ({error.strerror})"]
         found["revisit_pages"] = number_problem(self.revisit_pages or 0, 0, MAX_DUE)
-        if self.learn and self.learn not in LEARN:
-            found["learn"] = f"must be {' or '.join(LEARN)}, got {self.learn!r}"
         return [f"{_setting(name)}: {problem}" for name, problem in found.items() if problem]
 
 

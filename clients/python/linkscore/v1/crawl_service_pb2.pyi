@@ -21,12 +21,6 @@ class CrawlScope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CRAWL_SCOPE_DOMAIN: _ClassVar[CrawlScope]
     CRAWL_SCOPE_ANY: _ClassVar[CrawlScope]
 
-class Learn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    LEARN_UNSPECIFIED: _ClassVar[Learn]
-    LEARN_ALWAYS: _ClassVar[Learn]
-    LEARN_ON_DEMAND: _ClassVar[Learn]
-
 class RevisitObjective(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REVISIT_OBJECTIVE_UNSPECIFIED: _ClassVar[RevisitObjective]
@@ -45,9 +39,6 @@ CRAWL_SCOPE_UNSPECIFIED: CrawlScope
 CRAWL_SCOPE_HOST: CrawlScope
 CRAWL_SCOPE_DOMAIN: CrawlScope
 CRAWL_SCOPE_ANY: CrawlScope
-LEARN_UNSPECIFIED: Learn
-LEARN_ALWAYS: Learn
-LEARN_ON_DEMAND: Learn
 REVISIT_OBJECTIVE_UNSPECIFIED: RevisitObjective
 REVISIT_OBJECTIVE_BOTH: RevisitObjective
 REVISIT_OBJECTIVE_FRESHNESS: RevisitObjective
@@ -155,7 +146,7 @@ class Revisit(_message.Message):
     def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -169,7 +160,6 @@ class Crawl(_message.Message):
     SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     EXAMPLES_FIELD_NUMBER: _ClassVar[int]
-    LEARN_FIELD_NUMBER: _ClassVar[int]
     WANTED_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     KEEP_TITLES_FIELD_NUMBER: _ClassVar[int]
@@ -194,7 +184,6 @@ class Crawl(_message.Message):
     site_count: int
     event_seq: int
     examples: _containers.RepeatedCompositeFieldContainer[ExamplePage]
-    learn: Learn
     wanted: Wanted
     groups: int
     keep_titles: bool
@@ -206,7 +195,7 @@ class Crawl(_message.Message):
     decision_reason: str
     revisit: Revisit
     respect: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)
