@@ -83,62 +83,6 @@ func (CrawlScope) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{0}
 }
 
-// When the templates of sites are learned.
-type Learn int32
-
-const (
-	// Default: ALWAYS.
-	Learn_LEARN_UNSPECIFIED Learn = 0
-	// When a site has pages enough, and again as it grows: every PageResult then names its cluster.
-	Learn_LEARN_ALWAYS Learn = 1
-	// When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by
-	// ListTemplates, ListTemplatePages, ExportRules or LearnSite, or by naming a
-	// policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
-	// reads templates learns as ALWAYS.
-	Learn_LEARN_ON_DEMAND Learn = 2
-)
-
-// Enum value maps for Learn.
-var (
-	Learn_name = map[int32]string{
-		0: "LEARN_UNSPECIFIED",
-		1: "LEARN_ALWAYS",
-		2: "LEARN_ON_DEMAND",
-	}
-	Learn_value = map[string]int32{
-		"LEARN_UNSPECIFIED": 0,
-		"LEARN_ALWAYS":      1,
-		"LEARN_ON_DEMAND":   2,
-	}
-)
-
-func (x Learn) Enum() *Learn {
-	p := new(Learn)
-	*p = x
-	return p
-}
-
-func (x Learn) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Learn) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[1].Descriptor()
-}
-
-func (Learn) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[1]
-}
-
-func (x Learn) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Learn.Descriptor instead.
-func (Learn) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{1}
-}
-
 // What fetching pages again is for.
 type RevisitObjective int32
 
@@ -180,11 +124,11 @@ func (x RevisitObjective) String() string {
 }
 
 func (RevisitObjective) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[2].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[1].Descriptor()
 }
 
 func (RevisitObjective) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[2]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[1]
 }
 
 func (x RevisitObjective) Number() protoreflect.EnumNumber {
@@ -193,7 +137,7 @@ func (x RevisitObjective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RevisitObjective.Descriptor instead.
 func (RevisitObjective) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{1}
 }
 
 // Whether a shard answers.
@@ -241,11 +185,11 @@ func (x ShardState) String() string {
 }
 
 func (ShardState) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[2].Descriptor()
 }
 
 func (ShardState) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[2]
 }
 
 func (x ShardState) Number() protoreflect.EnumNumber {
@@ -254,7 +198,7 @@ func (x ShardState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShardState.Descriptor instead.
 func (ShardState) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
 }
 
 // How site models are learned. Unset fields mean the defaults.
@@ -882,8 +826,6 @@ type Crawl struct {
 	// Examples of the pages wanted, of any number of types; at most 100, three per type do well. Policies that learn
 	// from rewards (harvest) then reward pages like these instead of pages with new text.
 	Examples []*ExamplePage `protobuf:"bytes,13,rep,name=examples,proto3" json:"examples,omitempty"`
-	// When sites are learned. ON_DEMAND saves that work, of which harvest, the default, reads nothing.
-	Learn Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
 	// What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
 	Wanted *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
 	// Groups that its sites are divided into, 1..256; 0 means 1, or what a crawl has that is there. Each group has a log
@@ -1040,13 +982,6 @@ func (x *Crawl) GetExamples() []*ExamplePage {
 		return x.Examples
 	}
 	return nil
-}
-
-func (x *Crawl) GetLearn() Learn {
-	if x != nil {
-		return x.Learn
-	}
-	return Learn_LEARN_UNSPECIFIED
 }
 
 func (x *Crawl) GetWanted() *Wanted {
@@ -2192,7 +2127,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12&\n" +
 	"\x0ffetches_per_day\x18\x02 \x01(\x01R\rfetchesPerDay\x12@\n" +
 	"\x0eleast_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x86\b\n" +
+	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xdb\a\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -2210,8 +2145,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
 	"site_count\x18\v \x01(\rR\tsiteCount\x12\x1b\n" +
 	"\tevent_seq\x18\f \x01(\x04R\beventSeq\x125\n" +
-	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12)\n" +
-	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\x12,\n" +
+	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12,\n" +
 	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\x12\x16\n" +
 	"\x06groups\x18\x10 \x01(\rR\x06groups\x12\x1f\n" +
 	"\vkeep_titles\x18\x11 \x01(\bR\n" +
@@ -2307,11 +2241,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x17CRAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CRAWL_SCOPE_HOST\x10\x01\x12\x16\n" +
 	"\x12CRAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n" +
-	"\x0fCRAWL_SCOPE_ANY\x10\x03*E\n" +
-	"\x05Learn\x12\x15\n" +
-	"\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n" +
-	"\fLEARN_ALWAYS\x10\x01\x12\x13\n" +
-	"\x0fLEARN_ON_DEMAND\x10\x02*\x93\x01\n" +
+	"\x0fCRAWL_SCOPE_ANY\x10\x03*\x93\x01\n" +
 	"\x10RevisitObjective\x12!\n" +
 	"\x1dREVISIT_OBJECTIVE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16REVISIT_OBJECTIVE_BOTH\x10\x01\x12\x1f\n" +
@@ -2348,93 +2278,91 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_crawl_service_proto_rawDescData
 }
 
-var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
-	(Learn)(0),                    // 1: linkscore.v1.Learn
-	(RevisitObjective)(0),         // 2: linkscore.v1.RevisitObjective
-	(ShardState)(0),               // 3: linkscore.v1.ShardState
-	(*LearningConfig)(nil),        // 4: linkscore.v1.LearningConfig
-	(*ExamplePage)(nil),           // 5: linkscore.v1.ExamplePage
-	(*WantedQuery)(nil),           // 6: linkscore.v1.WantedQuery
-	(*WantedSample)(nil),          // 7: linkscore.v1.WantedSample
-	(*Wanted)(nil),                // 8: linkscore.v1.Wanted
-	(*Budget)(nil),                // 9: linkscore.v1.Budget
-	(*Copies)(nil),                // 10: linkscore.v1.Copies
-	(*Revisit)(nil),               // 11: linkscore.v1.Revisit
-	(*Crawl)(nil),                 // 12: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 13: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 14: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 15: linkscore.v1.GetCrawlRequest
-	(*Activity)(nil),              // 16: linkscore.v1.Activity
-	(*GetCrawlResponse)(nil),      // 17: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 18: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 19: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 20: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 21: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 22: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 23: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 24: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 25: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 26: linkscore.v1.ListShardsResponse
-	(*GetServerInfoRequest)(nil),  // 27: linkscore.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 28: linkscore.v1.GetServerInfoResponse
-	nil,                           // 29: linkscore.v1.GetServerInfoResponse.SettingsEntry
-	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 31: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
-	(Decision)(0),                 // 33: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 34: google.protobuf.FieldMask
+	(RevisitObjective)(0),         // 1: linkscore.v1.RevisitObjective
+	(ShardState)(0),               // 2: linkscore.v1.ShardState
+	(*LearningConfig)(nil),        // 3: linkscore.v1.LearningConfig
+	(*ExamplePage)(nil),           // 4: linkscore.v1.ExamplePage
+	(*WantedQuery)(nil),           // 5: linkscore.v1.WantedQuery
+	(*WantedSample)(nil),          // 6: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 7: linkscore.v1.Wanted
+	(*Budget)(nil),                // 8: linkscore.v1.Budget
+	(*Copies)(nil),                // 9: linkscore.v1.Copies
+	(*Revisit)(nil),               // 10: linkscore.v1.Revisit
+	(*Crawl)(nil),                 // 11: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 12: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 13: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 14: linkscore.v1.GetCrawlRequest
+	(*Activity)(nil),              // 15: linkscore.v1.Activity
+	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 24: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
+	(*GetServerInfoRequest)(nil),  // 26: linkscore.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 27: linkscore.v1.GetServerInfoResponse
+	nil,                           // 28: linkscore.v1.GetServerInfoResponse.SettingsEntry
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 30: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(Decision)(0),                 // 32: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 33: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
-	6,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
-	7,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
-	2,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	30, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	30, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	31, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	5,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
+	6,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	1,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
+	29, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	29, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	30, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	30, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 7: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	4,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	32, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	5,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	1,  // 11: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
-	8,  // 12: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	9,  // 13: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
-	10, // 14: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	33, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
-	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
-	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	12, // 19: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	16, // 20: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
-	12, // 21: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	12, // 22: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	34, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	12, // 24: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	3,  // 25: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	25, // 26: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	29, // 27: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
-	13, // 28: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	15, // 29: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	18, // 30: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	20, // 31: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	22, // 32: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	24, // 33: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	27, // 34: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
-	14, // 35: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	17, // 36: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	19, // 37: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	21, // 38: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	23, // 39: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	26, // 40: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	28, // 41: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	3,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	31, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	7,  // 11: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	8,  // 12: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
+	9,  // 13: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
+	32, // 14: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	10, // 15: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	11, // 16: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	11, // 17: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	11, // 18: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	15, // 19: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
+	11, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	11, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	33, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	11, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	2,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	28, // 26: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
+	12, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	14, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	17, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	19, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	21, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	23, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	26, // 33: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
+	13, // 34: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	16, // 35: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	18, // 36: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	20, // 37: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	22, // 38: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	25, // 39: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	27, // 40: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2454,7 +2382,7 @@ func file_linkscore_v1_crawl_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      3,
 			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
