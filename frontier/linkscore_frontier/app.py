@@ -13,8 +13,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
-from linkscore_frontier.advice import Advisor, FrontierMetrics
-from linkscore_frontier.crawls import Crawls
+from linkscore_frontier.crawls import Advisor, Crawls, FrontierMetrics
 from linkscore_frontier.service import FrontierService, Gate
 from linkscore_server.observability import serve_metrics
 from linkscore_server.operator_files import TokenFile, server_credentials

@@ -1,18 +1,36 @@
-"""All crawls of a frontier: a folder of stores, what holds for the node as a whole, and the one writer."""
+"""All crawls of a frontier, the one writer of their stores, and what linkscore says of them.
+
+It is asked what buckets are worth and where new URLs belong, and told which fetches failed. Each crawl has a
+`CrawlSession`, as in the adapters of crawlers: while linkscore is away no call waits for it, and what it
+missed is made up for when it is back. The stores go on meanwhile by what they know.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
 import json
+import logging
 import os
-from collections.abc import Callable
+import re
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 from urllib.parse import quote, unquote
 
-from linkscore_frontier.store import MAX_GIVEN, CrawlStore, Given, State
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily
+
+from linkscore import failed_page, rows, ticket_bytes
+from linkscore.frontier import Place
+from linkscore.messages import is_dropped
+from linkscore.session import CrawlSession, OwedPage
+from linkscore_frontier import urlfrontier_pb2 as pb
+from linkscore_frontier.store import MAX_GIVEN, Arrival, CrawlStore, Given, Question, State
 
 T = TypeVar("T")
 
@@ -128,3 +146,244 @@ def _locked(path: Path) -> IO[str]:
         file.close()
         raise OSError(f"{path.parent}: another frontier has it open") from exc
     return file
+
+
+_log = logging.getLogger(__name__)
+
+BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
+"""Metadata of a link that linkscore scored; docs/reference/clients.md says what they are."""
+
+NEXT = "linkscore.next"
+"""Metadata of a fetched URL: when to fetch it again, in seconds since 1970: `PageResult.next_fetch_time`."""
+
+STATUS = "fetch.statusCode"
+"""Metadata in which StormCrawler keeps the HTTP status of a fetch."""
+
+# URLs of one ScoreLinks call: other calls are answered in between. Chosen.
+_BATCH = 500
+# Longest name of a bucket: all are kept in memory. Those of linkscore have some twenty characters; a bound.
+_MAX_BUCKET_CHARS = 256
+# Longest wait of GetURLs for the order of buckets.
+_RANK_S = 1.0
+# Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
+_PAUSE_S = 0.1
+# Pause after URLs that linkscore refuses to score, which waiting may not mend. Chosen.
+_REFUSED_S = 10.0
+
+
+class FrontierMetrics:
+    """What a frontier counts, for Prometheus; what waits is read from the counts that are kept anyway."""
+
+    def __init__(self, crawls: Crawls) -> None:
+        self._crawls = crawls
+        registry = self.registry = CollectorRegistry()
+        self.put = Counter("linkscore_frontier_put", "URLs put, by outcome", ["status"], registry=registry)
+        self.given = Counter("linkscore_frontier_given", "URLs given", registry=registry)
+        self.get_s = Histogram("linkscore_frontier_get_seconds", "Time of GetURLs", registry=registry)
+        self.ranked = Counter("linkscore_frontier_ranked", "Answers of RankBuckets", registry=registry)
+        self.scored = Counter("linkscore_frontier_scored", "URLs placed by ScoreLinks", registry=registry)
+        self.failures = Counter(
+            "linkscore_frontier_failures_reported", "Failed fetches reported to linkscore", registry=registry
+        )
+        self.errors = Counter(
+            "linkscore_frontier_errors", "Calls that linkscore did not answer", ["code"], registry=registry
+        )
+        self.is_away: Callable[[], bool] = bool
+        registry.register(self)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        urls = GaugeMetricFamily("linkscore_frontier_urls", "URLs by state", labels=["crawl", "state"])
+        for crawl, store in list(self._crawls.stores.items()):
+            for state in State:
+                urls.add_metric([crawl, state.name.lower()], store.count(state))
+        yield urls
+        away = "1 while linkscore does not answer"
+        yield GaugeMetricFamily("linkscore_frontier_away", away, value=self.is_away())
+
+
+class Advisor:
+    """The connections of all crawls to linkscore.
+
+    `crawl` is the one of linkscore that all belong to; empty: each has one of its own name. `client` has
+    options of `AsyncClient`: `tls`, `token`.
+    """
+
+    def __init__(
+        self, crawls: Crawls, metrics: FrontierMetrics, *, target: str, crawl: str = "", **client: Any
+    ) -> None:
+        self._crawls, self._metrics = crawls, metrics
+        self._target, self._crawl, self._client = target, crawl, client
+        self._connections: dict[str, CrawlSession] = {}
+        self._failed: defaultdict[str, deque[OwedPage]] = defaultdict(deque)
+        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._ranking: dict[str, asyncio.Task[None]] = {}
+        self._refused_until: dict[str, float] = {}
+        self._work: asyncio.Task[None] | None = None
+        metrics.is_away = lambda: any(one.away for one in list(self._connections.values()))
+
+    def start(self) -> None:
+        """Begin to score and report beside the calls."""
+        self._work = asyncio.create_task(self._keep_working())
+
+    async def close(self) -> None:
+        """End all that runs beside the calls, and tell what can be told."""
+        for task in (self._work, *self._ranking.values()):
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*(one.close() for one in self._connections.values()))
+
+    async def forget(self, crawl: str) -> None:
+        """Close the connection of a crawl that is deleted."""
+        self._failed.pop(crawl, None)
+        if (connection := self._connections.pop(crawl, None)) is not None:
+            await connection.close()
+
+    def name_of(self, crawl: str) -> str:
+        """Return the crawl of linkscore that a crawl of the frontier belongs to."""
+        return self._crawl or linkscore_name(crawl)
+
+    def _of(self, crawl: str) -> CrawlSession:
+        connection = self._connections.get(crawl)
+        if connection is None:
+            name = self.name_of(crawl)
+            connection = self._connections[crawl] = CrawlSession(
+                self._target, crawl=name, tell=self._count, **self._client
+            )
+        return connection
+
+    def _count(self, name: str, by: int) -> None:
+        kind, _, code = name.partition("/")
+        if kind == "errors":
+            self._metrics.errors.labels(code).inc(by)
+
+    def failed(self, crawl: str, arrivals: Iterable[Arrival]) -> None:
+        """Note fetches that failed: linkscore is told of them soon, and before it is asked for the order."""
+        for one in arrivals:
+            page = failed_page(url=one.url, status_code=one.failed_status, ticket=one.ticket)
+            self._failed[crawl].append(OwedPage(page))
+
+    async def rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
+        """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long.
+
+        `ask` returns the question. Who comes while one is being asked takes of what its answer hands out.
+        """
+        if crawl not in self._crawls.stores:
+            return
+        running = self._ranking.get(crawl)
+        if running is None:
+            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, ask))
+            running.add_done_callback(lambda _: self._ranking.pop(crawl, None))
+        await asyncio.wait([running], timeout=_RANK_S)
+
+    async def _rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
+        # A fetch that failed is under way no longer: the order is asked for when linkscore knows of it, or
+        # the next link goes out of the bucket that just failed.
+        await self._report(crawl)
+        question = await self._crawls.ask(crawl, ask)
+        if question is None:
+            return
+        name = self.name_of(crawl)
+        answer = await self._of(crawl).call(
+            lambda client: client.rank_buckets(
+                crawl=name,
+                buckets=question.waiting,
+                n=question.places,
+                in_flight=question.under_way,
+                fill=question.fill,
+                timeout_s=_RANK_S,
+            )
+        )
+        self._metrics.ranked.inc(answer is not None)
+        await self._crawls.ask(crawl, lambda store: store.answered(question, answer))
+
+    async def _report(self, crawl: str) -> None:
+        failed = self._failed.get(crawl)
+        async with self._reporting[crawl]:
+            while failed:
+                await self._of(crawl).ingest(failed.popleft())
+                self._metrics.failures.inc()
+
+    async def _keep_working(self) -> None:
+        while True:
+            has_worked = False
+            for crawl, store in list(self._crawls.stores.items()):
+                try:
+                    await self._report(crawl)
+                    has_worked |= bool(store.new) and await self._score(crawl)
+                except Exception:
+                    _log.exception("crawl %s", crawl)
+            await asyncio.sleep(0 if has_worked else _PAUSE_S)
+
+    async def _score(self, crawl: str) -> bool:
+        """Ask where URLs belong that came without a place; say whether more may be asked at once."""
+        if self._of(crawl).away or time.monotonic() < self._refused_until.get(crawl, 0.0):
+            return False
+        found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH)) or []
+        links = [(url, _ticket(info)) for _, url, info in found]
+        name = self.name_of(crawl)
+        answer = await self._of(crawl).call(lambda client: client.score_links(crawl=name, links=links))
+        if answer is None:
+            self._refused_until[crawl] = time.monotonic() + _REFUSED_S * (not self._of(crawl).away)
+            return False
+        placed: list[tuple[int, list[Place]]] = []
+        dropped = []
+        for (number, _, _), (_, ticket), row in zip(found, links, rows(answer.links), strict=True):
+            is_placed = row.usable and row.bucket
+            place = Place(row.bucket, row.score, row.bucket_value, ticket)
+            placed.append((number, [place] if is_placed else []))
+            dropped += [number] if is_dropped(row.skip_reason) else []
+        self._metrics.scored.inc(sum(bool(places) for _, places in placed))
+        await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
+        return True
+
+
+def linkscore_name(crawl: str) -> str:
+    """Return the id of linkscore's crawl for one of the frontier.
+
+    >>> linkscore_name("DEFAULT"), linkscore_name("News 2026")
+    ('default', 'news-2026')
+    """
+    return re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
+
+
+def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
+    """Return the places that metadata name: None without a bucket, none if linkscore knew nothing of it.
+
+    Numbers that cannot be read count as the worst.
+
+    >>> places_in({"linkscore.bucket": ["a/h1.x"], "linkscore.score": ["0.7"], "linkscore.value": ["0.5"]})
+    [Place(bucket='a/h1.x', score=0.7, value=0.5, ticket=b'', slot='')]
+    """
+    if BUCKET not in metadata:
+        return None
+    columns = zip_longest(*(metadata.get(key, []) for key in (BUCKET, SCORE, VALUE, TICKET)))
+    found = []
+    for name, score, value, ticket in columns:
+        if name and len(name) <= _MAX_BUCKET_CHARS:
+            worth = _number(score)
+            found.append(Place(name, worth, worth if value is None else _number(value), _bytes(ticket)))
+    return found
+
+
+def ticket_in(metadata: dict[str, list[str]]) -> bytes:
+    """Return the ticket that metadata hold; empty if there is none that can be read."""
+    return _bytes(next(iter(metadata.get(TICKET, ())), None))
+
+
+def _bytes(ticket: str | None) -> bytes:
+    try:
+        return ticket_bytes(ticket or "")
+    except ValueError:
+        return b""
+
+
+def _ticket(info: bytes) -> bytes:
+    metadata = pb.URLInfo.FromString(info).metadata
+    return ticket_in({TICKET: list(metadata[TICKET].values)} if TICKET in metadata else {})
+
+
+def _number(text: str | None) -> float:
+    try:
+        return min(1.0, max(0.0, float(text or 0.0)))
+    except ValueError:
+        return 0.0

@@ -17,17 +17,21 @@ import grpc
 
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
-from linkscore_frontier.advice import (
+from linkscore_frontier.crawls import (
+    DEFAULT_CRAWL,
+    MAX_CRAWL_CHARS,
     NEXT,
     STATUS,
     TICKET,
     Advisor,
+    Crawls,
     FrontierMetrics,
+    TooManyCrawlsError,
+    file_name,
     linkscore_name,
     places_in,
     ticket_in,
 )
-from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
 from linkscore_frontier.store import Arrival, CrawlStore, Listed, Question, State, Status
 from linkscore_server.operator_files import ANYBODY, Caller, Role, TokenFile
 
