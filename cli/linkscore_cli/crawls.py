@@ -22,7 +22,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.errors import Number
 from linkscore_cli.files import bytes_of, reading
-from linkscore_cli.output import json_option, name_of, plain, print_json, table, tell, word_of
+from linkscore_cli.output import json_option, plain, print_json, table, tell, word_of
 
 _FIELDS = policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name
 
@@ -123,13 +123,19 @@ _MAX_BYTES = 64 << 20
 _DEFAULT_POLICY = "harvest"
 # Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
 _WIDTH = 145
-_STATES = {
-    pb.SHARD_STATE_OPEN: "open",
-    pb.SHARD_STATE_PUT_AWAY: "evicted",
-    pb.SHARD_STATE_DAMAGED: "damaged",
-    pb.SHARD_STATE_SILENT: "no answer",
-}
-_NUMBERS = ("events", "replay", "waiting", "sites", "live", "memory", "disk")
+_SHARD = [
+    "crawl",
+    "group",
+    "owner",
+    "state",
+    "events",
+    "replay",
+    "waiting",
+    "sites",
+    "live",
+    "memory",
+    "disk",
+]
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -375,22 +381,17 @@ def _sites(sites: list[site_pb2.Site]) -> Table:
 
 
 def _shards(found: list[pb.Shard]) -> Iterator[str | Table]:
-    made = Table(box=None, pad_edge=False)  # borders would take half a terminal
-    for column in ("crawl", "group", "owner", "state"):
-        made.add_column(column, no_wrap=True)
-    for column in _NUMBERS:
-        made.add_column(column, justify="right", no_wrap=True)
-    for row in found:
-        group = f"{row.group}/{row.group_count}" if row.group_count else ""
-        counts = (row.event_seq, row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
-        known = (*(f"{count:,}" for count in counts), decimal(row.memory_bytes))
-        made.add_row(
-            name_of(row.crawl.removeprefix("crawls/")),
-            group,
-            name_of(row.owner),
-            _STATES.get(row.state, "unknown"),
-            *(known if row.state == pb.SHARD_STATE_OPEN else "-" * len(known)),
+    rows = (
+        (
+            row.crawl.removeprefix("crawls/"),
+            f"{row.group}/{row.group_count}" if row.group_count else "",
+            row.owner,
+            word_of(pb.ShardState, row.state),
+            *(row.event_seq, row.replay_count, row.waiting_count, row.site_count, row.live_site_count),
+            decimal(row.memory_bytes),
             decimal(row.disk_bytes),
         )
-    yield made
+        for row in found
+    )
+    yield table(rows, *_SHARD)
     yield from (f"{row.crawl or row.owner}: {row.trouble}" for row in found if row.trouble)
