@@ -330,7 +330,7 @@ def plain_failures() -> Iterator[None]:
 @store_option
 @click.option("--events-only", is_flag=True, help="Only what came in, nothing of what was learned.")
 def export_tables(crawl: str, out: Path, data_dir: str, *, events_only: bool) -> None:
-    """Write a crawl as tables in Parquet: fetches, pages, links, rewards, arms, templates, decisions, judged.
+    """Write a crawl as tables in Parquet: fetches, pages, links, rewards, arms, templates, judged.
 
     A server may be running; nothing is changed. Events that no state has yet are applied, 3 ms each.
     """

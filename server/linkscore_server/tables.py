@@ -16,14 +16,12 @@ import duckdb
 import msgspec
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
 from linkscore_server.crawls.opening import opened, registrable_domain
 from linkscore_server.groups import Shard
-from linkscore_server.services.messages import decision_name
 from linkscore_server.services.sites import MAX_VALUED, buckets_of, templates_of
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.moving import keys_of
@@ -53,10 +51,6 @@ _DDL = {
     "templates": (
         "shard UTINYINT, site VARCHAR, template VARCHAR, sample_pages UINTEGER, crawled_pages UBIGINT, "
         "judged UBIGINT, reward DOUBLE, dissimilarity DOUBLE, min_depth UINTEGER, example_url VARCHAR"
-    ),
-    "decisions": (
-        "shard UTINYINT, site VARCHAR, policy VARCHAR, fetches UBIGINT, decision VARCHAR, reason VARCHAR, "
-        "found_share DOUBLE, found_share_low DOUBLE, found_share_high DOUBLE"
     ),
     "judged": "shard UTINYINT, site VARCHAR, page UBIGINT, number UBIGINT, reward DOUBLE",
 }
@@ -117,7 +111,7 @@ def _rows(store: Store, shard: StoredShard, *, events_only: bool) -> Iterator[Ro
     if not events_only:
         model = opened(shard, ticket_key=secret, domain_of=registrable_domain)
         for name in list(model.sites):
-            for table, values in _of_site(model, model.sites[name]):
+            for table, values in _of_site(model.sites[name]):
                 yield table, (name, *values)
 
 
@@ -142,24 +136,12 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
         yield "links", (seq, at, page, url, hash_of(key), anchor, links.link_path_table[path], rel)
 
 
-def _of_site(model: CrawlModel, site: SiteShard) -> Iterator[Row]:
+def _of_site(site: SiteShard) -> Iterator[Row]:
     yield from (("arms", arm) for arm in _arms(site))
     for one in templates_of(site.model, 0, _ALL, 0):
         counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)
         yield "templates", (one.name, *counts, one.dissimilarity, one.min_depth, one.example_url)
-    yield "decisions", _decision(model, site)
     yield from (("judged", row) for row in site.model.history.judged())
-
-
-def _decision(model: CrawlModel, site: SiteShard) -> Sequence[object]:
-    """Return which policy a site has, and whether it goes on, as `GetSite` says; None without a budget."""
-    row = (site.served.name, site.model.history.fetches)
-    if model.budget is None:
-        return (*row, *(None,) * 5)
-    standing = model.standing(site)
-    stop, found = standing.site or standing.crawl, standing.coverage
-    shares = (None,) * 3 if found is None else (found.share, found.low, found.high)
-    return (*row, decision_name(stop), stop.reason if stop else None, *shares)
 
 
 def _arms(shard: SiteShard) -> Iterator[Sequence[object]]:

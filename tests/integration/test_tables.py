@@ -88,7 +88,6 @@ def test_counts_are_those_of_the_crawl(exported: tuple[Path, Any]) -> None:
     assert fetched == PAGES
     assert one(folder, "SELECT avg(reward) FROM 'tables/judged.parquet'") == 1.0
     assert one(folder, "SELECT count(*) FROM 'tables/templates.parquet'") > 1
-    assert one(folder, "SELECT sum(fetches) FROM 'tables/decisions.parquet'") == PAGES
 
 
 def test_columns_are_those_that_are_said(exported: tuple[Path, Any]) -> None:

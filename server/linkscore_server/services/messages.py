@@ -527,11 +527,6 @@ def decision_of(stop: Stop | None) -> common_pb2.Decision:
     return cast("Any", stop.decision) if stop else common_pb2.DECISION_CONTINUE
 
 
-def decision_name(stop: Stop | None) -> str:
-    """Return the name of a decision, for example ``STOP_YIELD``."""
-    return common_pb2.Decision.Name(decision_of(stop)).removeprefix("DECISION_")
-
-
 def standing_message(standing: Standing) -> pb.Standing:
     """Return whether a crawl and a site of it go on."""
     return pb.Standing(
