@@ -72,17 +72,7 @@ def _connected(command: _Command, crawl: Any) -> _Command:
 
 
 def online(command: _Command) -> _Command:
-    """Give a command the options of a server and its crawl; they arrive as one `connection`.
-
-    Examples
-    --------
-    >>> @click.command()
-    ... @online
-    ... def ask(connection: Connection) -> None:
-    ...     click.echo(f"{connection.target} {connection.crawl}")
-    >>> ask(["--target", "scoring.internal:7411", "--crawl", "news"], standalone_mode=False)
-    scoring.internal:7411 news
-    """
+    """Give a command the options of a server and its crawl; they arrive as one `connection`."""
     option = click.option(
         "--crawl", envvar="LINKSCORE_CRAWL", default="", show_envvar=True, help="Id of the crawl."
     )

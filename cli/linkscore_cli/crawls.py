@@ -54,11 +54,6 @@ def read_policy(text: str) -> policy_pb2.PolicySpec:
     """Return a policy from ``NAME[:param=value,...]``.
 
     Names that the contract does not know are policies from outside, whose parameters are JSON, or else text.
-
-    Examples
-    --------
-    >>> read_policy("harvest:curiosity=0.5,hub_weight=1").harvest.curiosity
-    0.5
     """
     name, params = split_policy(text)
     kind = _FIELDS[name].message_type if name in _FIELDS else None
@@ -70,13 +65,7 @@ def read_policy(text: str) -> policy_pb2.PolicySpec:
 
 
 def policy_text(spec: policy_pb2.PolicySpec) -> str:
-    """Return a policy as `read_policy` reads it.
-
-    Examples
-    --------
-    >>> policy_text(read_policy("harvest:curiosity=0.5"))
-    'harvest:curiosity=0.5'
-    """
+    """Return a policy as `read_policy` reads it."""
     name = spec.WhichOneof("policy")
     if name is None:
         return ""

@@ -55,14 +55,7 @@ def table(rows: Iterable[Sequence[Any]], *head: str, title: str = "") -> Table:
 
 
 def word_of(enum: Any, number: int) -> str:
-    """Return a value of an enum of the contract as a word; empty for the unset and for one unknown here.
-
-    Examples
-    --------
-    >>> from linkscore.v1 import common_pb2
-    >>> word_of(common_pb2.SiteStage, common_pb2.SITE_STAGE_READY)
-    'ready'
-    """
+    """Return a value of an enum of the contract as a word; empty for the unset and for one unknown here."""
     names = enum.DESCRIPTOR.values_by_number
     if not number or number not in names:
         return ""
@@ -99,13 +92,7 @@ def write_json(json_file: Path | None, value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
-
-    Examples
-    --------
-    >>> plain({"rows": (1, float("nan")), "file": Path("a")})
-    {'rows': [1, None], 'file': 'a'}
-    """
+    """Return a value as JSON has it."""
     if isinstance(value, Message):
         return json_format.MessageToDict(value, preserving_proto_field_name=True)
     if is_dataclass(value) and not isinstance(value, type):

@@ -53,12 +53,7 @@ _ROUTES = [
 
 
 def console_app(settings: ConsoleSettings) -> ASGIApp:
-    """Return the console as an ASGI application; its connection opens and closes with it.
-
-    Examples
-    --------
-    >>> app = console_app(ConsoleSettings("127.0.0.1:7411"))  # uvicorn.run(app) serves it
-    """
+    """Return the console as an ASGI application; its connection opens and closes with it."""
 
     @asynccontextmanager
     async def connected(app: Starlette) -> AsyncIterator[None]:

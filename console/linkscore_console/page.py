@@ -168,13 +168,7 @@ class Guard:
 
 
 def host_of(authority: str) -> str:
-    """Return the host of a `Host` header or an address, without port and brackets.
-
-    Examples
-    --------
-    >>> host_of("[::1]:8000"), host_of("Console.Internal:80"), host_of("127.0.0.1")
-    ('::1', 'console.internal', '127.0.0.1')
-    """
+    """Return the host of a `Host` header or an address, without port and brackets."""
     if authority.startswith("["):
         return authority[1:].partition("]")[0].lower()
     return authority.partition(":")[0].lower()

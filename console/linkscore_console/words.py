@@ -30,26 +30,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u20
 
 
 def number(value: float) -> str:
-    """Return a count with thousands, three digits if it is large.
-
-    Examples
-    --------
-    >>> number(999), number(12_345), number(1_234_567)
-    ('999', '12,345', '1.23 M')
-    """
+    """Return a count with thousands, three digits if it is large."""
     if value >= 1_000_000:
         return f"{value / 1_000_000:.3g} M"
     return f"{value:,.0f}"
 
 
 def share(value: float) -> str:
-    """Return a value in [0, 1] as per cent.
-
-    Examples
-    --------
-    >>> share(0.9512), share(0.004), share(0)
-    ('95 %', '0.4 %', '0 %')
-    """
+    """Return a value in [0, 1] as per cent."""
     percent = 100.0 * value
     return f"{percent:.1f} %" if 0.0 < percent < 1.0 else f"{percent:.0f} %"
 
@@ -75,13 +63,7 @@ def shown(text: str, most: int = _SHOWN_CHARS) -> str:
 
 
 def place(tag_path: str) -> str:
-    """Return what says most of a tag path: its last element, and the nearest one around it that has a class.
-
-    Examples
-    --------
-    >>> place("html/body/div[main]/ul[pager]/li[]/a[]"), place("div[menu]/a[next]"), place("")
-    ('ul[pager] a', 'a[next]', 'unknown place')
-    """
+    """Return what says most of a tag path: its last element, and the nearest around it that has a class."""
     *around, last = (step.removesuffix("[]") for step in tag_path.split("/"))
     named = "" if "[" in last else next((step for step in reversed(around) if "[" in step), "")
     return shown(f"{named} {last}".strip(), 60) or "unknown place"

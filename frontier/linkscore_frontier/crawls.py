@@ -338,11 +338,7 @@ class Advisor:
 
 
 def linkscore_name(crawl: str) -> str:
-    """Return the id of linkscore's crawl for one of the frontier.
-
-    >>> linkscore_name("DEFAULT"), linkscore_name("News 2026")
-    ('default', 'news-2026')
-    """
+    """Return the id of linkscore's crawl for one of the frontier."""
     return re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
 
 

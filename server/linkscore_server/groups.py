@@ -49,13 +49,7 @@ class Shard(NamedTuple):
 
 
 def shards_of(crawl: str, groups: int) -> list[Shard]:
-    """Return all shards of a crawl, in order.
-
-    Examples
-    --------
-    >>> [shard.key for shard in shards_of("books", 2)]
-    ['books@0-of-2', 'books@1-of-2']
-    """
+    """Return all shards of a crawl, in order."""
     return [Shard(crawl, group, groups) for group in range(groups)]
 
 

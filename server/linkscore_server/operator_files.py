@@ -45,9 +45,6 @@ class Caller:
     """Who makes a call: a name for the log, a role, and patterns of crawls, in which `*` stands for any text.
 
     Of the crawls that fit, it creates none when there are `most_crawls`.
-
-    >>> Caller("news", Role.WRITE, ("news-*",)).may_touch("news-fr")
-    True
     """
 
     name: str

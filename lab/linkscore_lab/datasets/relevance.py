@@ -150,11 +150,6 @@ def carried_tags(url: str, body: bytes, kinds: Iterable[str] = TAG_KINDS) -> fro
     the section in the URL of a reference work; or some kinds of them only.
 
     Lists of pages show the tags of all of them.
-
-    Examples
-    --------
-    >>> carried_tags("http://a.org/1", b"<p>Sets <a rel='nofollow tag' href='/t'>unit  tests</a>")
-    frozenset({'unit tests'})
     """
     section = next(filter(None, (pattern.search(url) for pattern in _SECTIONS)), None)
     found = {section[1]} if section and SECTION in kinds else set()
