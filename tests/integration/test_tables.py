@@ -50,6 +50,7 @@ def crawl(client: Client, groups: int) -> Any:
         if "/thread/" in path:
             client.reward(crawl="forum", url=SITE + path, reward=1.0, ticket=tickets[path])
     client.ingest_pages(crawl="forum", pages=[page(url=SITE + "/", body=b"<p>", event_id="fetch-0")])
+    client.learn_site(crawl="forum", site="forum.example", timeout_s=60)
     return client.get_crawl(crawl="forum")
 
 
