@@ -159,7 +159,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
             "--policy harvest.curiosity: must be",
         ),
         (["crawls", "create", "x", "--policy", "no_such"], "INVALID_ARGUMENT: --policy: "),
-        (["crawls", "create", "x", "--budget", "max_fetchs=9"], "--budget: budget: must be some of max_fetches"),
+        (["crawls", "create", "x", "--budget", "max_fetchs=9"], "must be some of max_fetches"),
         (["crawls", "create", "x", "--budget", "max_fetches=-1"], "Invalid value for --budget"),
         (["crawls", "create", "x", "--respect", "train"], "INVALID_ARGUMENT: --respect"),
         (["crawls", "create", "x", "--example", "nothing.html"], "Invalid value for --example"),
