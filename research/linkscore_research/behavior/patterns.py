@@ -105,7 +105,9 @@ def paper_orders(counts: BrowseCounts, mirror: Mirror) -> tuple[list[int], list[
     n = len(tree)
     sources, targets, transits = between(counts, leaf)
     inner = sources != OUTSIDE
-    f_in, f_out = (tally(leaf, column, n) for column in (counts.visits(), counts.referrals()))
+    inside = counts.from_urls != OUTSIDE
+    referrals = tally(counts.from_urls[inside], counts.transits[inside], len(counts.urls))
+    f_in, f_out = (tally(leaf, column, n) for column in (counts.visits(), referrals))
     auth, hub = behavior_graph(sources[inner], targets[inner], transits[inner], f_in, f_out)
     parents, sizes = tree.parents(), tally(leaf, np.ones(len(leaf)), n)
     # of an inner node the mean of its patterns by their pages

@@ -44,8 +44,3 @@ class BrowseCounts:
     def visits(self) -> Ints:
         """Return the records of each page, (n_urls,): F_in of Liu 2011."""
         return np.bincount(self.to_urls, self.transits, len(self.urls)).astype(np.int64)
-
-    def referrals(self) -> Ints:
-        """Return the records that each page referred, (n_urls,): F_out of Liu 2011."""
-        inside = self.from_urls != OUTSIDE
-        return np.bincount(self.from_urls[inside], self.transits[inside], len(self.urls)).astype(np.int64)

@@ -17,7 +17,7 @@ from linkscore_scoring.urls.session_ids import SessionIds
 
 VERSION = 1
 """First byte of a ticket."""
-_BODY = struct.Struct(">BQQQiHI")
+_BODY = struct.Struct(">BQQQiH")
 """Version, then the fields of a `Ticket`."""
 _MAC_BYTES = 8
 """Bytes of the MAC: guessing one takes 2^63 tries, and gains a wrong context only."""
@@ -34,7 +34,7 @@ class Ticket(NamedTuple):
     identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given out
     before learning profit from it. `link_path`: 64-bit id of the raw link path. `cluster`: persistent cluster
     of the source page when the ticket was written, for sources that were forgotten. `depth`: clicks from a
-    seed to the link's target, 0..65535. `revision`: revision of the site model that wrote the ticket.
+    seed to the link's target, 0..65535.
     """
 
     site: int = 0
@@ -42,7 +42,6 @@ class Ticket(NamedTuple):
     link_path: int = UNKNOWN_LINK_PATH
     cluster: int = UNKNOWN_CLUSTER
     depth: int = 0
-    revision: int = 0
 
 
 class TicketBook:
@@ -62,8 +61,8 @@ class TicketBook:
 
         They have `TICKET_BYTES` (at most 64), and end in a MAC of 8 bytes.
         """
-        site, source, _, cluster, depth, revision = ticket
-        last = cluster, min(depth, 65_535), revision & 0xFFFFFFFF
+        site, source, _, cluster, depth = ticket
+        last = cluster, min(depth, 65_535)
         bodies = [_BODY.pack(VERSION, site, source, link_path, *last) for link_path in link_paths]
         return [body + self._mac(body) for body in bodies]
 

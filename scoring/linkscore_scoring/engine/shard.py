@@ -276,9 +276,7 @@ class SiteShard:
         if any(fetch.page_links):
             told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
             found.url_types = [own or (PAGE_FLIP if kind else 0) for own, kind in told]
-        ticket = Ticket(
-            hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1, revision=model.revision
-        )
+        ticket = Ticket(hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1)
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
         if len(inside) < len(links.urls):
             own = {*inside, *fetch.back}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Floats, Ints, Repeated, drop_oldest
+from linkscore_scoring.columns import Floats, Ints, Remembered, Repeated, drop_oldest
 from linkscore_scoring.learners.online import Features
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
@@ -111,18 +111,12 @@ def _url_hashes(url: str) -> bytes:
 
 
 def _of_hosts(urls: Sequence[str]) -> Column:
-    """Return one feature a URL; links that are scored together are mostly of one host."""
-    hashes: list[int] = []
-    origin, own = "", 0
-    for url in urls:
-        if not origin or not url.startswith(origin):
-            host = host_of_url(url)
-            own = _hash("host", host)
-            end = url.find("://") + 3 + len(host)
-            origin = url[: end + 1] if url[end : end + 1] == "/" else ""
-        hashes.append(own)
-    n = len(urls)
-    return np.arange(n, dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(n)
+    """Return one feature a URL."""
+    hashes = _HOSTS.of_all(map(host_of_url, urls))
+    return np.arange(len(urls), dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(len(urls))
+
+
+_HOSTS = Remembered(partial(_hash, "host"), _CACHED)
 
 
 def of_urls(urls: Sequence[str], hashes_of: Callable[[str], bytes] = _url_hashes) -> Column:

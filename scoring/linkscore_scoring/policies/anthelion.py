@@ -257,7 +257,8 @@ class HostCrawl(Stateful):
         """Return how many relevant pages the links never seen before are expected to lead to."""
         new = dict(zip(page.links.keys, range(len(page.links)), strict=True))
         rows = [row for row in new.values() if page.fresh[row]]
-        return float(self._relevance(page.links.rows(rows), site).sum()) if rows else 0.0
+        known = self.of_links(page.links.rows(rows), site)
+        return float(self.classifier.predict_prob(known).sum())
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Learn from a label; one without URL teaches the bandit only."""
@@ -319,9 +320,6 @@ class HostCrawl(Stateful):
                 tried = shapes[pattern].total()
                 rates[pattern] = shrunk(tried.reward, tried.fetched, own, 1.0)
         return np.array([rates[pattern] for pattern in of])
-
-    def _relevance(self, links: LinkBatch, site: SiteModel) -> Floats:
-        return self.classifier.predict_prob(self.of_links(links, site))
 
     def scores(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the score of links of a site, (n,) float64 in [0, 1]: the decision without exploration."""

@@ -77,13 +77,6 @@ def mine(
     return mined
 
 
-def mine_news(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
-    """Mine the news of all sites of a crawl at once, in a process of its own."""
-    from linkscore_scoring.browse_logs.news import mine_crawl
-
-    return mine_crawl(counts, settings)
-
-
 class BrowseLogManager:
     """Takes in and mines the browse logs of all crawls.
 
@@ -206,9 +199,11 @@ class BrowseLogManager:
     ) -> CrawlNews:
         """Mine the news of all sites of a crawl at once, within the window of its last day; changes
         nothing."""
+        from linkscore_scoring.browse_logs.news import mine_crawl  # slow to import, few servers mine
+
         width, last_day = self._settings.browse_window_days, max(span.last_day for span in spans.values())
         counts = await self._counts(actor, "", last_day - width + 1, width)
-        news: CrawlNews = await self._in_process(mine_news, counts, settings)
+        news: CrawlNews = await self._in_process(mine_crawl, counts, settings)
         return news
 
     async def _counts(self, actor: CrawlActor, site: str, first_day: int, n_days: int) -> BrowseCounts:

@@ -22,7 +22,6 @@ TICKETS = st.builds(
     HASHES,
     st.integers(-2, 2**31 - 1),
     st.integers(0, 65_535),
-    st.integers(0, 2**32 - 1),
 )
 
 

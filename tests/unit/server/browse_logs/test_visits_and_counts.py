@@ -70,7 +70,6 @@ def test_counts_are_those_worked_by_hand(tmp_path: Path) -> None:
     transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
     assert transits == [(OUTSIDE, 0, 2), (0, 2, 2), (2, 1, 1)]
     assert counts.visits().tolist() == [2, 1, 2]
-    assert counts.referrals().tolist() == [2, 0, 1]
 
 
 def test_a_client_with_absurd_rates_does_not_count_on_that_day_only(tmp_path: Path) -> None:
