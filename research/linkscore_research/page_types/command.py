@@ -19,7 +19,7 @@ from linkscore_research.page_types.examples import Example, find_sites, read_exa
 from linkscore_research.page_types.generated import ENGINES, generated_examples
 from linkscore_research.page_types.train import Rows, train_all
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.focus.page_types import PageTypeModel
+from linkscore_scoring.policies.focus.policy import PageTypeModel
 
 
 def classified(model: PageTypeModel, examples: Sequence[Example]) -> list[str]:

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from linkscore_research.page_types.examples import Example
 from linkscore_scoring.features.layout.signals import SIGNALS
-from linkscore_scoring.policies.focus.page_types import MAX_DEVIATIONS, PageTypeModel
+from linkscore_scoring.policies.focus.policy import MAX_DEVIATIONS, PageTypeModel
 
 SIGNS: dict[str, tuple[int, int]] = {
     # text

@@ -41,7 +41,7 @@ from linkscore_research.papers.sites import ForumExperiment, PaperOptions, store
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.focus.page_types import PageTypeModel, variants
+from linkscore_scoring.policies.focus.policy import PageTypeModel, variants
 
 STORED = (
     "forum_phpbb",

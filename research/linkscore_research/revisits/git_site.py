@@ -19,7 +19,7 @@ from lxml.html import HTMLParser
 from linkscore_research.revisits.git_objects import GitRepository
 from linkscore_research.revisits.histories import PageHistory, SiteHistory
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.revisits.changes import DAY_S
+from linkscore_scoring.revisits.pages import DAY_S
 from linkscore_scoring.urls.identity import host_of, validate_url
 
 _SUFFIXES = (".html", ".htm", ".xhtml")

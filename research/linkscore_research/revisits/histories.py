@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.revisits.changes import DAY_S
+from linkscore_scoring.revisits.pages import DAY_S
 
 YEAR_DAYS = 365.25
 """Days of a Julian year: leap years count."""

@@ -36,7 +36,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits.changes import DAY_S, OBJECTIVES, read_facts
+from linkscore_scoring.revisits.pages import DAY_S, OBJECTIVES, read_facts
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import host_of, identity

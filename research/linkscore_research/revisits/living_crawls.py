@@ -21,7 +21,7 @@ import numpy as np
 from linkscore_research.revisits.histories import YEAR_DAYS, SiteHistory, living
 from linkscore_research.revisits.living_site import LivingSite, served
 from linkscore_research.revisits.replay import START_S, Measured, measured
-from linkscore_scoring.revisits.changes import DAY_S
+from linkscore_scoring.revisits.pages import DAY_S
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 

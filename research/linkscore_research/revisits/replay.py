@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linkscore_research.revisits.histories import YEAR_DAYS, SiteHistory, Times
 from linkscore_scoring.columns import Floats
-from linkscore_scoring.revisits.changes import DAY_S, OBJECTIVES, Fetched, RevisitSettings
+from linkscore_scoring.revisits.pages import DAY_S, OBJECTIVES, Fetched, RevisitSettings
 from linkscore_scoring.revisits.rates import discovery_worth
 from linkscore_scoring.revisits.site import FIRST_DAYS, SiteRevisits
 

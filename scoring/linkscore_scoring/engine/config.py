@@ -14,7 +14,7 @@ from linkscore_scoring.policies.answers import Experience
 from linkscore_scoring.policies.base import Params, Policy, make_params
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.revisits.changes import RevisitSettings
+from linkscore_scoring.revisits.pages import RevisitSettings
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, plain
 from linkscore_scoring.types import ExamplePage

@@ -26,7 +26,7 @@ from linkscore_scoring.policies.answers import CrawlKnowledge, Experience, Polic
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy
-from linkscore_scoring.revisits.changes import RevisitSettings
+from linkscore_scoring.revisits.pages import RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import Fetch, SiteModel

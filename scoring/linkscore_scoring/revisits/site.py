@@ -11,12 +11,23 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, drop_oldest
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.revisits.changes import (
+from linkscore_scoring.revisits.listings import FACT as DATES
+from linkscore_scoring.revisits.pages import (
     DAY_S,
+    ENTRY_BYTES,
+    FAILED,
+    FEED,
     GONE,
+    HUB,
     KIND,
+    KINDS,
+    LISTED,
+    MOVED,
+    NO_MORE,
     NOTHING_SAID,
+    NOTICED,
     OBJECTIVES,
+    SITEMAP,
     STRUCTURED,
     TITLE,
     UNCHANGED,
@@ -24,26 +35,13 @@ from linkscore_scoring.revisits.changes import (
     Due,
     Fetched,
     PageChange,
+    PageTable,
     RevisitSettings,
+    Row,
     Stamps,
     Validators,
     own_difference,
 )
-from linkscore_scoring.revisits.listings import FACT as DATES
-from linkscore_scoring.revisits.pages import (
-    ENTRY_BYTES,
-    FAILED,
-    FEED,
-    HUB,
-    KINDS,
-    LISTED,
-    MOVED,
-    NOTICED,
-    SITEMAP,
-    PageTable,
-    Row,
-)
-from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.rates import (
     SHAPE,
     Belief,
@@ -195,7 +193,7 @@ class SiteRevisits(Stateful):
             return self._answer(self._enter(fetch))
         known = self.pages.row(row)
         change = self._change(known, fetch)
-        flags = known.flags & ~(IS_GONE | SITEMAP | FEED) | KINDS[fetch.kind]
+        flags = known.flags & ~(GONE | SITEMAP | FEED) | KINDS[fetch.kind]
         own, title = fetch.own % 0x10000, fetch.title or known.title
         structured = fetch.structured or known.structured
         self._learn(row, known, fetch.now_s, change, flags=flags, own=own, title=title, structured=structured)
@@ -207,7 +205,7 @@ class SiteRevisits(Stateful):
         if row < 0:
             return None
         known = self.pages.row(row)
-        self._learn(row, known, now_s, UNCHANGED, flags=known.flags & ~IS_GONE)
+        self._learn(row, known, now_s, UNCHANGED, flags=known.flags & ~GONE)
         return self._answer(row, UNCHANGED)
 
     def gone(self, key: int, now_s: float) -> Revisit | None:
@@ -219,11 +217,11 @@ class SiteRevisits(Stateful):
         if row < 0:
             return None
         known = self.pages.row(row)
-        if not known.flags & IS_GONE:
-            self._learn(row, known, now_s, GONE, flags=known.flags | IS_GONE)
+        if not known.flags & GONE:
+            self._learn(row, known, now_s, NO_MORE, flags=known.flags | GONE)
         elif now_s - known.last >= self.settings.longest_s:
             self.pages.flag(row, FAILED, is_set=True)
-        return self._answer(row, GONE)
+        return self._answer(row, NO_MORE)
 
     def moved(self, key: int, now_s: float) -> Revisit | None:
         """Take in that a page redirects; None if it was not known.
@@ -232,7 +230,7 @@ class SiteRevisits(Stateful):
         """
         row = self.pages.find(key)
         _, last_s, has_moved = self._failed.get(key, (0, now_s, False))
-        is_gone = row >= 0 and self.pages.row(row).flags & IS_GONE
+        is_gone = row >= 0 and self.pages.row(row).flags & GONE
         if is_gone or (has_moved and now_s - last_s >= DAY_S):
             return self.gone(key, now_s)
         return self.failed(key, now_s, moved=True)
@@ -251,7 +249,7 @@ class SiteRevisits(Stateful):
         self._forget(self._failed, _FAILURES, FAILED)
         self.pages.flag(row, FAILED, is_set=True)
         known = self.pages.row(row)
-        is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
+        is_told = self.settings.fetches_per_day and not known.flags & GONE
         until = self._rests_until(key) if is_told else None
         return Revisit(None, self._belief(known).mean, until)
 
@@ -299,7 +297,7 @@ class SiteRevisits(Stateful):
         """Return what would become of a notice: one of `NOTED`, `REPEATED`, `UNKNOWN`; O(log pages)."""
         row = self.pages.find(key)
         known = self.pages.row(row) if row >= 0 else None
-        if known is None or known.flags & IS_GONE:
+        if known is None or known.flags & GONE:
             return UNKNOWN
         is_news = _seconds(change_s) > known.last and change_s > self._told.get(key, 0.0)
         return NOTED if is_news else REPEATED
@@ -353,7 +351,7 @@ class SiteRevisits(Stateful):
             seconds = waited * DAY_S
             found = worth(self._heeded(rows, waited, self._waiting(rows), now_s), waited)
             found = np.where(seconds >= self.settings.longest_s, np.inf, found)
-            is_gone = ((flags & IS_GONE) != 0) & (((flags & FAILED) != 0) | (found != np.inf))
+            is_gone = ((flags & GONE) != 0) & (((flags & FAILED) != 0) | (found != np.inf))
             is_out = (seconds < self.settings.least_s) | is_gone
             for at in np.flatnonzero(flags & FAILED):
                 is_out[at] |= self._rests_until(int(known["key"][rows][at])) > now_s
@@ -413,7 +411,7 @@ class SiteRevisits(Stateful):
         return Due(url, known.key, value, reason, last_s, waited * rate, rate, validators, kind)
 
     def _known_rows(self) -> NDArray[np.intp]:
-        return np.flatnonzero((self.pages.rows["flags"] & IS_GONE) == 0)
+        return np.flatnonzero((self.pages.rows["flags"] & GONE) == 0)
 
     def _rests_until(self, key: int) -> float:
         """Return when a page may be tried again: after the least interval, doubled with each failure."""
@@ -535,7 +533,7 @@ class SiteRevisits(Stateful):
     def _answer(self, row: int, change: PageChange | None = None) -> Revisit:
         """Return what is known of a page now; `change`: since the fetch before, None at the first."""
         known = self.pages.row(row)
-        is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
+        is_told = self.settings.fetches_per_day and not known.flags & GONE
         share = change.share if change is not None else None
         return Revisit(share, self._belief(known).mean, self._next(row, known) if is_told else None)
 

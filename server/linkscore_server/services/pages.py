@@ -27,8 +27,8 @@ from linkscore_scoring.features.given_links import ExtractedLink, with_links
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.limits.respect import is_same_host, site_file
-from linkscore_scoring.revisits.changes import read_facts
 from linkscore_scoring.revisits.listings import listing_page
+from linkscore_scoring.revisits.pages import read_facts
 from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import validate_url

@@ -14,8 +14,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.revisits.changes import DAY_S, Due
 from linkscore_scoring.revisits.listings import FACT as DATES
+from linkscore_scoring.revisits.pages import DAY_S, Due
 from linkscore_scoring.revisits.site import GONE_STATUSES, NOTED, UNKNOWN, SiteRevisits, key_of
 from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.types import Revisit

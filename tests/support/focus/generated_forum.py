@@ -10,7 +10,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP
-from linkscore_scoring.policies.focus.page_types import PageType
+from linkscore_scoring.policies.focus.policy import PageType
 from linkscore_scoring.testing.crawl import page_of, visit
 
 ROOT = "http://h"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.revisits.changes import (
+from linkscore_scoring.revisits.pages import (
     TITLE,
     Stamps,
     read_facts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.revisits.changes import DAY_S, Fetched, RevisitSettings
+from linkscore_scoring.revisits.pages import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.revisits.rates import Signals, noticed
 from linkscore_scoring.revisits.site import NOTED, SiteRevisits
 

@@ -6,7 +6,7 @@ import pytest
 
 from linkscore_research.revisits.histories import living
 from linkscore_research.revisits.replay import Learned, Listed, replay
-from linkscore_scoring.revisits.changes import DAY_S, Fetched, RevisitSettings
+from linkscore_scoring.revisits.pages import DAY_S, Fetched, RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.state import packed, unpacked
 

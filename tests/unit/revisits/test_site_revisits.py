@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.revisits.changes import DAY_S, LEAST_CHARS, Fetched, RevisitSettings
+from linkscore_scoring.revisits.pages import DAY_S, LEAST_CHARS, Fetched, RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.state import packed, unpacked
 

@@ -6,7 +6,7 @@ import pytest
 
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.focus.page_types import (
+from linkscore_scoring.policies.focus.policy import (
     PageType,
     load_page_types,
 )
