@@ -121,24 +121,17 @@ class Parts(NamedTuple):
 class Harvest(Policy):
     """A sleeping bandit over (URL pattern, link path) arms whose reward is text of a page's own.
 
-    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + h), x = characters
-    in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
-    once they are fetched, h = what is much on this site (both in `own_text`). It is revised as that is
-    known, so that lists of excerpts, copies and sort orders fade. If the crawl has example pages, the reward
-    is likeness to them (`likeness`); feedback replaces both. Choose it first; what it is worth where is in
-    docs/concepts/harvest.md.
+    Needs no labels. The reward of a fetch is x / (x + h), x = characters in long text blocks that belong to
+    the page (`site.texts`) less what its links are expected to take over, h = what is much on this site;
+    likeness to example pages if there are any; feedback before both.
 
-    Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
-    max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
-    by labels = worth per fetch of the page and the fresh links behind it (`Worked.gain`), where
-    a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
-    rest. Means are shrunk along site -> link path -> pattern -> arm; by text, of an arm whose links a share m
-    of the pages show (`Worked.menu`), what is over the worth of a link of a list counts 1 - m. Score =
-    value / (1 + value); bucket = ``h<pattern>.<link path>``.
+    Value of an arm by text = mean reward, shrunk along site -> link path -> pattern -> arm, + hub credit +
+    exploration x UCB bonus + curiosity; by labels = worth per fetch of the page and the fresh links behind
+    it. Score = value / (1 + value); bucket = ``h<pattern>.<link path>``. See docs/concepts/harvest.md.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
-    credit after ACHE and deep-deep. The rewards are ours. See docs/concepts/harvest.md.
+    credit after ACHE and deep-deep. The rewards are ours.
 
     Examples
     --------

@@ -79,38 +79,19 @@ class JudgedPage:
 class Topical(Policy):
     """Pages about the topic first, and pages that lead to many of them.
 
-    What is wanted stands in the configuration of the crawl (`wanted`). The worth of a page is its relevance,
-    BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
-    not wanted; less in proportion below the least length, and, as far as the crawl asks, where its text
-    reads badly; what feedback says instead, if it comes.
-    Without a query and samples it is text of the page's own.
-
-    A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
-    relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression
-    from what was fetched, or, with sample pages, what its list was worth alone, if more; gain = what links of
-    the arm were worth more for the links behind them, so that lists and hubs of little relevance are passed
-    through; unknown = c o / (o + k) k / (k + n), n pages of its site and o of others, so that a crawl of many
-    sites does not stay where it found the first pages; 0 in a crawl of one. Where words say nothing the arm
-    decides, and the other way round. What has all words of a query in its URL comes first. Until a page of a
-    topic is surely relevant, links on its first site that nothing tells apart come last, in the order found.
-    A sample page whose URL is known is worth 1, or 0 if not wanted, and links to it say so of their list.
-    Score = (1 + v / (1 + |v|)) / 2; bucket =
-    ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
-    list.
-
-    Queries that are sentences are questions, which few pages answer. Their function words do not count. If
-    all are questions, three of their other words are as good as all, buckets begin with ``q`` and have finer
-    steps, and until a page found is surely relevant a link is also worth c f / (f + k), f unseen links on
-    pages of its arm. In a crawl of several sites a topic's links are worth that too, on each site until a
-    page of it is surely relevant; and of a page's worth its arms have the credit for what words of its link
-    did not say, or where words lead to pages of one site, what is like them would be fetched to its end.
+    The worth of a page is its relevance to what the crawl wants, BM25F by the crawl's own document
+    frequencies, in [0, 1]; what feedback says instead, if it comes; without a query and samples text of its
+    own. A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the
+    URL, relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian
+    regression from what was fetched; gain = what links of the arm were worth more for the links behind them;
+    unknown = c o / (o + k) k / (k + n), n pages of its site and o of others. Score = (1 + v / (1 + |v|)) / 2;
+    bucket = ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, ``q`` for questions, and the page if
+    its links are told apart as a list. Of questions, samples and several sites: the reference page.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
-    the signals; arm-acquiring bandits, Whittle 1981; optimism about sites of few pulls, Auer 2002.
-    Differences: signals are weighed by what the crawl itself learns; what lies behind links is learned by URL
-    pattern and tag path; optimism has a bound where UCB1 has a logarithm, or a link to yet another host would
-    come before all known ones.
+    the signals; arm-acquiring bandits, Whittle 1981; optimism about sites of few pulls, Auer 2002, with a
+    bound: by UCB1's logarithm a link to yet another host would come before all known ones.
 
     Examples
     --------
