@@ -188,7 +188,7 @@ class CrawlModel:
                 fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
             if asked != event.site:
                 fetch.back = rows_in_scope(links.urls, asked, site_of)
-            places = [links.link_path_table[row] for row in links.link_paths]
+            places = list(map(links.link_path_table.__getitem__, links.link_paths))
             fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
         return fetch
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import ne
 from typing import Any
 
 import msgspec
@@ -152,8 +154,7 @@ def encode(event: Event) -> bytes:
     if not isinstance(event, PageFetched) or event.features is None:
         return packed([number, {}, event])
     links, keys = event.features.links, event.features.links.keys
-    rows = enumerate(zip(keys, links.urls, strict=True))
-    differing = {row: key for row, (key, url) in rows if key != url}
+    differing = dict(compress(enumerate(keys), map(ne, keys, links.urls)))
     try:  # left out for as long as it is written: a copy without them takes as long as writing it
         links.keys = []
         return packed([number, differing, event])

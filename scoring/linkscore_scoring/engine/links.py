@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import compress, count
+from operator import methodcaller, not_
 from typing import NamedTuple
 
 from linkscore_scoring.columns import Repeated
@@ -168,19 +170,14 @@ def rows_in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] 
     each, None: all belong to it.
     """
     if site_of is None:
-        return [row for row, url in enumerate(urls) if url]
+        return list(compress(count(), urls))
     roots: dict[str, bool] = {}
-    rows = []
-    own = " "  # the latest root that belongs to the crawl, which most links share; no URL begins so
-    for row, url in enumerate(urls):
-        if url.startswith(own):
-            rows.append(row)
-            continue
-        end = url.find("/", _HOST_AT)
+    begins_as_most = methodcaller("startswith", (f"https://{site}/", f"http://{site}/"))
+    is_own = list(map(begins_as_most, urls))
+    for row in compress(count(), map(not_, is_own)):
+        end = (url := urls[row]).find("/", _HOST_AT)
         root = url if end < 0 else url[:end]
         if root not in roots:
             roots[root] = bool(root) and site_of(root) == site
-        if roots[root]:
-            rows.append(row)
-            own = f"{root}/"
-    return rows
+        is_own[row] = roots[root]
+    return list(compress(count(), is_own))

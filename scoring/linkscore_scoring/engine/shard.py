@@ -253,19 +253,14 @@ class SiteShard:
         ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
         batch = taken
         if batch is None or len(inside) < len(links.urls):
-            pick, patterns = picking(inside), [ROOT] * len(links.urls)
-            known = (
-                taken.patterns
-                if taken is not None
-                else model.patterns_of(pick(fetch.link_keys), pick(links.keys))
-            )
-            for row, pattern in zip(inside, known, strict=True):
-                patterns[row] = pattern
+            pick, rows = picking(inside), range(len(links.urls))
+            known = taken.patterns if taken else model.patterns_of(pick(fetch.link_keys), pick(links.keys))
+            pattern_of = dict(zip(inside, known, strict=True))
             batch = links_of_page(
                 links.urls,
                 fetch.link_keys,
-                [ids[i] for i in links.link_paths],
-                patterns,
+                list(map(ids.__getitem__, links.link_paths)),
+                list(map(pattern_of.get, rows, repeat(ROOT))),
                 links.anchors,
                 source=cluster,
                 depth=depth + 1,
@@ -280,7 +275,7 @@ class SiteShard:
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
         if len(inside) < len(links.urls):
             own = {*inside, *fetch.back}
-            found.in_scope = [row in own for row in range(len(links.urls))]
+            found.in_scope = list(map(own.__contains__, range(len(links.urls))))
         return found
 
     def activate(self, learned: LearnedSite) -> None:

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import not_
 from threading import local
 
 from lxml import etree
@@ -149,11 +150,10 @@ def _add_links(
     features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
     canonical, key = resolver.resolve(head.canonical)
     features.canonical_key = key if canonical and head.canonical else ""
-    answers = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
-    numbers = [number for number, (url, _) in enumerate(answers) if url]
-    skipped = Counter([reason for url, reason in answers if not url])
-    pick = picking(numbers)
-    urls = [url for url, _ in pick(answers)]
+    urls, keys = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
+    numbers = list(compress(count(), urls))
+    skipped = Counter(compress(keys, map(not_, urls)))
+    pick, urls = picking(numbers), list(filter(None, urls))
     within = len(urls)
     if sum(map(len, urls)) > MAX_LINKS_CHARS:
         within = bisect_right(list(accumulate(map(len, urls))), MAX_LINKS_CHARS)
@@ -161,12 +161,12 @@ def _add_links(
     table, link_paths = numbered(pick(anchors.link_paths))
     features.links = Links(
         urls[:within],
-        [key for _, key in pick(answers)],
+        pick(keys),
         pick(anchors.texts),
         link_paths,
         pick(anchors.rels),
         pick(anchors.blocks_before),
-        [anchors.link_path_table[row] for row in table],
+        list(map(anchors.link_path_table.__getitem__, table)),
         skipped,
     )
     all_cuts = {"links_cut": anchors.is_cut or within < len(urls), "apaths_cut": anchors.link_paths_cut}

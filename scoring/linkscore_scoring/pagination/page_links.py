@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, count, pairwise, repeat
+from operator import contains, is_not, not_
 
 from linkscore_scoring.pagination.anchors import (
     FIRST,
@@ -44,9 +45,10 @@ def find_page_links(
     marks = _marks(anchors, rels, places)
     own = paged(page_url)
     base, is_paged = own.path.partition("/")[2], own.number is None or own.counts
-    kinds = [
-        _turn(own, url) if is_paged and base in url and url != page_url else NO_PAGE_LINK for url in urls
-    ]
+    kinds = [NO_PAGE_LINK] * len(urls)
+    for row in compress(count(), map(contains, urls, repeat(base))) if is_paged else ():
+        if urls[row] != page_url:
+            kinds[row] = _turn(own, urls[row])
     if not marks:
         return kinds
     groups = page_link_groups(page_url, urls, marks)
@@ -61,8 +63,9 @@ def find_page_links(
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
     """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
-    marks = {row: mark for row, mark in enumerate(read_anchor.of_all(anchors)) if mark is not NOTHING}
-    for row in [row for row, anchor in enumerate(anchors) if not anchor]:
+    read = read_anchor.of_all(anchors)
+    marks = dict(compress(enumerate(read), map(is_not, read, repeat(NOTHING))))
+    for row in compress(count(), map(not_, anchors)):
         if kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
             marks[row] = Mark(kind)
     return dict(sorted(marks.items()))

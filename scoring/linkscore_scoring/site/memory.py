@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, repeat
+from operator import is_, itemgetter
 from typing import Any, cast
 
 from linkscore_scoring.columns import drop_oldest
@@ -79,7 +80,7 @@ class LinkMemory(Stateful):
         targets and link path ids, same length. `known`: what `find` said of the targets. `patterns`: URL
         pattern of every target that was never seen.
         """
-        fresh, displaced = [record is None for record in known], list[tuple[int, int]]()
+        fresh, displaced = list(map(is_, known, repeat(None))), list[tuple[int, int]]()
         for row in compress(range(len(known)), fresh):
             record = known[row] = self._links.get(keys[row])  # the page may link to it twice
             if record is None:
@@ -87,11 +88,11 @@ class LinkMemory(Stateful):
             else:
                 fresh[row] = False
         records = cast("list[list[int]]", known)
-        first_here = [record[_CLUSTER] == NOT_FETCHED for record in records]
+        first_here = list(map(NOT_FETCHED.__eq__, map(itemgetter(_CLUSTER), records)))
         for row in compress(range(len(records)), first_here):
             first_here[row] = self._renew(records[row], source, link_paths[row], displaced)
         self.evicted += len(drop_oldest(self._links, self._max_links))
-        return Sighting([record[_PATTERN] for record in records], fresh, first_here, displaced)
+        return Sighting(list(map(itemgetter(_PATTERN), records)), fresh, first_here, displaced)
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
         """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
@@ -214,6 +215,7 @@ class LinkPathTable:
         self.max_link_paths = max_link_paths
         self._by_raw: dict[str, LinkPath] = {}
         self._by_id: dict[int, LinkPath] = {UNKNOWN_LINK_PATH: _UNKNOWN}
+        self._classless, self._folded = dict[int, int](), dict[int, int]()
 
     def __len__(self) -> int:
         return len(self._by_raw)
@@ -225,6 +227,7 @@ class LinkPathTable:
             found = self.find(raw)
             if raw and len(self._by_raw) < self.max_link_paths:
                 self._by_raw[raw] = self._by_id[found.id] = found
+                self._classless[found.id], self._folded[found.id] = found.classless, found.folded
         return found
 
     def find(self, raw: str) -> LinkPath:
@@ -245,17 +248,15 @@ class LinkPathTable:
 
     def classless_by_id(self) -> dict[int, int]:
         """Return the id without class of every id that is remembered."""
-        return {id_: path.classless for id_, path in self._by_id.items()}
+        return dict(self._classless)
 
     def classless(self, ids: Sequence[int]) -> list[int]:
         """Return the id without class of each id."""
-        known = self._by_id
-        return [known[id_].classless if id_ in known else UNKNOWN_LINK_PATH for id_ in ids]
+        return list(map(self._classless.get, ids, repeat(UNKNOWN_LINK_PATH)))
 
     def folded(self, ids: Sequence[int]) -> list[int]:
         """Return the id with class digits as ``#`` of each id."""
-        known = self._by_id
-        return [known[id_].folded if id_ in known else id_ for id_ in ids]
+        return list(map(self._folded.get, ids, ids))
 
     def folded_names(self) -> dict[int, str]:
         """Return the text with digits as ``#`` of every `LinkPath.folded` id that is remembered."""

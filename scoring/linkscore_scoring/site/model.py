@@ -6,7 +6,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import compress
+from itertools import compress, repeat
+from operator import is_
 
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
@@ -346,9 +347,9 @@ class SiteModel(Stateful):
         ids = [self.link_paths.intern(raw).id for raw in links.link_path_table]
         pick = picking(rows)
         keys = pick(fetch.link_keys)
-        link_paths = [ids[at] for at in pick(links.link_paths)]
+        link_paths = list(map(ids.__getitem__, pick(links.link_paths)))
         known = self.memory.find(keys)
-        new = {key: links.keys[row] for key, row, old in zip(keys, rows, known, strict=True) if old is None}
+        new = dict(compress(zip(keys, pick(links.keys), strict=True), map(is_, known, repeat(None))))
         target = hash64(features.moved_to) if features.moved_to else 0
         if target in new:
             link_paths = _follow_redirect(target, page, keys, link_paths)

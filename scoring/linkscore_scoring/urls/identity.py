@@ -10,7 +10,8 @@ import codecs
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import itemgetter
+from itertools import compress, count
+from operator import itemgetter, not_
 from typing import Any
 from urllib.parse import quote
 
@@ -269,18 +270,18 @@ class UrlResolver:
             self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
         return answer
 
-    def resolve_all(self, hrefs: Sequence[str], max_chars: int) -> list[Answer]:
-        """Return `resolve` of each href, at the cost of two look-ups for those that are known.
+    def resolve_all(self, hrefs: Sequence[str], max_chars: int) -> tuple[list[str], list[str]]:
+        """Return the columns of `resolve` of each href, at the cost of two look-ups for what is known.
 
         It ends early with the href by which URLs resolved anew have more than `max_chars` together.
         """
         found: list[Any] = list(map(self._rooted.get, hrefs, map(self._relative.get, hrefs)))
-        for row in [row for row, answer in enumerate(found) if not answer]:
+        for row in compress(count(), map(not_, found)):
             found[row] = answer = self.resolve(hrefs[row])
             max_chars -= len(answer[0])
             if max_chars < 0:
-                return found[: row + 1]
-        return found
+                del found[row + 1 :]
+        return list(map(itemgetter(0), found)), list(map(itemgetter(1), found))
 
     def _with_query(self, name: str) -> str:
         """Return an href whose query is escaped in the encoding of the page (URL Standard, 1.3)."""

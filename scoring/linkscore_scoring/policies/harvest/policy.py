@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, count, islice, repeat
 from math import log
+from operator import not_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -412,12 +413,16 @@ class Harvest(Policy):
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
-        rows = self.tables.rows_of(arms)
-        scores: Scores = self.tables.nodes["score"][rows[2]]
-        new = np.flatnonzero((rows[2] == NOBODY) | (scores == 0.0))
-        if len(new):
-            path, pattern, arm = (each[new] for each in rows)
-            scores[new] = self._parts((path, pattern, arm)).score
+        get, new = self.tables.node_of.get, list[int]()
+        rows = list(map(get, arms, repeat(NOBODY)))
+        for at in compress(count(), map(not_, rows)):
+            pattern, path = get((arms[at][0], ANY), NOBODY), get((ANY, arms[at][1]), NOBODY)
+            rows[at] = path or pattern
+            if path and pattern:
+                new.append(at)
+        scores: Scores = self.tables.nodes["score"][np.array(rows, dtype=np.int64)]
+        if new := [*new, *np.flatnonzero(scores == 0.0).tolist()]:
+            scores[new] = self._parts(self.tables.rows_of([arms[at] for at in new])).score
         return scores
 
     def _parts(self, rows: Rows, out: Ints | None = None) -> Parts:

@@ -238,7 +238,7 @@ class Tables(Stateful):
     def find(self, arms: Repeated[Node], fresh: Sequence[bool]) -> tuple[list[int], Counter[int]]:
         """Count links nobody had linked to; return the row of each link's arm, and how many each arm has."""
         rows = [self.node_of.get(arm) or self.row(arm) for arm in arms.distinct]
-        rows = [rows[place] for place in arms.places.tolist()]
+        rows = list(map(rows.__getitem__, arms.places.tolist()))
         found, waiting = Counter(compress(rows, fresh)), self.nodes["waiting"]
         for row, n in found.items():
             waiting[row] += n
