@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class PolicyValidation(Stateful):
         """Ask every policy for the score of the link that is fetched, if it is one of the sample."""
         if (self.recorded >= _ALL and site.pages % _SAMPLE) or (link := link_of(site, fetch)) is None:
             return
-        has_feedback = any(known.is_labelled for known in self._links.values())
+        has_feedback = any(map(attrgetter("is_labelled"), self._links.values()))
         self._expected = [
             float(policy.score(link, site).scores[0])
             if policy.is_able(site, has_feedback=has_feedback)

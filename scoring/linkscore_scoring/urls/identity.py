@@ -267,7 +267,7 @@ class UrlResolver:
                 answer = "", "invalid"
         if len(href) <= self.max_chars and href.isprintable() and not _OF_ONE_PAGE.match(href):
             known[href] = answer
-            self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
+            self._cache.size += 1 + (len(href) + len(answer[0]) + len(answer[1])) // _ENTRY_CHARS
         return answer
 
     def resolve_all(self, hrefs: Sequence[str], max_chars: int) -> tuple[list[str], list[str]]:

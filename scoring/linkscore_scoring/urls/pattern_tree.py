@@ -179,8 +179,9 @@ class UrlPatterns(Stateful):
 
     def insert_all(self, keys: Collection[str]) -> list[int]:
         """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
+        nodes, ends = self._nodes, list[int]()
         for key in keys:
-            at, nodes = ROOT, self._nodes
+            at = ROOT
             nodes[ROOT].count += 1
             for token in _tokens(key):
                 below = nodes[at].children.get(token)
@@ -190,7 +191,8 @@ class UrlPatterns(Stateful):
                 node.count += 1
                 if node.token == ANY_QUERY:
                     break
-        return [self.levels(key)[-1] for key in keys]
+            ends.append(at)
+        return list(map(self.resolve, ends))
 
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""

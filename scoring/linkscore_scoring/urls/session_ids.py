@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
+from operator import itemgetter
 
 from linkscore_scoring.columns import Remembered, drop_oldest
 from linkscore_scoring.hashing import hash64
@@ -145,10 +146,10 @@ class SessionIds(Stateful):
 
         Links that repeat a value of the page's own URL say nothing: it may be what the page is about.
         """
-        own = {(name, value) for name, value, _ in _candidates(page_url)}
+        own = {(name, value) for name, value, _ in _seen(page_url)[1]}
         found: dict[str, list[tuple[int, int]]] = {}
         distinct = dict.fromkeys(urls)
-        for name, value, rest in chain.from_iterable(_candidates.of_all(distinct)):
+        for name, value, rest in chain.from_iterable(map(itemgetter(1), _seen.of_all(distinct))):
             found.setdefault(name, []).append((rest, value))
         for name, links in found.items():
             if {(name, value) for _, value in links} <= own:
@@ -188,7 +189,7 @@ class SessionIds(Stateful):
 
     def strip_all(self, urls: list[str]) -> list[str]:
         """Return `strip` of each URL, the same list if there is nothing to look at, as in most."""
-        if self._learned or not all(_is_plain.of_all(urls)):
+        if self._learned or not all(map(itemgetter(0), _seen.of_all(urls))):
             return list(map(self.strip, urls))
         return urls
 
@@ -220,15 +221,6 @@ _FIRST_SEGMENT = 3
 """Where paths begin in a URL split at slashes."""
 
 
-def _plain(url: str) -> bool:
-    """Say whether nothing in a URL may be a session id as long as no name was learned."""
-    address, _, query = url.partition("?")
-    return ";" not in address and "/(" not in address and not _MAY_BE_SURE(query.lower())
-
-
-_is_plain = Remembered(_plain, _REMEMBERED)
-
-
 def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -> None:
     """Count one fetch: rest and value of its links with a name, and whether they are half of its links."""
     if len({value for _, value in links}) > 1:
@@ -256,12 +248,16 @@ def _without_id(found: re.Match[str]) -> str:
     return "" if is_sure or looks_drawn(found[2]) else found[0]
 
 
-def _first_candidates(url: str) -> tuple[tuple[str, int, int], ...]:
-    """Return name, value and rest, both as hashes, of the first random values in a URL."""
-    return tuple(islice(_random_values(url), _MAX_RANDOM)) if _MAY_BE_RANDOM(url) else ()
+def _look(url: str) -> tuple[bool, tuple[tuple[str, int, int], ...]]:
+    """Return whether nothing in a URL may be a session id as long as no name was learned; and name, value and
+    rest, both as hashes, of its first random values.
+    """
+    address, _, query = url.partition("?")
+    is_plain = ";" not in address and "/(" not in address and not _MAY_BE_SURE(query.lower())
+    return is_plain, tuple(islice(_random_values(url), _MAX_RANDOM)) if _MAY_BE_RANDOM(url) else ()
 
 
-_candidates = Remembered(_first_candidates, _REMEMBERED)
+_seen = Remembered(_look, _REMEMBERED)
 
 
 def _random_values(url: str) -> Iterator[tuple[str, int, int]]:
