@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,73 +64,55 @@ class BucketFrontier(Frontier):
     def __init__(self, plan: PlanFetches, *, every: int = 1) -> None:
         self._plan = plan
         self._every = every
-        self._ids: dict[str, int] = {}
-        self._names: list[str] = []
-        self._queues: list[deque[tuple[int, Waiting]]] = []
-        self._live: dict[int, int] = {}
-        self._where: dict[int, set[int]] = {}
+        # By bucket the links that wait and how many were offered before, by record; and the buckets of each
+        self._waiting: dict[str, OrderedDict[int, tuple[int, Waiting]]] = {}
+        self._where: dict[int, list[str]] = {}
         self._offers = 0
         self._taken: set[int] = set()
-        self._next: deque[int] = deque()
+        self._next: deque[str] = deque()
         self._begun: dict[int, str] = {}
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
-        if link.number in self._taken:
-            return
-        id_ = self._ids.setdefault(bucket, len(self._ids))
-        if id_ == len(self._names):
-            self._names.append(bucket)
-            self._queues.append(deque())
-        where = self._where.setdefault(link.number, set())
-        if id_ not in where:
-            where.add(id_)
+        if link.number not in self._taken and bucket not in self._where.setdefault(link.number, []):
+            self._where[link.number].append(bucket)
             self._offers += 1
-            self._queues[id_].append((self._offers, link))
-            self._live[id_] = self._live.get(id_, 0) + 1
+            self._waiting.setdefault(bucket, OrderedDict())[link.number] = self._offers, link
 
     def taken(self, number: int) -> None:
         self._taken.add(number)
-        for id_ in self._where.pop(number, ()):
-            self._live[id_] -= 1
-            if not self._live[id_]:
-                del self._live[id_]
+        for bucket in self._where.pop(number, ()):
+            del self._waiting[bucket][number]
+            if not self._waiting[bucket]:
+                del self._waiting[bucket]
 
     def ended(self, number: int) -> None:
         self._begun.pop(number, None)
 
     def pop(self) -> Waiting | None:
-        while self._next and self._next[0] not in self._live:
+        while self._next and self._next[0] not in self._waiting:
             self._next.popleft()
         if not self._next:
             self._next.extend(self._ask())
         if not self._next:
             return None
-        id_ = self._next.popleft()
-        self._first_offered(id_)
-        _, link = self._queues[id_].popleft()
+        bucket = self._next.popleft()
+        _, link = self._first(bucket)
         self.taken(link.number)
-        self._begun[link.number] = self._names[id_]
+        self._begun[link.number] = bucket
         return link
 
-    def _ask(self) -> Iterator[int]:
+    def _ask(self) -> Iterator[str]:
         """Yield the bucket of each of the next fetches, best first; none if nothing should be fetched now."""
-        ids = sorted(self._live, key=self._first_offered)
-        if not ids:
+        names = sorted(self._waiting, key=self._first)
+        if not names:
             return
-        values, takes = self._plan(
-            [self._names[id_] for id_ in ids],
-            [self._live[id_] for id_ in ids],
-            Counter(self._begun.values()),
-            self._every,
-        )
-        for row in sorted(range(len(ids)), key=lambda row: -values[row]):
-            yield from repeat(ids[row], takes[row])
+        waiting = [len(self._waiting[name]) for name in names]
+        values, takes = self._plan(names, waiting, Counter(self._begun.values()), self._every)
+        for row in sorted(range(len(names)), key=lambda row: -values[row]):
+            yield from repeat(names[row], takes[row])
 
-    def _first_offered(self, id_: int) -> int:
-        queue = self._queues[id_]
-        while queue[0][1].number in self._taken:
-            queue.popleft()
-        return queue[0][0]
+    def _first(self, bucket: str) -> tuple[int, Waiting]:
+        return next(iter(self._waiting[bucket].values()))
 
 
 class ScoreFrontier(Frontier):

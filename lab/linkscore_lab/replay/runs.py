@@ -173,35 +173,17 @@ MakeScorer = Callable[[CrawlConfig], CrawlScorer]
 
 @dataclass(frozen=True, slots=True)
 class ReplayProtocol(Fetching):
-    """How crawls are carried out and charged; how pages are fetched says `Fetching`.
+    """How crawls are carried out and charged; how pages are fetched says `Fetching`."""
 
-    Attributes
-    ----------
-    budget
-        Of the user-content task: ``"25%"`` of the reachable pages or a number.
-    n_examples
-        Example pages per type in mode ``examples``.
-    delay
-        Fetches by which feedback comes late.
-    clusterer, paper
-        How sites are learned; empty means the library's default.
-    wanted, languages
-        What policies which go by words are told: a query, and languages. See `Wanted`.
-    experience
-        What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
-    limits
-        Settings that forbid links, by the name of their field of `Crawl`: ``{"budget": {"max_trap_share":
-        .05}}``.
-    """
-
-    budget: str = "25%"
-    n_examples: int = 3
-    delay: int = 0
-    clusterer: str = ""
+    budget: str = "25%"  # Of the user-content task: ``"25%"`` of the reachable pages or a number
+    n_examples: int = 3  # Example pages per type in mode ``examples``
+    delay: int = 0  # Fetches by which feedback comes late
+    clusterer: str = ""  # How sites are learned; empty means the library's default
     paper: bool = False
-    wanted: str = ""
+    wanted: str = ""  # What policies which go by words are told: a query, and languages. See `Wanted`
     languages: tuple[str, ...] = ()
-    experience: tuple[bytes, ...] = ()
+    experience: tuple[bytes, ...] = ()  # Documents learned elsewhere, `Experience.to_bytes`
+    # Settings that forbid links, by their field of `Crawl`: ``{"budget": {"max_trap_share": .05}}``
     limits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
