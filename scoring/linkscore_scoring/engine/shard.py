@@ -269,8 +269,9 @@ class SiteShard:
                 batch.group_like(taken, inside, model.link_paths.folded)
         found = self.score(policy, batch, is_spent=is_spent, page=page)
         if any(fetch.page_links):
-            told = zip(found.url_types or repeat(0), fetch.page_links, strict=False)
-            found.url_types = [own or (PAGE_FLIP if kind else 0) for own, kind in told]
+            flips = list(map(PAGE_FLIP.__mul__, map(bool, fetch.page_links)))
+            pairs = zip(found.url_types or (), flips, strict=False)
+            found.url_types = [own or flip for own, flip in pairs] or flips
         ticket = Ticket(hash_of(model.name), fetch.key, cluster=cluster, depth=depth + 1)
         found.ticket_values, found.tickets = book.write_all(ticket, ids), links.link_paths
         if len(inside) < len(links.urls):

@@ -247,9 +247,9 @@ def _lone_page_links(
     urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]
 ) -> list[PageLinkGroup]:
     """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
-    found: list[PageLinkGroup] = []
+    found, known = list[PageLinkGroup](), set(compress(urls, kinds))
     for row, mark in marks.items():
-        if mark.kind != PAGE or kinds[row]:
+        if mark.kind != PAGE or kinds[row] or urls[row] not in known:
             continue
         beside = range(max(0, row - _GAP), min(len(urls), row + _GAP + 1))
         if any(kinds[i] and urls[i] == urls[row] for i in beside):

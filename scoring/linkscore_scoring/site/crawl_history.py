@@ -109,7 +109,8 @@ class History:
         if values[0] and not (bins and bins[-1][1] < self._width):
             bins.append([at, *values])
         elif bins:
-            counts = bins[max(0, bisect_right(bins, at, key=itemgetter(0)) - 1)]
+            is_early = at < bins[-1][0]  # feedback that comes late, as it seldom does
+            counts = bins[max(0, bisect_right(bins, at, key=itemgetter(0)) - 1) if is_early else -1]
             counts[1:] = map(add, counts[1:], values)
         self.fetched += values[0]
         if url:
