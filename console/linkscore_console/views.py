@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -105,7 +105,7 @@ class CrawlRow:
 @view("crawls.html")
 async def every(console: Console, request: Request) -> Found:
     """List crawls."""
-    found = await console.source.ask(_first_crawls, source=console.source)
+    found = await console.source.ask(_first, listed=console.source.client.list_crawls, shown=_SHOWN_CRAWLS)
     rows = await asyncio.gather(*(_row(console.source, crawl) for crawl in found[:_SHOWN_CRAWLS]))
     return {"rows": rows, "more": len(found) > _SHOWN_CRAWLS}
 
@@ -115,23 +115,15 @@ async def one(console: Console, request: Request, crawl: str) -> Found:
     """Show a crawl and its sites."""
     row, sites = await asyncio.gather(
         _row(console.source, await console.source.ask(console.source.client.get_crawl, crawl=crawl)),
-        console.source.ask(_first_sites, source=console.source, crawl=crawl),
+        console.source.ask(_first, listed=console.source.client.list_sites, shown=_SHOWN_SITES, crawl=crawl),
     )
     return {"row": row, "sites": sites[:_SHOWN_SITES], "more": len(sites) > _SHOWN_SITES}
 
 
-async def _first_crawls(source: Source) -> list[crawl_service_pb2.Crawl]:
-    return await _first(source.client.list_crawls(page_size=_SHOWN_CRAWLS + 1), _SHOWN_CRAWLS)
-
-
-async def _first_sites(source: Source, crawl: str) -> list[site_model_service_pb2.Site]:
-    return await _first(source.client.list_sites(crawl=crawl, page_size=_SHOWN_SITES + 1), _SHOWN_SITES)
-
-
-async def _first(listed: AsyncIterator[_T], shown: int) -> list[_T]:
+async def _first(listed: Callable[..., AsyncIterator[_T]], shown: int, **fields: Any) -> list[_T]:
     """Return what is shown of a list, and one more if there is."""
     found: list[_T] = []
-    async for one in listed:
+    async for one in listed(page_size=shown + 1, **fields):
         found.append(one)
         if len(found) > shown:
             break

@@ -60,10 +60,6 @@ class RoutedCrawl:
     def group_of_site(self, site: str) -> int:
         return group_of(site, self.groups)
 
-    def group_of_name(self, resource: str, field: str = "name") -> int:
-        """Return the group of a site by its resource name; InvalidInput if it is none."""
-        return self.group_of_site(parse_site(resource, field)[1])
-
     def group_of_url(self, url: str) -> int:
         """Return the group of a URL; of what is none the first, which says what is wrong with it."""
         try:
@@ -83,7 +79,8 @@ class RoutedCrawl:
         return self.group_of_url(link.url)
 
     def group_of_page(self, page: common_pb2.Page) -> int:
-        """Return the group of a page: of the URL that it came from, if it came."""
+        """Return the group of a page that is to be taken in: of the URL that it came from, if it came."""
+        name_event(page)
         return self.group_of_url(came_from(page) if has_page(page) else page.url)
 
 
@@ -222,12 +219,6 @@ def events_in(counts: Iterable[int]) -> int:
     return sum(found) - len(found[1:])
 
 
-def _named_page(crawl: RoutedCrawl, page: common_pb2.Page) -> int:
-    """Return the group of a page that is to be taken in."""
-    name_event(page)
-    return crawl.group_of_page(page)
-
-
 def _placed(n: int, parts: Sequence[Part], column: Callable[[Any], Sequence[Any]]) -> list[Any]:
     """Return a column of all rows: that of each part, in its places."""
     whole: list[Any] = [None] * n
@@ -291,7 +282,7 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
     return getattr(got.links, name) or [0] * len(got.links.scores)
 
 
-INGEST = ByRows("pages", _named_page, partial(_joined, "results"), MAX_ITEMS["pages"])
+INGEST = ByRows("pages", RoutedCrawl.group_of_page, partial(_joined, "results"), MAX_ITEMS["pages"])
 SCORE = ByRows("links", RoutedCrawl.group_of_link, _scored, MAX_ITEMS["links"])
 FEEDBACK = ByRows("feedback", RoutedCrawl.group_of_link, partial(_joined, "statuses"), MAX_ITEMS["feedback"])
 NOTIFY = ByRows("urls", RoutedCrawl.group_of_url, partial(_joined, "statuses"), MAX_NOTICES)
@@ -311,7 +302,7 @@ async def ingest(groups: Groups, request: pb.IngestPagesRequest) -> Any:
 
 async def _of_site(groups: Groups, request: Any) -> Any:
     """Ask the group of the site that `name` names."""
-    group = groups.crawl.group_of_name(request.name)
+    group = groups.crawl.group_of_site(parse_site(request.name)[1])
     _, _, site = request.name.partition("/sites/")
     request.name = f"{groups.crawl.resource(group)}/sites/{site}"
     return await groups.send(group, request, "")

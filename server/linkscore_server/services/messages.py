@@ -18,14 +18,14 @@ from linkscore.v1 import common_pb2, policy_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import FetchPlan
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Standing, Stop
+from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Stop
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import ExampleWanted, Revisit, cluster_name
+from linkscore_scoring.types import Revisit, cluster_name
 from linkscore_scoring.urls.identity import host_of
 
 M = TypeVar("M", bound=Message)
@@ -373,8 +373,16 @@ def add_page_result(
     result.page_type = cast("Any", outcome.note.page_type)
     if outcome.note.relevance is not None:
         result.relevance = outcome.note.relevance
-    if outcome.standing is not None:
-        result.standing.CopyFrom(standing_message(outcome.standing))
+    if (standing := outcome.standing) is not None:
+        told = pb.Standing(
+            decision=decision_of(standing.crawl),
+            reason=standing.crawl.reason if standing.crawl else "",
+            site_decision=decision_of(standing.site),
+            site_reason=standing.site.reason if standing.site else "",
+            fetches_left=standing.fetches_left,
+            spent=standing.spent,
+        )
+        result.standing.CopyFrom(told)
     if outcome.revisit is not None:
         _add_revisit(result, outcome.revisit)
     result.reserved_uses.extend(outcome.reserved)
@@ -500,40 +508,5 @@ def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, 
     return request.max_results or _DEFAULT_EXAMPLES, site
 
 
-def suggested_examples(
-    crawl: str,
-    found: Sequence[tuple[str, ExampleWanted]],
-    title_of: Callable[[str, str], str],
-    *,
-    policy: str,
-    event_seq: int,
-) -> pb.SuggestExamplesResponse:
-    """Return the answer, in the order given; `title_of` gives the title of a page of a site."""
-    examples = [
-        pb.SuggestedExample(
-            url=wanted.url,
-            site=site_name(crawl, site),
-            reason=wanted.reason,
-            likeness=wanted.label,
-            pages_alike=wanted.pages,
-            title=title_of(site, wanted.url),
-        )
-        for site, wanted in found
-    ]
-    return pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=event_seq)
-
-
 def decision_of(stop: Stop | None) -> common_pb2.Decision:
     return cast("Any", stop.decision) if stop else common_pb2.DECISION_CONTINUE
-
-
-def standing_message(standing: Standing) -> pb.Standing:
-    """Return whether a crawl and a site of it go on."""
-    return pb.Standing(
-        decision=decision_of(standing.crawl),
-        reason=standing.crawl.reason if standing.crawl else "",
-        site_decision=decision_of(standing.site),
-        site_reason=standing.site.reason if standing.site else "",
-        fetches_left=standing.fetches_left,
-        spent=standing.spent,
-    )

@@ -34,6 +34,7 @@ from linkscore_server.services.messages import (
     enum_names,
     invalid,
     parse_crawl,
+    site_name,
     status,
     wrong_numbers,
 )
@@ -230,14 +231,19 @@ class LinkScoringService:
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
         question = partial(actor.queries.suggest_examples, n, site, choice)
         found = await (actor.ask(question) if is_big else actor.answer(question))
-        policy = (choice or actor.model.config.policy).name
-        answer = messages.suggested_examples(
-            model.config.name,
-            found,
-            actor.queries.title_of,
-            policy=policy,
-            event_seq=model.seq,
-        )
+        examples = [
+            pb.SuggestedExample(
+                url=wanted.url,
+                site=site_name(model.config.name, site),
+                reason=wanted.reason,
+                likeness=wanted.label,
+                pages_alike=wanted.pages,
+                title=actor.queries.title_of(site, wanted.url),
+            )
+            for site, wanted in found
+        ]
+        policy = (choice or model.config.policy).name
+        answer = pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=model.seq)
         return [wanted.value for _, wanted in found], answer
 
     async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:

@@ -17,7 +17,6 @@ from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise, group_hist
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
-from linkscore_scoring.policies.answers import Experience
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
@@ -147,7 +146,14 @@ class SiteModelService:
         answer = _exported_rules(found, crawlers if wanted else None)
         if _EXPERIENCE in wanted:
             learned = (await actor.site(site.name)).experience(choice)
-            answer.files.insert(wanted.index(_EXPERIENCE), _experience_file(learned, site.history.fetches))
+            file = pb.RuleFile(
+                format=pb.RULE_FORMAT_EXPERIENCE,
+                name="experience.json",
+                media_type="application/json",
+                content=learned.to_bytes(),
+                notes=[f"{len(learned.groups):,} groups of links, {site.history.fetches:,} pages"],
+            )
+            answer.files.insert(wanted.index(_EXPERIENCE), file)
         return answer
 
 
@@ -261,16 +267,6 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
         media_type=file.media_type,
         content=file.text.encode(),
         notes=file.notes,
-    )
-
-
-def _experience_file(learned: Experience, pages: int) -> pb.RuleFile:
-    return pb.RuleFile(
-        format=pb.RULE_FORMAT_EXPERIENCE,
-        name="experience.json",
-        media_type="application/json",
-        content=learned.to_bytes(),
-        notes=[f"{len(learned.groups):,} groups of links, {pages:,} pages"],
     )
 
 
