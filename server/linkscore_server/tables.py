@@ -14,15 +14,19 @@ from typing import Any
 
 import duckdb
 import msgspec
+import numpy as np
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode
 from linkscore_scoring.engine.links import TicketBook
+from linkscore_scoring.engine.reports import group_history
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.site.crawl_history import Group, History
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 from linkscore_server.crawls.opening import opened, registrable_domain
 from linkscore_server.groups import Shard
-from linkscore_server.services.sites import MAX_VALUED, buckets_of, templates_of
+from linkscore_server.services.sites import templates_of
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.moving import keys_of
 
@@ -60,6 +64,7 @@ OF_EVENTS = ("fetches", "pages", "links", "rewards")
 """Tables made of events; the others are made of what the crawl knows."""
 _MEMORY_MB = 256  # of DuckDB; what does not fit goes to the disk; chosen, not measured
 _ALL = 1 << 30  # of a list that is asked for whole
+_MAX_VALUED = 2_000  # groups of waiting links that are valued, 20 us each; a bound
 
 Row = tuple[str, Sequence[object]]
 """Its table, and values in the order of the columns after `shard`."""
@@ -145,18 +150,30 @@ def _of_site(site: SiteShard) -> Iterator[Row]:
 
 
 def _arms(shard: SiteShard) -> Iterator[Sequence[object]]:
-    """Yield groups of links that wait, best first, then those of which none is left."""
-    site, told = shard.model, set[tuple[str, str]]()
-    for one in buckets_of(site, shard.served, 0, MAX_VALUED).buckets:
-        told.add((one.url_pattern, one.tag_path))
-        counts = (one.waiting_count, one.fetched_count, one.reported_count)
-        rewards = (one.early_reward, one.late_reward)
-        yield (one.url_pattern, one.tag_path, one.name, one.value, *counts, *rewards)
-    waiting, names = site.waiting_links(), site.link_paths.folded_names()
-    for group, history in site.history.groups_now(site.patterns).items():
-        pattern, tag_path = site.patterns.text(group[0]), names.get(group[1], "")
-        if (pattern, tag_path) not in told:
-            total = history.total()
-            worth: list[Any] = [half.worth(by_reward=site.history.by_reward) for half in history.halves()]
-            fetched, reported = round(total.fetched), round(total.reported)
-            yield (pattern, tag_path, None, None, waiting[group], fetched, reported, *worth)
+    """Yield groups of links that wait, best first, then those of which none is left.
+
+    A group is valued by one link of it, of which only URL pattern and tag path are known; of too many those
+    with the most links are.
+    """
+    site, waiting = shard.model, shard.model.waiting_links()
+    groups = [group for group, _ in waiting.most_common(_MAX_VALUED)]
+    n, patterns, link_paths = len(groups), [pattern for pattern, _ in groups], [path for _, path in groups]
+    urls, nothing = [f"http://{site.name}/"] * n, [0] * n
+    batch = LinkBatch(urls, nothing, link_paths, [UNKNOWN_CLUSTER] * n, [1] * n, patterns, [""] * n)
+    scored = shard.served.score(batch, site)
+    histories, names = site.history.groups_now(site.patterns), site.link_paths.folded_names()
+    told = set[tuple[str, str]]()
+
+    def arm(group: Group, history: History, *valued: object) -> Sequence[object]:
+        found = group_history(site, group, history, waiting[group], names)
+        told.add((found.url_pattern, found.tag_path))
+        counts = (found.waiting_count, found.fetched_count, found.reported_count)
+        return (found.url_pattern, found.tag_path, *valued, *counts, found.early_reward, found.late_reward)
+
+    for row in np.argsort(-scored.scores, kind="stable").tolist():
+        group = groups[row]
+        history = histories.get((site.patterns.resolve(group[0]), group[1])) or History()
+        yield arm(group, history, f"{site.name}/{scored.buckets[row]}", float(scored.scores[row]))
+    for group, history in histories.items():
+        if (site.patterns.text(group[0]), names.get(group[1], "")) not in told:
+            yield arm(group, history, None, None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from linkscore.messages import policy_spec
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
-from support.link_calls import event_seq, ingest
+from support.link_calls import ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, url_of
 
@@ -65,12 +64,6 @@ def test_lists_in_order_of_merit_come_in_pages(server: Stubs, site: str) -> None
         if not (token := got.next_page_token):
             break
     assert [t.name for t in parts] == [t.name for t in whole]
-    first = server.inspection.ListBuckets(pb.ListBucketsRequest(name=site, page_size=2))
-    rest = server.inspection.ListBuckets(
-        pb.ListBucketsRequest(name=site, page_size=1000, page_token=first.next_page_token)
-    )
-    assert len(first.buckets) + len(rest.buckets) == first.bucket_count
-    assert not rest.next_page_token
 
 
 def test_pages_of_a_template_say_how_they_were_found(server: Stubs, site: str) -> None:
@@ -104,23 +97,6 @@ def test_titles_are_told_of_a_crawl_that_keeps_them(
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.keep_titles is kept
 
 
-@pytest.mark.parametrize("policy", ["harvest", "anthelion", "in_degree"])
-def test_groups_that_wait_are_valued_as_ranking_values_them(server: Stubs, site: str, policy: str) -> None:
-    crawl, spec = site.partition("/sites")[0], policy_spec(policy)
-    got = server.inspection.ListBuckets(pb.ListBucketsRequest(name=site, policy=spec))
-    advice = server.sites.GetSite(sites_pb.GetSiteRequest(name=site)).advice
-    assert got.policy == policy
-    assert got.event_seq == event_seq(server, crawl)
-    assert got.waiting_links == sum(bucket.waiting_count for bucket in got.buckets) == advice.waiting_links
-    values = [bucket.value for bucket in got.buckets]
-    assert values == sorted(values, reverse=True)
-    assert all(bucket.summary for bucket in got.buckets)
-    if policy == "harvest":  # whose links are all worth their bucket
-        names = [bucket.name for bucket in got.buckets]
-        ranked = server.links.RankBuckets(links_pb.RankBucketsRequest(crawl=crawl, buckets=names))
-        assert list(ranked.values) == pytest.approx(values)
-
-
 def test_harvest_adds_up_over_time_and_by_template(server: Stubs, site: str) -> None:
     got = server.inspection.GetHarvest(pb.GetHarvestRequest(name=site, max_templates=50))
     assert sum(point.fetch_count for point in got.points) == len(PAGES)
@@ -150,7 +126,6 @@ def test_a_site_that_is_not_learned_has_no_templates_and_says_how_far_it_is(
         ("ListTemplatePages", {}, "template"),
         ("ListTemplatePages", {"template": "<b>"}, "template"),
         ("ListTemplatePages", {"template": "c" + "9" * 30}, "template"),
-        ("ListBuckets", {"page_token": "x"}, "page_token"),
         ("GetHarvest", {"max_templates": 51}, "max_templates"),
     ],
 )

@@ -698,315 +698,6 @@ func (x *ListTemplatePagesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Request of ListBuckets.
-type ListBucketsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the site. Required.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Policy that values them; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
-	// At most this many, 1..1000; 0 means 100.
-	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the call before; empty starts. The order moves while the crawl goes on.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListBucketsRequest) Reset() {
-	*x = ListBucketsRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListBucketsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListBucketsRequest) ProtoMessage() {}
-
-func (x *ListBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListBucketsRequest.ProtoReflect.Descriptor instead.
-func (*ListBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *ListBucketsRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ListBucketsRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
-func (x *ListBucketsRequest) GetPageSize() uint32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListBucketsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-// Links of one URL shape and tag path that wait, as one policy sees them.
-type BucketStats struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the bucket a link of the group falls into; policies that sort otherwise give several groups one bucket.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Value in [0, 1] of a link of the group of which no more is known, what RankBuckets goes by.
-	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Shape of the URLs, for example `a.org/tag/*`; empty for any.
-	UrlPattern string `protobuf:"bytes,3,opt,name=url_pattern,json=urlPattern,proto3" json:"url_pattern,omitempty"`
-	// Tag path of the links with digits as `#`; empty if unknown.
-	TagPath string `protobuf:"bytes,4,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
-	// Links found and not fetched.
-	WaitingCount uint64 `protobuf:"varint,5,opt,name=waiting_count,json=waitingCount,proto3" json:"waiting_count,omitempty"`
-	// Fetches.
-	FetchedCount uint64 `protobuf:"varint,6,opt,name=fetched_count,json=fetchedCount,proto3" json:"fetched_count,omitempty"`
-	// Fetches with feedback.
-	ReportedCount uint64 `protobuf:"varint,7,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// Mean reward of the first half of the fetches, [0, 1].
-	EarlyReward float64 `protobuf:"fixed64,8,opt,name=early_reward,json=earlyReward,proto3" json:"early_reward,omitempty"`
-	// Mean reward of the last half of the fetches, [0, 1].
-	LateReward float64 `protobuf:"fixed64,9,opt,name=late_reward,json=lateReward,proto3" json:"late_reward,omitempty"`
-	// Why, one sentence for a person.
-	Summary string `protobuf:"bytes,10,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The numbers behind the value, in order of reading.
-	Terms         []*ScoreTerm `protobuf:"bytes,11,rep,name=terms,proto3" json:"terms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BucketStats) Reset() {
-	*x = BucketStats{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BucketStats) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BucketStats) ProtoMessage() {}
-
-func (x *BucketStats) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BucketStats.ProtoReflect.Descriptor instead.
-func (*BucketStats) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *BucketStats) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *BucketStats) GetValue() float64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
-func (x *BucketStats) GetUrlPattern() string {
-	if x != nil {
-		return x.UrlPattern
-	}
-	return ""
-}
-
-func (x *BucketStats) GetTagPath() string {
-	if x != nil {
-		return x.TagPath
-	}
-	return ""
-}
-
-func (x *BucketStats) GetWaitingCount() uint64 {
-	if x != nil {
-		return x.WaitingCount
-	}
-	return 0
-}
-
-func (x *BucketStats) GetFetchedCount() uint64 {
-	if x != nil {
-		return x.FetchedCount
-	}
-	return 0
-}
-
-func (x *BucketStats) GetReportedCount() uint64 {
-	if x != nil {
-		return x.ReportedCount
-	}
-	return 0
-}
-
-func (x *BucketStats) GetEarlyReward() float64 {
-	if x != nil {
-		return x.EarlyReward
-	}
-	return 0
-}
-
-func (x *BucketStats) GetLateReward() float64 {
-	if x != nil {
-		return x.LateReward
-	}
-	return 0
-}
-
-func (x *BucketStats) GetSummary() string {
-	if x != nil {
-		return x.Summary
-	}
-	return ""
-}
-
-func (x *BucketStats) GetTerms() []*ScoreTerm {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
-// Response of ListBuckets.
-type ListBucketsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Groups of links, best first; of more than 2,000 those with the most waiting links are valued.
-	Buckets []*BucketStats `protobuf:"bytes,1,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	// Token of the next page; empty at the end.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Groups that wait.
-	BucketCount uint32 `protobuf:"varint,3,opt,name=bucket_count,json=bucketCount,proto3" json:"bucket_count,omitempty"`
-	// Links that wait in them.
-	WaitingLinks uint64 `protobuf:"varint,4,opt,name=waiting_links,json=waitingLinks,proto3" json:"waiting_links,omitempty"`
-	// Name of the policy.
-	Policy string `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What rewards are here.
-	RewardSource RewardSource `protobuf:"varint,6,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
-	// Sequence number of the last event the answer reflects.
-	EventSeq      uint64 `protobuf:"varint,7,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListBucketsResponse) Reset() {
-	*x = ListBucketsResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListBucketsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListBucketsResponse) ProtoMessage() {}
-
-func (x *ListBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListBucketsResponse.ProtoReflect.Descriptor instead.
-func (*ListBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *ListBucketsResponse) GetBuckets() []*BucketStats {
-	if x != nil {
-		return x.Buckets
-	}
-	return nil
-}
-
-func (x *ListBucketsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-func (x *ListBucketsResponse) GetBucketCount() uint32 {
-	if x != nil {
-		return x.BucketCount
-	}
-	return 0
-}
-
-func (x *ListBucketsResponse) GetWaitingLinks() uint64 {
-	if x != nil {
-		return x.WaitingLinks
-	}
-	return 0
-}
-
-func (x *ListBucketsResponse) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
-func (x *ListBucketsResponse) GetRewardSource() RewardSource {
-	if x != nil {
-		return x.RewardSource
-	}
-	return RewardSource_REWARD_SOURCE_UNSPECIFIED
-}
-
-func (x *ListBucketsResponse) GetEventSeq() uint64 {
-	if x != nil {
-		return x.EventSeq
-	}
-	return 0
-}
-
 // Request of GetHarvest.
 type GetHarvestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1020,7 +711,7 @@ type GetHarvestRequest struct {
 
 func (x *GetHarvestRequest) Reset() {
 	*x = GetHarvestRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +723,7 @@ func (x *GetHarvestRequest) String() string {
 func (*GetHarvestRequest) ProtoMessage() {}
 
 func (x *GetHarvestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +736,7 @@ func (x *GetHarvestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestRequest.ProtoReflect.Descriptor instead.
 func (*GetHarvestRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetHarvestRequest) GetName() string {
@@ -1083,7 +774,7 @@ type HarvestPoint struct {
 
 func (x *HarvestPoint) Reset() {
 	*x = HarvestPoint{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +786,7 @@ func (x *HarvestPoint) String() string {
 func (*HarvestPoint) ProtoMessage() {}
 
 func (x *HarvestPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +799,7 @@ func (x *HarvestPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HarvestPoint.ProtoReflect.Descriptor instead.
 func (*HarvestPoint) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *HarvestPoint) GetFirstFetch() uint64 {
@@ -1167,7 +858,7 @@ type TemplateHarvest struct {
 
 func (x *TemplateHarvest) Reset() {
 	*x = TemplateHarvest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +870,7 @@ func (x *TemplateHarvest) String() string {
 func (*TemplateHarvest) ProtoMessage() {}
 
 func (x *TemplateHarvest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +883,7 @@ func (x *TemplateHarvest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TemplateHarvest.ProtoReflect.Descriptor instead.
 func (*TemplateHarvest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TemplateHarvest) GetTemplate() string {
@@ -1224,7 +915,7 @@ type GetHarvestResponse struct {
 
 func (x *GetHarvestResponse) Reset() {
 	*x = GetHarvestResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +927,7 @@ func (x *GetHarvestResponse) String() string {
 func (*GetHarvestResponse) ProtoMessage() {}
 
 func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +940,7 @@ func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestResponse.ProtoReflect.Descriptor instead.
 func (*GetHarvestResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetHarvestResponse) GetPoints() []*HarvestPoint {
@@ -1277,7 +968,7 @@ var File_linkscore_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a'linkscore/v1/link_scoring_service.proto\x1a\x19linkscore/v1/policy.proto\x1a%linkscore/v1/site_model_service.proto\"\x83\x01\n" +
+	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a%linkscore/v1/site_model_service.proto\"\x83\x01\n" +
 	"\x14ListTemplatesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
@@ -1334,36 +1025,7 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\a_reward\"u\n" +
 	"\x19ListTemplatePagesResponse\x120\n" +
 	"\x05pages\x18\x01 \x03(\v2\x1a.linkscore.v1.TemplatePageR\x05pages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x96\x01\n" +
-	"\x12ListBucketsRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
-	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1b\n" +
-	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"\xf1\x02\n" +
-	"\vBucketStats\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x1f\n" +
-	"\vurl_pattern\x18\x03 \x01(\tR\n" +
-	"urlPattern\x12\x19\n" +
-	"\btag_path\x18\x04 \x01(\tR\atagPath\x12#\n" +
-	"\rwaiting_count\x18\x05 \x01(\x04R\fwaitingCount\x12#\n" +
-	"\rfetched_count\x18\x06 \x01(\x04R\ffetchedCount\x12%\n" +
-	"\x0ereported_count\x18\a \x01(\x04R\rreportedCount\x12!\n" +
-	"\fearly_reward\x18\b \x01(\x01R\vearlyReward\x12\x1f\n" +
-	"\vlate_reward\x18\t \x01(\x01R\n" +
-	"lateReward\x12\x18\n" +
-	"\asummary\x18\n" +
-	" \x01(\tR\asummary\x12-\n" +
-	"\x05terms\x18\v \x03(\v2\x17.linkscore.v1.ScoreTermR\x05terms\"\xb0\x02\n" +
-	"\x13ListBucketsResponse\x123\n" +
-	"\abuckets\x18\x01 \x03(\v2\x19.linkscore.v1.BucketStatsR\abuckets\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12!\n" +
-	"\fbucket_count\x18\x03 \x01(\rR\vbucketCount\x12#\n" +
-	"\rwaiting_links\x18\x04 \x01(\x04R\fwaitingLinks\x12\x16\n" +
-	"\x06policy\x18\x05 \x01(\tR\x06policy\x12?\n" +
-	"\rreward_source\x18\x06 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12\x1b\n" +
-	"\tevent_seq\x18\a \x01(\x04R\beventSeq\"L\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"L\n" +
 	"\x11GetHarvestRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rmax_templates\x18\x02 \x01(\rR\fmaxTemplates\"\xcf\x01\n" +
@@ -1384,11 +1046,10 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\x12GetHarvestResponse\x122\n" +
 	"\x06points\x18\x01 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\x12;\n" +
 	"\ttemplates\x18\x02 \x03(\v2\x1d.linkscore.v1.TemplateHarvestR\ttemplates\x12?\n" +
-	"\rreward_source\x18\x03 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xf8\x02\n" +
+	"\rreward_source\x18\x03 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xa4\x02\n" +
 	"\x11InspectionService\x12X\n" +
 	"\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12d\n" +
-	"\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a'.linkscore.v1.ListTemplatePagesResponse\x12R\n" +
-	"\vListBuckets\x12 .linkscore.v1.ListBucketsRequest\x1a!.linkscore.v1.ListBucketsResponse\x12O\n" +
+	"\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a'.linkscore.v1.ListTemplatePagesResponse\x12O\n" +
 	"\n" +
 	"GetHarvest\x12\x1f.linkscore.v1.GetHarvestRequest\x1a .linkscore.v1.GetHarvestResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
@@ -1405,7 +1066,7 @@ func file_linkscore_v1_inspection_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_inspection_service_proto_rawDescData
 }
 
-var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*ListTemplatesRequest)(nil),      // 0: linkscore.v1.ListTemplatesRequest
 	(*TemplateExit)(nil),              // 1: linkscore.v1.TemplateExit
@@ -1415,46 +1076,35 @@ var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*InLink)(nil),                    // 5: linkscore.v1.InLink
 	(*TemplatePage)(nil),              // 6: linkscore.v1.TemplatePage
 	(*ListTemplatePagesResponse)(nil), // 7: linkscore.v1.ListTemplatePagesResponse
-	(*ListBucketsRequest)(nil),        // 8: linkscore.v1.ListBucketsRequest
-	(*BucketStats)(nil),               // 9: linkscore.v1.BucketStats
-	(*ListBucketsResponse)(nil),       // 10: linkscore.v1.ListBucketsResponse
-	(*GetHarvestRequest)(nil),         // 11: linkscore.v1.GetHarvestRequest
-	(*HarvestPoint)(nil),              // 12: linkscore.v1.HarvestPoint
-	(*TemplateHarvest)(nil),           // 13: linkscore.v1.TemplateHarvest
-	(*GetHarvestResponse)(nil),        // 14: linkscore.v1.GetHarvestResponse
-	(SiteStage)(0),                    // 15: linkscore.v1.SiteStage
-	(RewardSource)(0),                 // 16: linkscore.v1.RewardSource
-	(*PolicySpec)(nil),                // 17: linkscore.v1.PolicySpec
-	(*ScoreTerm)(nil),                 // 18: linkscore.v1.ScoreTerm
+	(*GetHarvestRequest)(nil),         // 8: linkscore.v1.GetHarvestRequest
+	(*HarvestPoint)(nil),              // 9: linkscore.v1.HarvestPoint
+	(*TemplateHarvest)(nil),           // 10: linkscore.v1.TemplateHarvest
+	(*GetHarvestResponse)(nil),        // 11: linkscore.v1.GetHarvestResponse
+	(SiteStage)(0),                    // 12: linkscore.v1.SiteStage
+	(RewardSource)(0),                 // 13: linkscore.v1.RewardSource
 }
 var file_linkscore_v1_inspection_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.Template.exits:type_name -> linkscore.v1.TemplateExit
 	2,  // 1: linkscore.v1.ListTemplatesResponse.templates:type_name -> linkscore.v1.Template
-	15, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
-	16, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	12, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
+	13, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
 	5,  // 4: linkscore.v1.TemplatePage.in_links:type_name -> linkscore.v1.InLink
 	6,  // 5: linkscore.v1.ListTemplatePagesResponse.pages:type_name -> linkscore.v1.TemplatePage
-	17, // 6: linkscore.v1.ListBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	18, // 7: linkscore.v1.BucketStats.terms:type_name -> linkscore.v1.ScoreTerm
-	9,  // 8: linkscore.v1.ListBucketsResponse.buckets:type_name -> linkscore.v1.BucketStats
-	16, // 9: linkscore.v1.ListBucketsResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	12, // 10: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
-	12, // 11: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
-	13, // 12: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
-	16, // 13: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	0,  // 14: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
-	4,  // 15: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
-	8,  // 16: linkscore.v1.InspectionService.ListBuckets:input_type -> linkscore.v1.ListBucketsRequest
-	11, // 17: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
-	3,  // 18: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
-	7,  // 19: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
-	10, // 20: linkscore.v1.InspectionService.ListBuckets:output_type -> linkscore.v1.ListBucketsResponse
-	14, // 21: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
-	18, // [18:22] is the sub-list for method output_type
-	14, // [14:18] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 6: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
+	9,  // 7: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
+	10, // 8: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
+	13, // 9: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	0,  // 10: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
+	4,  // 11: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
+	8,  // 12: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
+	3,  // 13: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
+	7,  // 14: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
+	11, // 15: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_inspection_service_proto_init() }
@@ -1463,8 +1113,6 @@ func file_linkscore_v1_inspection_service_proto_init() {
 		return
 	}
 	file_linkscore_v1_common_proto_init()
-	file_linkscore_v1_link_scoring_service_proto_init()
-	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_site_model_service_proto_init()
 	file_linkscore_v1_inspection_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
@@ -1473,7 +1121,7 @@ func file_linkscore_v1_inspection_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_inspection_service_proto_rawDesc), len(file_linkscore_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,7 +23,6 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	InspectionService_ListTemplates_FullMethodName     = "/linkscore.v1.InspectionService/ListTemplates"
 	InspectionService_ListTemplatePages_FullMethodName = "/linkscore.v1.InspectionService/ListTemplatePages"
-	InspectionService_ListBuckets_FullMethodName       = "/linkscore.v1.InspectionService/ListBuckets"
 	InspectionService_GetHarvest_FullMethodName        = "/linkscore.v1.InspectionService/GetHarvest"
 )
 
@@ -37,9 +36,7 @@ type InspectionServiceClient interface {
 	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
 	ListTemplatePages(ctx context.Context, in *ListTemplatePagesRequest, opts ...grpc.CallOption) (*ListTemplatePagesResponse, error)
-	// Groups of links that wait on a site, best first, with what they brought and why they are worth what they are.
-	ListBuckets(ctx context.Context, in *ListBucketsRequest, opts ...grpc.CallOption) (*ListBucketsResponse, error)
-	// What the fetches of a site brought over time: as a whole, by template, and as its policies would have ordered them.
+	// What the fetches of a site brought over time: as a whole, and by template.
 	GetHarvest(ctx context.Context, in *GetHarvestRequest, opts ...grpc.CallOption) (*GetHarvestResponse, error)
 }
 
@@ -71,16 +68,6 @@ func (c *inspectionServiceClient) ListTemplatePages(ctx context.Context, in *Lis
 	return out, nil
 }
 
-func (c *inspectionServiceClient) ListBuckets(ctx context.Context, in *ListBucketsRequest, opts ...grpc.CallOption) (*ListBucketsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListBucketsResponse)
-	err := c.cc.Invoke(ctx, InspectionService_ListBuckets_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *inspectionServiceClient) GetHarvest(ctx context.Context, in *GetHarvestRequest, opts ...grpc.CallOption) (*GetHarvestResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetHarvestResponse)
@@ -101,9 +88,7 @@ type InspectionServiceServer interface {
 	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
 	ListTemplatePages(context.Context, *ListTemplatePagesRequest) (*ListTemplatePagesResponse, error)
-	// Groups of links that wait on a site, best first, with what they brought and why they are worth what they are.
-	ListBuckets(context.Context, *ListBucketsRequest) (*ListBucketsResponse, error)
-	// What the fetches of a site brought over time: as a whole, by template, and as its policies would have ordered them.
+	// What the fetches of a site brought over time: as a whole, and by template.
 	GetHarvest(context.Context, *GetHarvestRequest) (*GetHarvestResponse, error)
 	mustEmbedUnimplementedInspectionServiceServer()
 }
@@ -120,9 +105,6 @@ func (UnimplementedInspectionServiceServer) ListTemplates(context.Context, *List
 }
 func (UnimplementedInspectionServiceServer) ListTemplatePages(context.Context, *ListTemplatePagesRequest) (*ListTemplatePagesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ListTemplatePages not implemented")
-}
-func (UnimplementedInspectionServiceServer) ListBuckets(context.Context, *ListBucketsRequest) (*ListBucketsResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method ListBuckets not implemented")
 }
 func (UnimplementedInspectionServiceServer) GetHarvest(context.Context, *GetHarvestRequest) (*GetHarvestResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetHarvest not implemented")
@@ -184,24 +166,6 @@ func _InspectionService_ListTemplatePages_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
-func _InspectionService_ListBuckets_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListBucketsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(InspectionServiceServer).ListBuckets(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: InspectionService_ListBuckets_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(InspectionServiceServer).ListBuckets(ctx, req.(*ListBucketsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _InspectionService_GetHarvest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetHarvestRequest)
 	if err := dec(in); err != nil {
@@ -234,10 +198,6 @@ var InspectionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListTemplatePages",
 			Handler:    _InspectionService_ListTemplatePages_Handler,
-		},
-		{
-			MethodName: "ListBuckets",
-			Handler:    _InspectionService_ListBuckets_Handler,
 		},
 		{
 			MethodName: "GetHarvest",

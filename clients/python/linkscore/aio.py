@@ -698,26 +698,6 @@ class AsyncClient:
             page_token=page_token,
         )
 
-    async def list_buckets(
-        self,
-        *,
-        crawl: str,
-        site: str,
-        policy: Policy | None = None,
-        page_size: int = 0,
-        page_token: str = "",
-        timeout_s: float | None = None,
-    ) -> inspection_pb2.ListBucketsResponse:
-        """Give one page of the groups of links that wait on a site, best first."""
-        return await self._ask(
-            inspection_pb2.ListBucketsRequest,
-            timeout_s,
-            name=site_name(crawl, site),
-            policy=policy,
-            page_size=page_size,
-            page_token=page_token,
-        )
-
     async def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:

@@ -532,7 +532,6 @@ CALLS: dict[str, Callable[[Groups, Any], Awaitable[Any]]] = {
             "SiteModelService/ExportRules",
             "InspectionService/ListTemplates",
             "InspectionService/ListTemplatePages",
-            "InspectionService/ListBuckets",
             "InspectionService/GetHarvest",
         ),
         _of_site,

@@ -294,7 +294,6 @@ RPCS: dict[str, Rpc] = {
     "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),
     "InspectionService/ListTemplates": Rpc(Role.READ, "name"),
     "InspectionService/ListTemplatePages": Rpc(Role.READ, "name"),
-    "InspectionService/ListBuckets": Rpc(Role.READ, "name"),
     "InspectionService/GetHarvest": Rpc(Role.READ, "name"),
 }
 """Every RPC of the contract, by service and method. One that is not here is refused to everybody."""

@@ -13,16 +13,15 @@ import numpy as np
 from linkscore.v1 import inspection_service_pb2 as look
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise, group_history
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally
+from linkscore_scoring.site.crawl_history import MAX_BINS, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch, SeedWanted, cluster_name
+from linkscore_scoring.types import UNKNOWN_CLUSTER, SeedWanted, cluster_name
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -273,8 +272,6 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
 # Bounds of requests, as the contract says.
 _MAX_EXITS, _DEFAULT_EXITS = 100, 10
 _MAX_SERIES, _DEFAULT_SERIES = 50, 8
-MAX_VALUED = 2_000
-"""A bound: groups of waiting links that are valued at once, 20 us each."""
 _PAGE_LINKS = 2
 """Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
 
@@ -320,15 +317,6 @@ class InspectionService:
         actor, shard = await _found(self._registry, request.name)
         await actor.ask_for_model(shard.model.name)
         return await actor.ask(lambda: _template_pages(shard.model, cluster, start, n))
-
-    async def ListBuckets(self, request: look.ListBucketsRequest, context: Any) -> look.ListBucketsResponse:
-        """List groups of waiting links, best first."""
-        start, n = place_of(request)
-        choice = choice_of(request.policy)
-        actor, shard = await _found(self._registry, request.name)
-        found = await actor.ask(lambda: buckets_of(shard.model, shard.policy(choice), start, n))
-        found.event_seq = actor.model.seq
-        return found
 
     async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
         """Say what fetches brought over time."""
@@ -423,46 +411,6 @@ def _template_pages(site: SiteModel, cluster: int, start: int, n: int) -> look.L
     ]
     more = start + n < len(of_cluster)
     return look.ListTemplatePagesResponse(pages=pages, next_page_token=str(start + n) if more else "")
-
-
-def buckets_of(site: SiteModel, policy: Policy, start: int, n: int) -> look.ListBucketsResponse:
-    """Return groups of waiting links, best first; of too many those with the most links are valued.
-
-    A group is valued by one link of it, of which only URL pattern and tag path are known. Cost O(links
-    remembered).
-    """
-    waiting = site.waiting_links()
-    groups = [group for group, _ in waiting.most_common(MAX_VALUED)]
-    size = len(groups)
-    patterns, link_paths = [pattern for pattern, _ in groups], [link_path for _, link_path in groups]
-    urls, nothing = [f"http://{site.name}/"] * size, [0] * size
-    batch = LinkBatch(urls, nothing, link_paths, [UNKNOWN_CLUSTER] * size, [1] * size, patterns, [""] * size)
-    scored = policy.score(batch, site)
-    order = np.argsort(-scored.scores, kind="stable")[start : start + n].tolist()
-    reasons = policy.explain(batch.rows(order), site) if order else []
-    histories, names = site.history.groups_now(site.patterns), site.link_paths.folded_names()
-    found = []
-    for row, why in zip(order, reasons, strict=True):
-        group = groups[row]
-        history = histories.get((site.patterns.resolve(group[0]), group[1])) or History()
-        found.append(
-            same_fields(
-                look.BucketStats,
-                group_history(site, group, history, waiting[group], names),
-                name=f"{site.name}/{scored.buckets[row]}",
-                value=float(scored.scores[row]),
-                summary=why.summary,
-                terms=messages.score_terms(why),
-            )
-        )
-    return look.ListBucketsResponse(
-        buckets=found,
-        next_page_token=str(start + n) if start + n < size else "",
-        bucket_count=len(waiting),
-        waiting_links=waiting.total(),
-        policy=policy.name,
-        reward_source=messages.reward_source(site),
-    )
 
 
 def _harvest_by_template(site: SiteModel, n: int) -> Iterable[look.TemplateHarvest]:

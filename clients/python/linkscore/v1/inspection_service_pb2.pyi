@@ -1,6 +1,4 @@
 from linkscore.v1 import common_pb2 as _common_pb2
-from linkscore.v1 import link_scoring_service_pb2 as _link_scoring_service_pb2
-from linkscore.v1 import policy_pb2 as _policy_pb2
 from linkscore.v1 import site_model_service_pb2 as _site_model_service_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -125,62 +123,6 @@ class ListTemplatePagesResponse(_message.Message):
     pages: _containers.RepeatedCompositeFieldContainer[TemplatePage]
     next_page_token: str
     def __init__(self, pages: _Optional[_Iterable[_Union[TemplatePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
-
-class ListBucketsRequest(_message.Message):
-    __slots__ = ("name", "policy", "page_size", "page_token")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    policy: _policy_pb2.PolicySpec
-    page_size: int
-    page_token: str
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
-
-class BucketStats(_message.Message):
-    __slots__ = ("name", "value", "url_pattern", "tag_path", "waiting_count", "fetched_count", "reported_count", "early_reward", "late_reward", "summary", "terms")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    VALUE_FIELD_NUMBER: _ClassVar[int]
-    URL_PATTERN_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
-    WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
-    FETCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    EARLY_REWARD_FIELD_NUMBER: _ClassVar[int]
-    LATE_REWARD_FIELD_NUMBER: _ClassVar[int]
-    SUMMARY_FIELD_NUMBER: _ClassVar[int]
-    TERMS_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    value: float
-    url_pattern: str
-    tag_path: str
-    waiting_count: int
-    fetched_count: int
-    reported_count: int
-    early_reward: float
-    late_reward: float
-    summary: str
-    terms: _containers.RepeatedCompositeFieldContainer[_link_scoring_service_pb2.ScoreTerm]
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., waiting_count: _Optional[int] = ..., fetched_count: _Optional[int] = ..., reported_count: _Optional[int] = ..., early_reward: _Optional[float] = ..., late_reward: _Optional[float] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[_link_scoring_service_pb2.ScoreTerm, _Mapping]]] = ...) -> None: ...
-
-class ListBucketsResponse(_message.Message):
-    __slots__ = ("buckets", "next_page_token", "bucket_count", "waiting_links", "policy", "reward_source", "event_seq")
-    BUCKETS_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    BUCKET_COUNT_FIELD_NUMBER: _ClassVar[int]
-    WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
-    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
-    buckets: _containers.RepeatedCompositeFieldContainer[BucketStats]
-    next_page_token: str
-    bucket_count: int
-    waiting_links: int
-    policy: str
-    reward_source: _site_model_service_pb2.RewardSource
-    event_seq: int
-    def __init__(self, buckets: _Optional[_Iterable[_Union[BucketStats, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., bucket_count: _Optional[int] = ..., waiting_links: _Optional[int] = ..., policy: _Optional[str] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class GetHarvestRequest(_message.Message):
     __slots__ = ("name", "max_templates")

@@ -45,11 +45,6 @@ class InspectionServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesResponse.FromString,
                 _registered_method=True)
-        self.ListBuckets = channel.unary_unary(
-                '/linkscore.v1.InspectionService/ListBuckets',
-                request_serializer=linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsResponse.FromString,
-                _registered_method=True)
         self.GetHarvest = channel.unary_unary(
                 '/linkscore.v1.InspectionService/GetHarvest',
                 request_serializer=linkscore_dot_v1_dot_inspection__service__pb2.GetHarvestRequest.SerializeToString,
@@ -75,15 +70,8 @@ class InspectionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListBuckets(self, request, context):
-        """Groups of links that wait on a site, best first, with what they brought and why they are worth what they are.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def GetHarvest(self, request, context):
-        """What the fetches of a site brought over time: as a whole, by template, and as its policies would have ordered them.
+        """What the fetches of a site brought over time: as a whole, and by template.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,11 +89,6 @@ def add_InspectionServiceServicer_to_server(servicer, server):
                     servicer.ListTemplatePages,
                     request_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesResponse.SerializeToString,
-            ),
-            'ListBuckets': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListBuckets,
-                    request_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsResponse.SerializeToString,
             ),
             'GetHarvest': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHarvest,
@@ -168,33 +151,6 @@ class InspectionService(object):
             '/linkscore.v1.InspectionService/ListTemplatePages',
             linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesRequest.SerializeToString,
             linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatePagesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListBuckets(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.InspectionService/ListBuckets',
-            linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsRequest.SerializeToString,
-            linkscore_dot_v1_dot_inspection__service__pb2.ListBucketsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,10 +8,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { SiteStage } from "./common_pb.js";
 import { file_linkscore_v1_common } from "./common_pb.js";
-import type { ScoreTerm } from "./link_scoring_service_pb.js";
-import { file_linkscore_v1_link_scoring_service } from "./link_scoring_service_pb.js";
-import type { PolicySpec } from "./policy_pb.js";
-import { file_linkscore_v1_policy } from "./policy_pb.js";
 import type { RewardSource } from "./site_model_service_pb.js";
 import { file_linkscore_v1_site_model_service } from "./site_model_service_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -20,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/inspection_service.proto.
  */
 export const file_linkscore_v1_inspection_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiXgoUTGlzdFRlbXBsYXRlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCRIRCgltYXhfZXhpdHMYBCABKA0ijwEKDFRlbXBsYXRlRXhpdBIQCgh0YWdfcGF0aBgBIAEoCRISCgpsaW5rX2NvdW50GAIgASgEEhYKDmZvbGxvd2VkX2NvdW50GAMgASgEEhMKC2Rlc3RpbmF0aW9uGAQgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBSABKAESEgoKcGFnZV9saW5rcxgGIAEoCCLoAQoIVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSFQoNZGlzc2ltaWxhcml0eRgGIAEoARIRCgltaW5fZGVwdGgYByABKA0SFAoManVkZ2VkX2NvdW50GAggASgEEg4KBnJld2FyZBgJIAEoARIpCgVleGl0cxgKIAMoCzIaLmxpbmtzY29yZS52MS5UZW1wbGF0ZUV4aXQiqAIKFUxpc3RUZW1wbGF0ZXNSZXNwb25zZRIpCgl0ZW1wbGF0ZXMYASADKAsyFi5saW5rc2NvcmUudjEuVGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhYKDnRlbXBsYXRlX2NvdW50GAMgASgNEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIQCghsZWFybmluZxgFIAEoCBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIxCg1yZXdhcmRfc291cmNlGAkgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZSJhChhMaXN0VGVtcGxhdGVQYWdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIQCgh0ZW1wbGF0ZRgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSIqCgZJbkxpbmsSDgoGc291cmNlGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJIoEBCgxUZW1wbGF0ZVBhZ2USCwoDdXJsGAEgASgJEg0KBWRlcHRoGAIgASgNEhMKBnJld2FyZBgDIAEoAUgAiAEBEiYKCGluX2xpbmtzGAQgAygLMhQubGlua3Njb3JlLnYxLkluTGluaxINCgV0aXRsZRgFIAEoCUIJCgdfcmV3YXJkIl8KGUxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USKQoFcGFnZXMYASADKAsyGi5saW5rc2NvcmUudjEuVGVtcGxhdGVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJzChJMaXN0QnVja2V0c1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIoCgZwb2xpY3kYAiABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSL7AQoLQnVja2V0U3RhdHMSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoARITCgt1cmxfcGF0dGVybhgDIAEoCRIQCgh0YWdfcGF0aBgEIAEoCRIVCg13YWl0aW5nX2NvdW50GAUgASgEEhUKDWZldGNoZWRfY291bnQYBiABKAQSFgoOcmVwb3J0ZWRfY291bnQYByABKAQSFAoMZWFybHlfcmV3YXJkGAggASgBEhMKC2xhdGVfcmV3YXJkGAkgASgBEg8KB3N1bW1hcnkYCiABKAkSJgoFdGVybXMYCyADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtIt0BChNMaXN0QnVja2V0c1Jlc3BvbnNlEioKB2J1Y2tldHMYASADKAsyGS5saW5rc2NvcmUudjEuQnVja2V0U3RhdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhQKDGJ1Y2tldF9jb3VudBgDIAEoDRIVCg13YWl0aW5nX2xpbmtzGAQgASgEEg4KBnBvbGljeRgFIAEoCRIxCg1yZXdhcmRfc291cmNlGAYgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIRCglldmVudF9zZXEYByABKAQiOAoRR2V0SGFydmVzdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIVCg1tYXhfdGVtcGxhdGVzGAIgASgNIokBCgxIYXJ2ZXN0UG9pbnQSEwoLZmlyc3RfZmV0Y2gYASABKAQSEwoLZmV0Y2hfY291bnQYAiABKAQSEwoLdGV4dF9yZXdhcmQYAyABKAESFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSDgoGcmV3YXJkGAUgASgBEhIKCmNvcHlfY291bnQYBiABKAQiTwoPVGVtcGxhdGVIYXJ2ZXN0EhAKCHRlbXBsYXRlGAEgASgJEioKBnBvaW50cxgCIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQipQEKEkdldEhhcnZlc3RSZXNwb25zZRIqCgZwb2ludHMYASADKAsyGi5saW5rc2NvcmUudjEuSGFydmVzdFBvaW50EjAKCXRlbXBsYXRlcxgCIAMoCzIdLmxpbmtzY29yZS52MS5UZW1wbGF0ZUhhcnZlc3QSMQoNcmV3YXJkX3NvdXJjZRgDIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2Uy+AIKEUluc3BlY3Rpb25TZXJ2aWNlElgKDUxpc3RUZW1wbGF0ZXMSIi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlc1JlcXVlc3QaIy5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlc1Jlc3BvbnNlEmQKEUxpc3RUZW1wbGF0ZVBhZ2VzEiYubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVxdWVzdBonLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVQYWdlc1Jlc3BvbnNlElIKC0xpc3RCdWNrZXRzEiAubGlua3Njb3JlLnYxLkxpc3RCdWNrZXRzUmVxdWVzdBohLmxpbmtzY29yZS52MS5MaXN0QnVja2V0c1Jlc3BvbnNlEk8KCkdldEhhcnZlc3QSHy5saW5rc2NvcmUudjEuR2V0SGFydmVzdFJlcXVlc3QaIC5saW5rc2NvcmUudjEuR2V0SGFydmVzdFJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_link_scoring_service, file_linkscore_v1_policy, file_linkscore_v1_site_model_service]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiXgoUTGlzdFRlbXBsYXRlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCRIRCgltYXhfZXhpdHMYBCABKA0ijwEKDFRlbXBsYXRlRXhpdBIQCgh0YWdfcGF0aBgBIAEoCRISCgpsaW5rX2NvdW50GAIgASgEEhYKDmZvbGxvd2VkX2NvdW50GAMgASgEEhMKC2Rlc3RpbmF0aW9uGAQgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBSABKAESEgoKcGFnZV9saW5rcxgGIAEoCCLoAQoIVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSFQoNZGlzc2ltaWxhcml0eRgGIAEoARIRCgltaW5fZGVwdGgYByABKA0SFAoManVkZ2VkX2NvdW50GAggASgEEg4KBnJld2FyZBgJIAEoARIpCgVleGl0cxgKIAMoCzIaLmxpbmtzY29yZS52MS5UZW1wbGF0ZUV4aXQiqAIKFUxpc3RUZW1wbGF0ZXNSZXNwb25zZRIpCgl0ZW1wbGF0ZXMYASADKAsyFi5saW5rc2NvcmUudjEuVGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhYKDnRlbXBsYXRlX2NvdW50GAMgASgNEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIQCghsZWFybmluZxgFIAEoCBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIxCg1yZXdhcmRfc291cmNlGAkgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZSJhChhMaXN0VGVtcGxhdGVQYWdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIQCgh0ZW1wbGF0ZRgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSIqCgZJbkxpbmsSDgoGc291cmNlGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJIoEBCgxUZW1wbGF0ZVBhZ2USCwoDdXJsGAEgASgJEg0KBWRlcHRoGAIgASgNEhMKBnJld2FyZBgDIAEoAUgAiAEBEiYKCGluX2xpbmtzGAQgAygLMhQubGlua3Njb3JlLnYxLkluTGluaxINCgV0aXRsZRgFIAEoCUIJCgdfcmV3YXJkIl8KGUxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USKQoFcGFnZXMYASADKAsyGi5saW5rc2NvcmUudjEuVGVtcGxhdGVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI4ChFHZXRIYXJ2ZXN0UmVxdWVzdBIMCgRuYW1lGAEgASgJEhUKDW1heF90ZW1wbGF0ZXMYAiABKA0iiQEKDEhhcnZlc3RQb2ludBITCgtmaXJzdF9mZXRjaBgBIAEoBBITCgtmZXRjaF9jb3VudBgCIAEoBBITCgt0ZXh0X3Jld2FyZBgDIAEoARIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIOCgZyZXdhcmQYBSABKAESEgoKY29weV9jb3VudBgGIAEoBCJPCg9UZW1wbGF0ZUhhcnZlc3QSEAoIdGVtcGxhdGUYASABKAkSKgoGcG9pbnRzGAIgAygLMhoubGlua3Njb3JlLnYxLkhhcnZlc3RQb2ludCKlAQoSR2V0SGFydmVzdFJlc3BvbnNlEioKBnBvaW50cxgBIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQSMAoJdGVtcGxhdGVzGAIgAygLMh0ubGlua3Njb3JlLnYxLlRlbXBsYXRlSGFydmVzdBIxCg1yZXdhcmRfc291cmNlGAMgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZTKkAgoRSW5zcGVjdGlvblNlcnZpY2USWAoNTGlzdFRlbXBsYXRlcxIiLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVxdWVzdBojLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVzcG9uc2USZAoRTGlzdFRlbXBsYXRlUGFnZXMSJi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0GicubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USTwoKR2V0SGFydmVzdBIfLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_site_model_service]);
 
 /**
  * Request of ListTemplates.
@@ -430,202 +426,6 @@ export const ListTemplatePagesResponseSchema: GenMessage<ListTemplatePagesRespon
   messageDesc(file_linkscore_v1_inspection_service, 7);
 
 /**
- * Request of ListBuckets.
- *
- * @generated from message linkscore.v1.ListBucketsRequest
- */
-export type ListBucketsRequest = Message<"linkscore.v1.ListBucketsRequest"> & {
-  /**
-   * Resource name of the site. Required.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Policy that values them; absent means the crawl's.
-   *
-   * @generated from field: linkscore.v1.PolicySpec policy = 2;
-   */
-  policy?: PolicySpec | undefined;
-
-  /**
-   * At most this many, 1..1000; 0 means 100.
-   *
-   * @generated from field: uint32 page_size = 3;
-   */
-  pageSize: number;
-
-  /**
-   * `next_page_token` of the call before; empty starts. The order moves while the crawl goes on.
-   *
-   * @generated from field: string page_token = 4;
-   */
-  pageToken: string;
-};
-
-/**
- * Describes the message linkscore.v1.ListBucketsRequest.
- * Use `create(ListBucketsRequestSchema)` to create a new message.
- */
-export const ListBucketsRequestSchema: GenMessage<ListBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 8);
-
-/**
- * Links of one URL shape and tag path that wait, as one policy sees them.
- *
- * @generated from message linkscore.v1.BucketStats
- */
-export type BucketStats = Message<"linkscore.v1.BucketStats"> & {
-  /**
-   * Name of the bucket a link of the group falls into; policies that sort otherwise give several groups one bucket.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Value in [0, 1] of a link of the group of which no more is known, what RankBuckets goes by.
-   *
-   * @generated from field: double value = 2;
-   */
-  value: number;
-
-  /**
-   * Shape of the URLs, for example `a.org/tag/*`; empty for any.
-   *
-   * @generated from field: string url_pattern = 3;
-   */
-  urlPattern: string;
-
-  /**
-   * Tag path of the links with digits as `#`; empty if unknown.
-   *
-   * @generated from field: string tag_path = 4;
-   */
-  tagPath: string;
-
-  /**
-   * Links found and not fetched.
-   *
-   * @generated from field: uint64 waiting_count = 5;
-   */
-  waitingCount: bigint;
-
-  /**
-   * Fetches.
-   *
-   * @generated from field: uint64 fetched_count = 6;
-   */
-  fetchedCount: bigint;
-
-  /**
-   * Fetches with feedback.
-   *
-   * @generated from field: uint64 reported_count = 7;
-   */
-  reportedCount: bigint;
-
-  /**
-   * Mean reward of the first half of the fetches, [0, 1].
-   *
-   * @generated from field: double early_reward = 8;
-   */
-  earlyReward: number;
-
-  /**
-   * Mean reward of the last half of the fetches, [0, 1].
-   *
-   * @generated from field: double late_reward = 9;
-   */
-  lateReward: number;
-
-  /**
-   * Why, one sentence for a person.
-   *
-   * @generated from field: string summary = 10;
-   */
-  summary: string;
-
-  /**
-   * The numbers behind the value, in order of reading.
-   *
-   * @generated from field: repeated linkscore.v1.ScoreTerm terms = 11;
-   */
-  terms: ScoreTerm[];
-};
-
-/**
- * Describes the message linkscore.v1.BucketStats.
- * Use `create(BucketStatsSchema)` to create a new message.
- */
-export const BucketStatsSchema: GenMessage<BucketStats> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 9);
-
-/**
- * Response of ListBuckets.
- *
- * @generated from message linkscore.v1.ListBucketsResponse
- */
-export type ListBucketsResponse = Message<"linkscore.v1.ListBucketsResponse"> & {
-  /**
-   * Groups of links, best first; of more than 2,000 those with the most waiting links are valued.
-   *
-   * @generated from field: repeated linkscore.v1.BucketStats buckets = 1;
-   */
-  buckets: BucketStats[];
-
-  /**
-   * Token of the next page; empty at the end.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-
-  /**
-   * Groups that wait.
-   *
-   * @generated from field: uint32 bucket_count = 3;
-   */
-  bucketCount: number;
-
-  /**
-   * Links that wait in them.
-   *
-   * @generated from field: uint64 waiting_links = 4;
-   */
-  waitingLinks: bigint;
-
-  /**
-   * Name of the policy.
-   *
-   * @generated from field: string policy = 5;
-   */
-  policy: string;
-
-  /**
-   * What rewards are here.
-   *
-   * @generated from field: linkscore.v1.RewardSource reward_source = 6;
-   */
-  rewardSource: RewardSource;
-
-  /**
-   * Sequence number of the last event the answer reflects.
-   *
-   * @generated from field: uint64 event_seq = 7;
-   */
-  eventSeq: bigint;
-};
-
-/**
- * Describes the message linkscore.v1.ListBucketsResponse.
- * Use `create(ListBucketsResponseSchema)` to create a new message.
- */
-export const ListBucketsResponseSchema: GenMessage<ListBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 10);
-
-/**
  * Request of GetHarvest.
  *
  * @generated from message linkscore.v1.GetHarvestRequest
@@ -651,7 +451,7 @@ export type GetHarvestRequest = Message<"linkscore.v1.GetHarvestRequest"> & {
  * Use `create(GetHarvestRequestSchema)` to create a new message.
  */
 export const GetHarvestRequestSchema: GenMessage<GetHarvestRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 11);
+  messageDesc(file_linkscore_v1_inspection_service, 8);
 
 /**
  * Some fetches that followed each other.
@@ -707,7 +507,7 @@ export type HarvestPoint = Message<"linkscore.v1.HarvestPoint"> & {
  * Use `create(HarvestPointSchema)` to create a new message.
  */
 export const HarvestPointSchema: GenMessage<HarvestPoint> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 12);
+  messageDesc(file_linkscore_v1_inspection_service, 9);
 
 /**
  * Fetches of one template over time.
@@ -736,7 +536,7 @@ export type TemplateHarvest = Message<"linkscore.v1.TemplateHarvest"> & {
  * Use `create(TemplateHarvestSchema)` to create a new message.
  */
 export const TemplateHarvestSchema: GenMessage<TemplateHarvest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 13);
+  messageDesc(file_linkscore_v1_inspection_service, 10);
 
 /**
  * Response of GetHarvest.
@@ -771,7 +571,7 @@ export type GetHarvestResponse = Message<"linkscore.v1.GetHarvestResponse"> & {
  * Use `create(GetHarvestResponseSchema)` to create a new message.
  */
 export const GetHarvestResponseSchema: GenMessage<GetHarvestResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 14);
+  messageDesc(file_linkscore_v1_inspection_service, 11);
 
 /**
  * Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
@@ -800,17 +600,7 @@ export const InspectionService: GenService<{
     output: typeof ListTemplatePagesResponseSchema;
   },
   /**
-   * Groups of links that wait on a site, best first, with what they brought and why they are worth what they are.
-   *
-   * @generated from rpc linkscore.v1.InspectionService.ListBuckets
-   */
-  listBuckets: {
-    methodKind: "unary";
-    input: typeof ListBucketsRequestSchema;
-    output: typeof ListBucketsResponseSchema;
-  },
-  /**
-   * What the fetches of a site brought over time: as a whole, by template, and as its policies would have ordered them.
+   * What the fetches of a site brought over time: as a whole, and by template.
    *
    * @generated from rpc linkscore.v1.InspectionService.GetHarvest
    */
