@@ -48,7 +48,7 @@ def test_every_call_of_the_contract_is_a_method() -> None:
         for service in module.DESCRIPTOR.services_by_name.values()
         for method in service.methods
     }
-    assert len(calls) == 27
+    assert len(calls) == 26
     assert calls - set(public(Client)) == set()
     assert public(Client) == public(AsyncClient)
 
