@@ -22,7 +22,6 @@ _OPTIONS = {
     "links": ("url",),
     "max_results": ("most",),
     "name": ("site", "crawl"),
-    "news_labels": ("labels",),
     "relevant": ("relevant", "relevant_url"),
     "warc": ("archives", "sites", "warc"),
     "window_days": ("window",),

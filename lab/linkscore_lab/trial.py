@@ -27,8 +27,7 @@ from rich.console import Console
 
 from linkscore_lab.archives import ArchiveRecord, write_warc
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.relevance import ByUrl, Relevance
-from linkscore_lab.datasets.site import Reply, identity, resolve
+from linkscore_lab.datasets.site import ByUrl, Relevance, Reply, identity, resolve
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkscore_lab.datasets.relevance import read_table
+from linkscore_lab.datasets.site import read_table
 
 
 @dataclass(frozen=True, slots=True)

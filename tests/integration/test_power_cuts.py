@@ -25,8 +25,8 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import decode
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import GeneratedSite
-from linkscore_server.crawls import CrawlRegistry
 from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store

@@ -1,12 +1,23 @@
-"""What the lab means by a site: something that answers URLs, with a label for each page."""
+"""What the lab means by a site: what answers URLs, labels of its pages, and which of them are relevant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import gzip
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
+import lxml.html
+import re2
+from lxml import etree
+
+from linkscore_cli.files import lines_of
+from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls import identity as urls
 from linkscore_scoring.urls.identity import UrlResolver
@@ -78,3 +89,208 @@ def identity_or_none(url: str) -> str | None:
         return identity(url)
     except ValueError:
         return None
+
+
+def read_labels(path: Path) -> dict[str, str]:
+    """Return page type by URL identity; raises `InvalidInput` as `read_table`."""
+    rows = read_table(path, ("url", "page_type"), field="labels")
+    return {identity(row["url"]): row["page_type"] for _, row in rows}
+
+
+def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and row of a table: commas in ``.csv``, else tabs; none is empty."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+            form = {"delimiter": ","} if path.suffix == ".csv" else form
+            table = csv.DictReader(lines_of(file), restval="", **form)
+            missing = set(columns) - set(table.fieldnames or ())
+            if missing:
+                rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
+                raise InvalidInput(rule, field=field)
+            for row in table:
+                yield table.line_num, row
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path}: must be a UTF-8 table, got {error}", field=field) from error
+
+
+# A bound on the length of a message.
+_MAX_PROBLEMS = 10
+
+
+def read_rewards(path: Path) -> dict[str, float]:
+    """Return reward by URL identity."""
+    rewards: dict[str, float] = {}
+    problems: list[FieldProblem] = []
+    for line, row in read_table(path, ("url", "reward"), field="feedback_file"):
+        try:
+            rewards[_identity(row["url"].strip())] = _reward(row["reward"].strip())
+        except ValueError as error:
+            problems.append(FieldProblem("feedback_file", f"{path}, line {line}: {error}"))
+    if problems:
+        raise InvalidInput(problems[:_MAX_PROBLEMS])
+    if not rewards:
+        raise InvalidInput(f"{path}: needs at least one row, got none", field="feedback_file")
+    return rewards
+
+
+def _identity(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"url must be absolute http(s), got {url[:100]!r}")
+    return identity(url)
+
+
+def _reward(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError(f"reward must be a number in [0, 1], got {text[:40]!r}")
+    return value
+
+
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
+# The middle of [0, 1]: docs/reference/replay.md says so of feedback files.
+WANTED_REWARD = 0.5
+
+
+class Relevance(ABC):
+    """Tells relevant pages from others; unless it `reads_body`, callers may pass ``b""`` for it."""
+
+    reads_body = False
+
+    @abstractmethod
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float | None:
+        """Return the reward of a page in [0, 1]; None when nothing is known of it.
+
+        `identity` is that of `url`, `page_type` its label (empty without one), `body` decoded bytes.
+        """
+
+
+class ByType(Relevance):
+    """Relevant are the pages whose label is one of `types`.
+
+    Raises InvalidInput of field ``relevant``: no type.
+    """
+
+    def __init__(self, types: Iterable[str]) -> None:
+        self.types = _names(types, "relevant")
+
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+        return float(page_type in self.types)
+
+
+class ByUrl(Relevance):
+    """Relevant are the pages in whose URL, as stored, `pattern` is found.
+
+    Anywhere in it: begin with ``^`` and end with ``$`` to match the whole URL. The syntax is that of
+    RE2, whose time is in proportion to the URL.
+
+    Raises InvalidInput of field ``relevant_url``: no regular expression.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        if not pattern:
+            raise InvalidInput("must be a regular expression, got nothing", field="relevant_url")
+        try:
+            self.pattern = re2.compile(pattern, _OPTIONS)
+        except re2.error as error:
+            why = error.args[0].decode("utf-8", "replace")
+            rule = f"must be a regular expression (RE2), got {pattern!r}: {why}"
+            raise InvalidInput(rule, field="relevant_url") from error
+
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+        return float(self.pattern.search(url) is not None)
+
+
+_TAGS = etree.XPath(
+    "//a[contains(concat(' ', normalize-space(@rel), ' '), ' tag ')"
+    " or contains(concat(' ', normalize-space(@class), ' '), ' qa-tag-link ')]"
+)
+_CATEGORIES = etree.XPath("//*[@id='catlinks' or @id='mw-normal-catlinks']//a")
+# The path below the language of a reference work: /w/cpp/atomic/load is of section atomic.
+_SECTIONS = (re.compile(r"/w/(?:cpp/)?([a-z_]+)/"), re.compile(r"/(?:cpp|c)/([a-z_]+)/"))
+TAGS, CATEGORIES, SECTION = TAG_KINDS = ("tags", "categories", "section")
+"""What a page may carry: see `carried_tags`."""
+
+
+def carried_tags(url: str, body: bytes, kinds: Iterable[str] = TAG_KINDS) -> frozenset[str]:
+    """Return the tags a page carries: ``rel=tag`` and tags of Question2Answer, categories of MediaWiki, and
+    the section in the URL of a reference work; or some kinds of them only.
+
+    Lists of pages show the tags of all of them.
+    """
+    section = next(filter(None, (pattern.search(url) for pattern in _SECTIONS)), None)
+    found = {section[1]} if section and SECTION in kinds else set()
+    try:
+        root = lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(encoding="utf-8"))
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return frozenset(found)
+    queries = {TAGS: _TAGS, CATEGORIES: _CATEGORIES}
+    links = [link for kind, query in queries.items() if kind in kinds for link in query(root)]
+    return frozenset(found | {" ".join(link.text_content().split()) for link in links} - {""})
+
+
+class ByTag(Relevance):
+    """Relevant are the pages that carry a tag, see `carried_tags`, and are of one of `types` if any is given.
+
+    Raises InvalidInput of field ``wanted_tag``: no tag.
+    """
+
+    reads_body = True
+
+    def __init__(self, tag: str, types: Iterable[str] = ()) -> None:
+        if not tag.strip():
+            raise InvalidInput("must be a tag, got nothing", field="wanted_tag")
+        self.tag, self.types = " ".join(tag.split()), frozenset(types)
+
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+        of_type = not self.types or page_type in self.types
+        return float(of_type and self.tag in carried_tags(url, body))
+
+
+class ByFeedback(Relevance):
+    """Pages have the reward a file gives them, see `read_rewards`; of others nothing is known."""
+
+    def __init__(self, path: Path) -> None:
+        self.rewards: Mapping[str, float] = read_rewards(path)
+
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float | None:
+        return self.rewards.get(identity)
+
+
+def choose_relevance(
+    *,
+    types: Iterable[str] = (),
+    url: str = "",
+    feedback: Path | None = None,
+    tag: str = "",
+) -> Relevance:
+    """Return the one kind of relevance that is given; types beside a tag say which pages carry it as theirs.
+
+    Raises InvalidInput of field ``relevant`` if it is none or several; else as the kind says.
+    """
+    types = tuple(types)
+    kind = {"tag": tag} if tag else {"types": types}
+    given = {**kind, "url": url, "feedback": feedback}
+    names = [name for name, value in given.items() if value]
+    if len(names) != 1:
+        got = " and ".join(names) or "none"
+        raise InvalidInput(f"must be given in exactly one way, got {got}", field="relevant")
+    if tag:
+        return ByTag(tag, types)
+    if feedback is not None:
+        return ByFeedback(feedback)
+    if url:
+        return ByUrl(url)
+    return ByType(types)
+
+
+def _names(names: Iterable[str], field: str) -> frozenset[str]:
+    kept = frozenset(name.strip() for name in names) - {""}
+    if not kept:
+        raise InvalidInput("must name at least one type, got none", field=field)
+    return kept

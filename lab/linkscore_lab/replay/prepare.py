@@ -19,8 +19,16 @@ from typing import Any, NamedTuple, TypeVar
 import zstandard
 
 from linkscore_lab.archives import ArchiveRecord, Damage, open_archive, told
-from linkscore_lab.datasets.relevance import read_labels
-from linkscore_lab.datasets.site import PageFacts, Reply, Site, facts_of, identity, identity_or_none, resolve
+from linkscore_lab.datasets.site import (
+    PageFacts,
+    Reply,
+    Site,
+    facts_of,
+    identity,
+    identity_or_none,
+    read_labels,
+    resolve,
+)
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract

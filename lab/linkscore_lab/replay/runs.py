@@ -10,8 +10,7 @@ from itertools import product
 from typing import Any
 
 from linkscore_cli.crawls import json_or_text, split_policy
-from linkscore_lab.datasets.relevance import WANTED_REWARD, ByType, Relevance
-from linkscore_lab.datasets.site import PageFacts
+from linkscore_lab.datasets.site import WANTED_REWARD, ByType, PageFacts, Relevance
 from linkscore_lab.metrics import harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Fetching, Trace, crawl
 from linkscore_lab.replay.in_process import (

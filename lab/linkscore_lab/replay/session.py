@@ -17,7 +17,7 @@ from rich.progress import Progress as Bar
 from linkscore_cli.crawls import budget_of
 from linkscore_lab.archives import told
 from linkscore_lab.commands import split
-from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
+from linkscore_lab.datasets.site import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.in_process import ORACLES, InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, StoredSite, cores, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, print_summary, write_results
@@ -344,7 +344,7 @@ def run(
         Each ``NAME`` or ``NAME:param=value,...``; ``oracle_greedy`` is a bound.
     relevance
         Which pages are wanted: `ByType`, `ByUrl`, `ByTag` or `ByFeedback` of
-        `linkscore_lab.datasets.relevance`. None: only `targets` are tasks; without those too, pages with
+        `linkscore_lab.datasets.site`. None: only `targets` are tasks; without those too, pages with
         text of their own are wanted.
     targets
         Page types that are a task each, with a budget of as many fetches as there are such pages.
@@ -375,7 +375,7 @@ def run(
     >>> from tempfile import TemporaryDirectory
     >>> from linkscore_lab import replay
     >>> from linkscore_lab.archives import write_warc
-    >>> from linkscore_lab.datasets.relevance import ByUrl
+    >>> from linkscore_lab.datasets.site import ByUrl
     >>> def page(links, text=""):
     ...     return f"<p>{text}</p>" + "".join(f'<a href="{link}">{link}</a>' for link in links)
     >>> home, lists = "http://shop.test/", range(5)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
-from linkscore_lab.datasets.relevance import read_labels
-from linkscore_lab.datasets.site import identity_or_none
+from linkscore_lab.datasets.site import identity_or_none, read_labels
 from linkscore_lab.replay.prepare import spread
 from linkscore_research.labelled import SitePageType, read_page_types, read_templates
 from linkscore_scoring.errors import InvalidInput, LinkscoreError

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.datasets.relevance import read_table
-from linkscore_lab.datasets.site import identity
+from linkscore_lab.datasets.site import identity, read_table
 from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions

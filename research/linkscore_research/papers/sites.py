@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.datasets.site import ByType
 from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.crawl import Trace
 from linkscore_lab.replay.prepare import SiteSource, prepare_site

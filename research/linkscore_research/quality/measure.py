@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.datasets.site import ByType
 from linkscore_lab.replay.in_process import ORACLES
 from linkscore_lab.replay.prepare import SiteSource, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import RunGroup, RunResult, group_runs

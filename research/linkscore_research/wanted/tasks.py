@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from linkscore_lab.datasets.relevance import CATEGORIES, SECTION, TAGS, carried_tags
+from linkscore_lab.datasets.site import CATEGORIES, SECTION, TAGS, carried_tags
 from linkscore_lab.replay.prepare import SiteSource, StoredSite
 from linkscore_scoring.wanted import Wanted, WantedQuery
 

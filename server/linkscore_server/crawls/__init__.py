@@ -4,9 +4,3 @@
 reads one from the store. `registry` says which crawls there are, opens, makes and deletes them. `collector`
 counts their sites when Prometheus asks.
 """
-
-from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.learning import CrawlClosed
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
-
-__all__ = ["CrawlActor", "CrawlClosed", "CrawlExists", "CrawlNotFound", "CrawlRegistry"]

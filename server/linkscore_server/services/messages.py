@@ -22,7 +22,6 @@ from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredL
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import SitesRanked
-from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import Revisit, cluster_name
@@ -411,7 +410,7 @@ def explanations(
             score=why.score,
             bucket=why.bucket,
             summary=why.explanation.summary,
-            terms=score_terms(why.explanation),
+            terms=[same_fields(pb.ScoreTerm, term) for term in why.explanation.terms],
             source_cluster=cluster_name(why.source),
             tag_path=why.tag_path,
             stage=cast("Any", why.stage),
@@ -419,11 +418,6 @@ def explanations(
             duplicate_probability=why.duplicate_probability,
         )
     return told
-
-
-def score_terms(found: Explanation) -> list[pb.ScoreTerm]:
-    """Return what a score or a value is made of."""
-    return [same_fields(pb.ScoreTerm, term) for term in found.terms]
 
 
 def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:

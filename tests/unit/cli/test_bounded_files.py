@@ -13,7 +13,7 @@ import pytest
 from linkscore.messages import example_page
 from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _experience
-from linkscore_lab.datasets.relevance import read_rewards
+from linkscore_lab.datasets.site import read_rewards
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
 from linkscore_server.operator_files import TokenFile

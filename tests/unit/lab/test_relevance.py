@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.datasets.relevance import (
+from linkscore_lab.datasets.site import (
     WANTED_REWARD,
     ByFeedback,
     ByType,
     ByUrl,
     Relevance,
+    identity,
 )
-from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import InvalidInput
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.commands import replay
-from linkscore_lab.datasets.relevance import TAGS, ByType, carried_tags, choose_relevance
+from linkscore_lab.datasets.site import TAGS, ByType, carried_tags, choose_relevance
 from linkscore_lab.replay import run as replayed
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult

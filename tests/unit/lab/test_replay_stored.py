@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.datasets.relevance import read_labels
+from linkscore_lab.datasets.site import read_labels
 from linkscore_lab.replay.browse_log import read_counts
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.errors import InvalidInput
