@@ -293,9 +293,6 @@ FORMATS: dict[str, Callable[[SiteRules], RuleFile]] = {
 """What writes each format, by its name in lower case in `RuleFormat` of the contract."""
 
 
-# What is said of URLs, for crawlers that filter by them
-
-
 def _filters(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
     """Return the rules to follow (those of the seeds last; empty: all) and not to follow, and the notes."""
     notes: list[str] = []
@@ -328,8 +325,6 @@ def _needed(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]
     rest = "; its tag paths are in the formats json and scrapy" if site.tag_paths else ""
     raise NoRules(f"site {site.host!r}: {site.policy} has no rules about its URLs{state}{rest}")
 
-
-# What Java, Python and JavaScript read alike of RE2
 
 _PIECE = re.compile(
     r"\\x\{([0-9A-Fa-f]{1,4})\}|(\[\^?)((?:[^\[\]\\]|\\.)+)\]|\\([^0-9A-Za-z])|(\\[dws]|\\x[0-9A-Fa-f]{2}|\(\?:)"
@@ -413,8 +408,6 @@ def _one_line(text: str) -> str:
     return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in escaped)
 
 
-# StormCrawler sees path and query only
-
 _BEFORE_PATH = re.compile(
     r"\^https?\??:(?:\\?/){2}(?:\[\^[^\]]*\]|\(\?:\[\^[^\]]*\][^()/|]*\)\??|[^/\[(|])+(?=\\?/\\?\??|\(\?:/)"
 )
@@ -437,9 +430,6 @@ def _paths(rules: Iterable[_Rule], notes: list[str]) -> list[str]:
     return paths
 
 
-# Browsertrix, Heritrix: escapes and elements
-
-
 def _yaml(text: str) -> str:
     """Return a double-quoted scalar: a JSON string is one, as long as it has no surrogate pairs."""
     return "".join(
@@ -456,8 +446,6 @@ def _xml_comment(text: str) -> str:
     """Return a comment; two hyphens in a row may not stand in one."""
     return f"      <!-- {text.replace('-', chr(92) + 'x2d') if '--' in text else text} -->"
 
-
-# Scrapy: rules by URL, or by link path
 
 _ELEMENT = re.compile(r"[a-z][a-z0-9_-]*")
 _PADDED_CLASS = "concat(' ', normalize-space(@class), ' ')"
