@@ -199,9 +199,6 @@ class Settings:
     browse_window_days: int = setting(
         _BROWSE, 60, "latest days of a browse log that are mined", least=2, most=_DAYS
     )
-    browse_mine_every_days: int = setting(
-        _BROWSE, 1, "new days of a site's browse log after which it is mined again", most=_DAYS
-    )
     browse_mine_min_visits: int = setting(_BROWSE, 1_000, "visits a site needs to be mined without a request")
     browse_max_pages_a_day: int = setting(
         _BROWSE,

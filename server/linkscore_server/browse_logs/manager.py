@@ -246,8 +246,7 @@ class BrowseLogManager:
             return False
         known = actor.model.sites.get(site)
         mined = known.model.browse if known is not None else None
-        new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day
-        return new_days >= self._settings.browse_mine_every_days
+        return mined is None or span.last_day >= mined.first_day + mined.n_days
 
     async def idle(self) -> None:
         """Wait until nothing that `mine_later` began is running."""

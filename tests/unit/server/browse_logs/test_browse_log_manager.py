@@ -38,9 +38,7 @@ class Server:
         self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
         self.jobs: list[tuple[BrowseCounts, NewsSettings, dict[str, bool], State | None]] = []
-        settings = Settings(
-            listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4, browse_mine_every_days=2
-        )
+        settings = Settings(listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4)
         monkeypatch.setattr(BrowseLogManager, "_in_process", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
         assert self.app.browse_logs is not None
@@ -72,13 +70,13 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
     await made.app.registry.close()
 
 
-async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_days(server: Server) -> None:
+async def test_a_site_is_mined_when_it_has_visits_and_again_after_a_new_day(server: Server) -> None:
     await server.create(READS_LOGS)
     assert await server.take(batch("few", 0, visits=3)) == []
     assert await server.take(batch("more", 0)) == [(-59, 60)]
+    assert await server.take(batch("the same day", 0)) == []
+    assert await server.take(batch("one day later", 1)) == [(-58, 60)]
     assert await server.take(batch("one day later", 1)) == []
-    assert await server.take(batch("two days later", 2)) == [(-57, 60)]
-    assert await server.take(batch("two days later", 2)) == []
 
 
 async def test_a_mining_that_fails_is_counted_and_tried_again(
