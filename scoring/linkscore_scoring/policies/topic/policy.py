@@ -392,15 +392,9 @@ class Topical(Policy):
             return Explanation("no word of the topic in anchor and URL, and nothing found yet", [after])
         topic, vector = self.crawl.topic, self._vector(key)
         terms = topic.terms if topic is not None else frozenset()
-        said = [
-            f"{place} says {', '.join(words)}"
-            for place, words in (
-                ("anchor", matching_words(anchor, terms)),
-                ("URL", matching_words(url, terms, is_url=True)),
-            )
-            if words
-        ]
-        if key.signals.anchor and not matching_words(anchor, terms):
+        words = {"anchor": matching_words(anchor, terms), "URL": matching_words(url, terms, is_url=True)}
+        said = [f"{place} says {', '.join(found)}" for place, found in words.items() if found]
+        if key.signals.anchor and not words["anchor"]:
             said.insert(0, "an anchor seen before says words of the topic")
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
