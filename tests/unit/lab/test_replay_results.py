@@ -14,13 +14,13 @@ from rich.console import Console
 
 from linkscore_lab import metrics
 from linkscore_lab.datasets.site import PageFacts
-from linkscore_lab.replay import print_summary
 from linkscore_lab.replay.results import (
     Input,
     Meta,
     Results,
     RunResult,
     order_digest,
+    print_summary,
     read_results,
     write_results,
 )
