@@ -27,12 +27,6 @@ class Repeated(Sequence[_V], Generic[_V]):
 
     `distinct`: the distinct values, in the order of their first rows. `places`: (n_rows,) int64, the number
     of the value of each row among them.
-
-    Examples
-    --------
-    >>> column = Repeated.of(["b", "a", "b"])
-    >>> list(column), column.distinct, column.places.tolist(), column.first_rows()
-    (['b', 'a', 'b'], ['b', 'a'], [0, 1, 0], [0, 1])
     """
 
     __slots__ = ("distinct", "places")
@@ -79,12 +73,6 @@ class Remembered(dict[_K, _V]):
 
     A look-up touches half the memory that one of `functools.lru_cache` does, which keeps an order of use:
     where the links of each page are looked up that is most of its cost.
-
-    Examples
-    --------
-    >>> length = Remembered(len, most=1_000)
-    >>> length("ab"), length.of_all(["ab", "c"])
-    (2, [2, 1])
     """
 
     __slots__ = ("_function", "_most")
@@ -117,14 +105,7 @@ def numbered(values: Iterable[_V]) -> tuple[list[_V], list[int]]:
 
 
 def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return what takes these rows of columns that are of equal length.
-
-    Examples
-    --------
-    >>> pick = picking([0, 2])
-    >>> pick("abc"), pick([1, 2, 3])
-    (['a', 'c'], [1, 3])
-    """
+    """Return what takes these rows of columns that are of equal length."""
     if len(rows) < 2:  # of one row an item getter gives no sequence
         return lambda column: [column[row] for row in rows]
     pick = itemgetter(*rows)
@@ -135,12 +116,6 @@ def drop_oldest(table: dict[_K, _V], most: int) -> list[tuple[_K, _V]]:
     """Take the entries entered first out of a table of more than `most`; return them, oldest first.
 
     A value that is replaced keeps its place. Call it after an insertion, or once after several.
-
-    Examples
-    --------
-    >>> table = {"a": 1, "b": 2, "c": 3}
-    >>> drop_oldest(table, 2), table
-    ([('a', 1)], {'b': 2, 'c': 3})
     """
     if len(table) <= most:
         return []
@@ -152,16 +127,6 @@ class Records:
     """Numbers by 64-bit key, not 0, each field of them an array that grows: oldest first, and with a bound.
 
     `rows`: the row of each key. `columns`: the fields, one for each letter of `types` (of `array`).
-
-    Examples
-    --------
-    >>> blocks = Records("Id", most=100)
-    >>> first = blocks.add([7, 8], [3, 4], [0.5, 0.25])
-    >>> blocks.rename(7, 9)
-    >>> again = Records("Id", most=100)
-    >>> again.load_state(blocks.to_state())
-    >>> again.items() == blocks.items(), again.items(), [list(column) for column in again.columns]
-    (True, [(9, 0), (8, 1)], [[3, 4], [0.5, 0.25]])
     """
 
     __slots__ = ("columns", "keys", "most", "rows")
@@ -226,11 +191,6 @@ def left_sum(values: Iterable[float]) -> float:
 
     The built-in `sum` compensates for rounding from Python 3.12 on, so that the last bits of a score, and
     with them the order of a crawl, would depend on the version. It is for whole numbers.
-
-    Examples
-    --------
-    >>> left_sum([0.1] * 10)
-    0.9999999999999999
     """
     return reduce(add, values, 0)
 
@@ -242,11 +202,6 @@ def shrunk(total: float, n: float, prior: float, prior_n: float) -> float:
 
     Source: the m-estimate, p = (k + m p0) / (n + m), of Cestnik, Estimating probabilities: a crucial task in
     machine learning, ECAI 1990; of counts it is the mean of the posterior of a Beta(m p0, m (1 - p0)).
-
-    Examples
-    --------
-    >>> shrunk(3.0, 4.0, prior=0.3, prior_n=2.0)  # (3 + .6) / 6
-    0.6
     """
     return (total + prior_n * prior) / (n + prior_n)
 

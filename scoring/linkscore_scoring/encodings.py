@@ -34,13 +34,6 @@ class PriorityScale(Stateful):
     so a policy of few values (a depth, a URL type) is kept exactly. With more, the cuts are the quantiles of
     the last 1,024 scores, drawn anew each time the number of scores seen has doubled: rarely, because a level
     once given stays in the crawler's queue. A scale that has seen no scores cuts [0, 1] into equal parts.
-
-    Examples
-    --------
-    >>> scale = PriorityScale()
-    >>> scale.update(np.array([0.25, 0.5]))
-    >>> scale.levels(np.array([0.25, 0.5])).tolist()
-    [30.0, 31.0]
     """
 
     _cuts: Stored[list[float]]

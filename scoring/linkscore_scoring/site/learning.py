@@ -306,14 +306,6 @@ class SampledPage:
     `seq`: sequence number of its event. `key`, `hash`: identity of the page's URL, as text and as 64-bit
     hash. `nodes`: nodes of its tag paths. `packed_paths`, `packed_links`: its tag paths and its links, in
     msgpack; `paths` and `links` read them, in some 25 us.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.testing.crawl import trie_of
-    >>> trie = trie_of(["html/body/p/text()", "html/body/img"])
-    >>> page = SampledPage.of(1, "http://h/", 7, trie, [3, 3, 3], [2**64 - 1, 8, 8])
-    >>> page.paths == trie, page.links == [(3, 2**64 - 1), (3, 8)], page.nodes
-    (True, True, 5)
     """
 
     seq: int

@@ -160,12 +160,6 @@ class TextOwners(Stateful):
 
 
 def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:
-    """Return what text is worth: x / (x + half_chars), x = characters that belong to a page, at least 0.
-
-    Examples
-    --------
-    >>> [text_reward(chars) for chars in (-5, 0, 400, 1_200)]
-    [0.0, 0.0, 0.5, 0.75]
-    """
+    """Return what text is worth: x / (x + half_chars), x = characters that belong to a page, at least 0."""
     x = max(0.0, own_chars)
     return x / (x + half_chars)

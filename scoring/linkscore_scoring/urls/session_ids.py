@@ -124,15 +124,6 @@ class SessionIds(Stateful):
 
     Differences from the paper, which requests a page several times: links seen from several pages are the
     evidence, and a page fetched again adds to it. Nothing is fetched for it.
-
-    Examples
-    --------
-    >>> sessions = SessionIds()
-    >>> ids = ["a1b2c3d4e5f6a7b8", "b8c7d6e5f4a3b2c1", "c3d4a1b2e5f6c7d8", "d4e5f6a7b8c9d0e1"]
-    >>> for sid in ids:
-    ...     sessions.observe("http://h/", [f"http://h/t?t={n}&sid={sid}" for n in range(3)])
-    >>> sessions.names(), sessions.strip(f"http://h/t?t=9&sid={ids[0]}")
-    (['sid'], 'http://h/t?t=9')
     """
 
     _names: Stored[dict[str, _Name]]

@@ -50,16 +50,7 @@ class Source(IntEnum):
 
 
 class Table:
-    """Columns of numbers that grow together.
-
-    Examples
-    --------
-    >>> table = Table(n=np.int64, reward=np.float64)
-    >>> table.add(n=[1, 2]), table.add(reward=[0.5])
-    (0, 2)
-    >>> table["n"].tolist(), table["reward"].tolist()
-    ([1, 2, 0], [0.0, 0.0, 0.5])
-    """
+    """Columns of numbers that grow together."""
 
     def __init__(self, **types: Any) -> None:
         self.rows = 0
