@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import tomllib
 from collections.abc import Iterator
@@ -7,11 +8,16 @@ from contextlib import suppress
 from importlib.metadata import distribution
 from typing import TYPE_CHECKING
 
+# As the command line has it (linkscore_cli.__main__), for this process and those that `support.forked` forks.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Replays fork; gRPC must not wake its threads in processes that never use it. Read when grpc is imported.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc.aio
 import pytest
+
+gc.set_threshold(20_000, 20, 50)  # as the command line has it, too
 
 if TYPE_CHECKING:
     from support.postgres import Postgres

@@ -90,7 +90,7 @@ def test_a_page_is_asked_for_again_unless_it_has_moved_for_a_day_or_is_gone(
 
 @pytest.mark.parametrize(
     ("host", "place"),
-    [("www.h.example.com", 1), ("feeds.h.example.com", 1), ("example.com", 1), ("feeds.example.net", 20)],
+    [("feeds.h.example.com", 1), ("feeds.example.net", 20)],
 )
 def test_dates_of_a_feed_reach_pages_of_all_hosts_of_its_domain(
     server: Stubs, new_crawl: NewCrawl, host: str, place: int

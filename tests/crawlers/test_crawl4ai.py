@@ -56,8 +56,16 @@ async def test_pages_depth_and_filters_bound_a_crawl(
     await strategy.shutdown()
 
 
-async def test_a_link_that_waits_is_as_near_as_its_shortest_way(fake: FakeLinkscore) -> None:
-    strategy = LinkscoreCrawlStrategy(f"127.0.0.1:{fake.port}", crawl="c", max_depth=3)
+async def test_a_link_that_waits_is_as_near_as_its_shortest_way_and_filters_are_asked_once(
+    fake: FakeLinkscore,
+) -> None:
+    async def follows(url: str) -> bool:
+        asked.append(url)
+        return True
+
+    asked: list[str] = []
+    chain = SimpleNamespace(apply=follows)
+    strategy = LinkscoreCrawlStrategy(f"127.0.0.1:{fake.port}", crawl="c", max_depth=3, filter_chain=chain)
     links = {"internal": [{"href": "http://a.org/thread/1"}]}
     page = SimpleNamespace(links=links, html="<p>", redirected_url="", status_code=200, metadata={})
     for depth in (2, 0, 1):
@@ -65,6 +73,8 @@ async def test_a_link_that_waits_is_as_near_as_its_shortest_way(fake: FakeLinksc
     item = await strategy.session.take()
     assert item is not None
     assert item.value == (1, "http://a.org/0")
+    await strategy.link_discovery(page, "http://a.org/0", 0, set(), [], {})
+    assert asked == ["http://a.org/thread/1"]
     await strategy.shutdown()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,15 +35,20 @@ def light_calls(server: Stubs, calls: int = 50) -> int:
     return sum(server.crawls.GetCrawl(asked, timeout=60).crawl.name == CRAWL for _ in range(calls))
 
 
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("door")) as process, stubs(process.target) as server:
+        create(server)
+        yield process.target
+
+
 @pytest.mark.parametrize(
     ("method", "sent"),
     [(INGEST, 0), (INGEST, 60_000), ("CrawlService/GetCrawl", 0), ("/grpc.health.v1.Health/Check", 0)],
 )
-def test_four_calls_that_stop_hold_nobody_up(tmp_path: Path, method: str, sent: int) -> None:
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
-        with half_sent(process.target, 4, method, announced=MESSAGE, sent=sent):
-            assert light_calls(server) == 50
+def test_four_calls_that_stop_hold_nobody_up(target: str, method: str, sent: int) -> None:
+    with stubs(target) as server, half_sent(target, 4, method, announced=MESSAGE, sent=sent):
+        assert light_calls(server) == 50
 
 
 @pytest.mark.parametrize(

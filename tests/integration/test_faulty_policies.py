@@ -192,10 +192,10 @@ async def test_a_policy_that_fails_is_taken_out_and_stops_no_crawl(fault: str, t
     async with served(tmp_path) as stubs:
         await create(stubs, SOUND, HARVEST)
         await create(stubs, FAULTY, OUTSIDE)
-        for n in range(8):
+        for n in range(4):
             await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
         Faulty.armed = fault
-        for n in range(8, 24):
+        for n in range(4, 12):
             await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
         assert FAILURES[Faulty.name] > before, "the fault was met"
         if fault in TAKES_OUT:
@@ -205,10 +205,10 @@ async def test_a_policy_that_fails_is_taken_out_and_stops_no_crawl(fault: str, t
         Faulty.armed = ""
         changed = crawl_pb.Crawl(name=FAULTY, policy=HARVEST)
         await stubs.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed), timeout=PATIENCE_S)
-        for n in range(24, 32):
+        for n in range(12, 16):
             await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
         assert "toy_faulty" not in await state_of(stubs, FAULTY)
-        assert [await page_count(stubs, crawl) for crawl in (SOUND, FAULTY)] == [32, 32]
+        assert [await page_count(stubs, crawl) for crawl in (SOUND, FAULTY)] == [16, 16]
     async with served(tmp_path) as stubs:
         for crawl in (SOUND, FAULTY):
             await use(stubs, crawl, 40)

@@ -15,7 +15,6 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import site_model_service_pb2 as site_pb
 from support.command_line import run
 from support.grouped_crawls import SHARE_NOTHING, SITES, Crawler, comparable, create, page_on, spec
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
@@ -42,20 +41,6 @@ def test_a_policy_that_shares_nothing_answers_the_same_whatever_the_groups(
     assert len(one) == len(many) == 15
     for apart, together in zip(many, one, strict=True):
         assert str(apart).replace(f"-{GROUPS}/", "-1/") == str(together)
-
-
-def test_sites_and_crawls_are_listed_as_one_page_by_page(server: Stubs) -> None:
-    crawl = create(server, "listed", GROUPS)
-    server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 0) for site in SITES]))
-    found, token = [], ""
-    while True:
-        got = server.sites.ListSites(site_pb.ListSitesRequest(crawl=crawl, page_size=5, page_token=token))
-        found.append([site.host for site in got.sites])
-        if not (token := got.next_page_token):
-            break
-    assert found == [sorted(SITES)[at : at + 5] for at in (0, 5, 10)]
-    listed = {each.name: each for each in server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls}
-    assert (listed[crawl].site_count, listed[crawl].page_count, listed[crawl].groups) == (12, 12, GROUPS)
 
 
 def test_what_learns_one_model_of_all_sites_refuses_groups(server: Stubs) -> None:

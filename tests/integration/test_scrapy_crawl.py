@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pytest
 from support.crawlers import scrapy_run
 from support.crawlers.scrapy_run import Run
 from support.fake_linkscore import FakeLinkscore, serve
+from support.forked import Script
 
 PAGES = {
     "/home": ["/tag/1", "/thread/1", "/tag/2", "/thread/2", "/user/1", "/thread/drop"],
@@ -77,12 +77,12 @@ NO_PROBES = {"PROBE_FIRST_S": 600, "PROBE_LONGEST_S": 600}
 """How many there are says how long a crawl takes, not what it does."""
 
 
-def start(site: type[Site], **settings: Any) -> subprocess.Popen[str]:
+def start(site: type[Site], **settings: Any) -> Script:
     one = {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
     return scrapy_run.start(site.base, START=["/home"], **{**one, **settings})
 
 
-def finish(process: subprocess.Popen[str]) -> Run:
+def finish(process: Script) -> Run:
     run = scrapy_run.finish(process)
     assert "python/linkscore/" not in run.log, run.log
     return run
@@ -254,7 +254,7 @@ def test_a_stopped_crawl_resumes_in_bucket_order(site, fake, tmp_path, how) -> N
     settings = {"JOBDIR": str(tmp_path / "job"), "LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}
     site.at[10] = lambda: process.send_signal(how)
     process = start(site, **settings)
-    process.communicate(timeout=scrapy_run.PATIENCE_S)
+    process.finish()
     before, site.seen[:] = list(site.seen), []
     assert 10 <= len(before) < 30
     stats, _ = finish(start(site, **settings))

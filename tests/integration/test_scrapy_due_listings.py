@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ import pytest
 
 from linkscore import Client, page
 from linkscore.v1.common_pb2 import PAGE_KIND_SITEMAP
+from support.forked import Script
 from support.server_process import ServerProcess, serving
 
 pytestmark = pytest.mark.long
@@ -98,7 +97,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         yield running
 
 
-def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any) -> subprocess.Popen[str]:
+def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any) -> Script:
     settings = {
         "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
         "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
@@ -112,13 +111,12 @@ def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any
         "wants_listed": False,
         **more,
     }
-    command = [sys.executable, "-c", SPIDER, base, json.dumps(settings)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Script(SPIDER, base, json.dumps(settings))
 
 
-def parsed(process: subprocess.Popen[str]) -> list[str]:
-    out, err = process.communicate(timeout=500)
-    assert (process.returncode, "Traceback" in err) == (0, False), err
+def parsed(process: Script) -> list[str]:
+    code, out, log = process.finish()
+    assert (code, "Traceback" in log) == (0, False), log
     return sorted(line.partition(" ")[2] for line in out.splitlines())
 
 
@@ -197,12 +195,10 @@ def test_after_a_kill_a_sitemap_goes_to_the_server(
         assert time.monotonic() < until, said.asked
         time.sleep(0.05)
     process.send_signal(how)
-    assert process.stderr is not None
-    for line in process.stderr:  # until it knows, or is gone
-        if "Received SIGTERM" in line:
-            break
+    while process.runs and "Received SIGTERM" not in process.log.read_text():  # until it knows, or is gone
+        time.sleep(0.05)
     said.may_answer.set()
-    process.communicate(timeout=500)
+    process.finish()
     assert said.asked == ["/"]
     again = started(server, base, how.name.lower(), tmp_path, LINKSCORE_REVISIT_PAGES=due)
     assert set(parsed(again)) <= {"/"}

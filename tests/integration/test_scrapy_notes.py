@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from support.crawlers.page_server import serving_pages
 from support.fake_linkscore import FakeLinkscore, serve
+from support.forked import Script
 
 SPIDER = """
 import json, sys
@@ -59,11 +58,9 @@ def fake() -> Iterator[FakeLinkscore]:
 
 
 def crawl(site: str, target: str) -> list[list[object]]:
-    command = [sys.executable, "-c", SPIDER, site, target]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    assert "Traceback" not in ended.stderr, ended.stderr[-3000:]
-    found: list[list[object]] = json.loads(ended.stdout.splitlines()[-1])
+    code, out, log = Script(SPIDER, site, target).finish()
+    assert (code, "Traceback" in log) == (0, False), log
+    found: list[list[object]] = json.loads(out.splitlines()[-1])
     return found
 
 

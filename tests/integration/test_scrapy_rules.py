@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from linkscore_scoring.exporters import SiteRules, TagPathRule, scrapy
 from linkscore_scoring.types import UrlRule
 from support.crawlers.page_server import serving_pages
+from support.forked import Script
 
 SPIDER = """
 import json, sys
@@ -67,11 +66,9 @@ def crawl(folder: Path, rules: SiteRules) -> list[str]:
     """Export, crawl, and return the pages the callback saw."""
     file = scrapy(rules)
     (folder / file.name).write_text(file.text)
-    command = [sys.executable, "-c", SPIDER, str(folder)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    assert "ERROR" not in ended.stderr, ended.stderr[-3000:]
-    seen: list[str] = json.loads(ended.stdout.splitlines()[-1])
+    code, out, log = Script(SPIDER, str(folder)).finish()
+    assert (code, "ERROR" in log) == (0, False), log
+    seen: list[str] = json.loads(out.splitlines()[-1])
     return seen
 
 

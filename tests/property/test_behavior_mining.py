@@ -48,7 +48,7 @@ def logs(draw: st.DrawFn) -> BrowseCounts:
 
 
 @given(logs())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_log_can_be_mined(counts: BrowseCounts) -> None:
     model = mine_behavior(counts)
     assert (model is None) == (counts.clicks.sum() == 0)
@@ -70,7 +70,7 @@ def test_any_log_can_be_mined(counts: BrowseCounts) -> None:
 
 
 @given(st.text(max_size=60), st.integers(0, 2**64 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_text_has_a_place(url: str, key: int) -> None:
     urls = [f"http://h/show?t={n}" for n in range(30)]
     visits = np.arange(30, dtype=np.int64)

@@ -22,7 +22,7 @@ _RECORDS = st.tuples(
     st.sampled_from(["/", "/x?a=1&b=2", "/x?b=2&a=1", "/y", "/z#part"]),
     st.sampled_from(["", "http://a.org/", "http://a.org/y", "https://b.org/"]),
 )
-_FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_FEW = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def record(given: tuple[int, str, str, str]) -> pb.BrowseRecord:

@@ -8,11 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkscore_research.revisits.histories import PageHistory, SiteHistory, living, read_log
-from linkscore_research.revisits.living_crawls import run
-from linkscore_research.revisits.living_site import LivingSite
+from linkscore_research.revisits.histories import PageHistory, SiteHistory, read_log
 from linkscore_research.revisits.replay import Intervals, Learned, Oracle, Schedule, replay
-from linkscore_research.revisits.scrapy_runs import crawl
 
 DAY_S = 86_400
 
@@ -43,32 +40,6 @@ def test_edits_of_many_pages_at_once_can_be_left_out(tmp_path: Path) -> None:
     log = written(tmp_path / "log.tsv.gz", [*rows, ("a/7", 13, "M")])
     assert read_log(log).changes == 4
     assert read_log(log, bulk=False).changes == 1
-
-
-def test_a_living_site_answers_as_it_was_at_a_time() -> None:
-    pages = [PageHistory("list/0", 0, 0.0), PageHistory("0/1", 1, 2.0, 8.0, changes=np.array([4.0]))]
-    site = LivingSite(SiteHistory("s", 10.0, pages, [-1, 0]))
-    assert site.respond("/0/1")[0] == 404
-    before = site.respond("/list/0")
-    site.day = 3.0
-    status, etag, body = site.respond("/0/1")
-    assert (status, b"run 3" in body) == (200, True)
-    assert b"/0/1" in site.respond("/list/0", before[1])[2]
-    assert site.respond("/0/1", etag) == (304, etag, b"")
-    site.day = 5.0
-    assert site.respond("/0/1", etag)[0] == 200
-    site.day = 9.0
-    assert site.respond("/0/1", etag)[0] == 404
-    assert [(row, status) for row, _, status in site.asked][-3:] == [(1, 304), (1, 200), (1, 404)]
-
-
-@pytest.mark.slow
-def test_scrapy_keeps_a_living_site_fresh_with_a_share_of_the_fetches() -> None:
-    found = run(living(100, pages=40, years=0.1), every=9.0, share=0.3, crawl=crawl)
-    assert 0 < found.ours.fetches < 0.5 * found.full.fetches
-    assert found.ours.wasted > 0.0
-    assert found.bodies < found.ours.fetches
-    assert found.ours.freshness > 0.6 * found.full.freshness
 
 
 class Daily(Schedule):

@@ -6,8 +6,6 @@ import contextlib
 import json
 import os
 import re
-import selectors
-import signal
 import subprocess
 import sys
 import time
@@ -27,6 +25,7 @@ from linkscore.v1 import (
     link_scoring_service_pb2_grpc,
     site_model_service_pb2_grpc,
 )
+from support.forked import Forked, command
 
 PATIENCE_S = 60.0
 # Limits are set by a process of their own: Python code between fork and exec does not go with gRPC's threads.
@@ -52,38 +51,47 @@ class ServerProcess:
         self.patience_s = patience_s
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
-        command = [sys.executable, "-m", "linkscore_cli", "serve", "--listen", "127.0.0.1:0"]
-        command += ["--data-dir", str(folder / "data"), "--metrics-listen", "", *flags]
-        if max_file_bytes:
-            command = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *command]
-        command = [*within, *command]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                env=clean | environment,
-            )
+        given = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--data-dir",
+            str(folder / "data"),
+            "--metrics-listen",
+            "",
+            *flags,
+        ]
+        self._out = folder / "server.out"
+        self._out.write_bytes(b"")
+        self.process: Forked | subprocess.Popen[bytes]
+        if max_file_bytes or within or environment:
+            start = [sys.executable, "-m", "linkscore_cli", *given]
+            if max_file_bytes:
+                start = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *start]
+            clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
+            clean |= environment
+            with self.log.open("ab") as log, self._out.open("ab") as out:
+                self.process = subprocess.Popen(
+                    [*within, *start],
+                    stdout=out,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    env=clean,
+                )
+        else:
+            self.process = Forked(command, given, out=self._out, log=self.log)
+            self.process.start()
         self.target = self._address()
 
     def _address(self) -> str:
         """Wait for the line that says where the server listens."""
-        assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        said, until = b"", time.monotonic() + self.patience_s
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while time.monotonic() < until:
-                selector.select(timeout=1.0)
-                piece = self.process.stdout.read()
-                said += piece or b""
-                found = re.search(rb"linkscore serving on (\S+)\n", said)
-                if found:
-                    return found[1].decode()
-                if piece == b"":
-                    break
+        until = time.monotonic() + self.patience_s
+        is_there = True
+        while is_there and time.monotonic() < until:
+            is_there = self.process.poll() is None
+            if found := re.search(r"linkscore serving on (\S+)\n", self._out.read_text()):
+                return found[1]
+            time.sleep(0.02)
         self.kill()
         raise AssertionError(f"the server did not start: {self.log.read_text()[-3000:]}")
 
@@ -98,29 +106,21 @@ class ServerProcess:
 
     def terminate(self) -> int:
         """Send SIGTERM and return the exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self._ended()
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
 
     def kill(self) -> int:
         """Send SIGKILL and return the exit code."""
         self.process.kill()
-        return self._ended()
+        return self.process.wait(PATIENCE_S)
 
     def stop(self) -> None:
         """End the process if it still runs."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(self.patience_s)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        self._ended()
-
-    def _ended(self) -> int:
-        code = self.process.wait(PATIENCE_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
+        self.process.terminate()
+        try:
+            self.process.wait(self.patience_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
 
 def workers_of(process: ServerProcess) -> list[int]:

@@ -121,12 +121,7 @@ func (q *Queue) Add(page *colly.Request, href string) {
 	}
 }
 
-// Report says how many items were extracted from a page; none is worth saying too.
-func (q *Queue) Report(page *colly.Request, items int) {
-	q.Reward(page, float64(min(1, max(0, items))))
-}
-
-// Reward says what a page was worth, in [0, 1].
+// Reward says what a page was worth, in [0, 1]; nothing is worth saying too.
 func (q *Queue) Reward(page *colly.Request, worth float64) {
 	q.session.Reward(context.Background(), page.URL.String(), ticketOf(page.Ctx), worth)
 }

@@ -298,7 +298,7 @@ func TestRewardsNameThePageAndItsTicket(t *testing.T) {
 	target, _ := serve(t, f)
 	crawl(t, target, site(t).URL+"/", 1, func(q *linkscolly.Queue, e *colly.HTMLElement) {
 		if strings.HasPrefix(e.Request.URL.Path, "/good") {
-			q.Report(e.Request, 3)
+			q.Reward(e.Request, 1)
 		}
 	})
 	if len(f.rewards) != 10 || f.rewards[0].GetReward() != 1 || string(f.rewards[0].GetTicket()) != "tg" {

@@ -137,10 +137,8 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
     async def _next(self, pages: float) -> list[Item]:
         """Take the best links, as many as are fetched at once."""
         items: list[Item] = []
-        while len(items) < min(self.batch_size, self.max_pages - pages):
-            item = await self.session.take()
-            if item is None:
-                break
+        most = min(self.batch_size, self.max_pages - pages)
+        while len(items) < most and (item := await self.session.take()) is not None:
             items.append(item)
         return items
 
@@ -177,10 +175,12 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
             url = normalize_url_for_deep_crawl(link["href"], source_url)
             is_inside = self.include_external or number < len(inside)
             way = (current_depth + 1, source_url)
-            follows = is_inside and await self.can_process_url(url, way[0])
-            waiting = self.session.frontier.get(url) if follows else None
+            waiting = self.session.frontier.get(url)
             if waiting is not None and way[0] < waiting.value[0]:  # a shorter way leads further
                 waiting.value = way
+            follows = waiting is not None or (
+                is_inside and not self.session.knows(url) and await self.can_process_url(url, way[0])
+            )
             found.append(Found(link["href"], link.get("text") or "", key=url, value=way, follow=follows))
         await self.session.fetched(
             source_url,

@@ -185,14 +185,12 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         frontier = self.session.frontier
         return not self._under_way and (not len(frontier) or frontier.ended)
 
-    async def drop(self) -> None:
-        """Forget all that waits."""
-        await self.purge()
-
     async def purge(self) -> None:
         """Forget all that waits; counters stay."""
         self.session.clear()
         self._under_way.clear()
+
+    drop = purge
 
 
 def _processed(request: Request, *, present: bool, handled: bool = False) -> ProcessedRequest:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any, NamedTuple
 
-PATIENCE_S = 500.0
-"""A bound for a crawl that hangs, below that of pytest: on a busy machine one of seconds takes minutes."""
+from support.forked import Script
 
 _SPIDER = """
 import json, sys
@@ -68,16 +65,15 @@ class Run(NamedTuple):
         return [line.partition("[linkscore] ")[2] for line in lines if "[linkscore] " in line]
 
 
-def start(base: str, **settings: Any) -> subprocess.Popen[str]:
+def start(base: str, **settings: Any) -> Script:
     """Begin to crawl a site from `START` paths, following all links."""
-    command = [sys.executable, "-c", _SPIDER, base, json.dumps(settings)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Script(_SPIDER, base, json.dumps(settings))
 
 
-def finish(process: subprocess.Popen[str]) -> Run:
+def finish(script: Script) -> Run:
     """Wait for the end of a crawl."""
-    out, log = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, log
+    code, out, log = script.finish()
+    assert code == 0, log
     return Run(json.loads(out.splitlines()[-1]), log)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ import grpc
 
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
+from support.forked import Forked, command
 
 PATIENCE_S = 60.0
 
@@ -24,18 +23,25 @@ class FrontierProcess:
     def __init__(self, folder: Path, *flags: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "frontier.log"
-        command = [sys.executable, "-m", "linkscore_cli", "frontier", "--listen", "127.0.0.1:0"]
-        command += ["--metrics-listen", "", "--data-dir", str(folder / "data"), *flags]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, env=clean
-            )
-        assert self.process.stdout is not None
-        said = self.process.stdout.readline().decode()
-        if not said.startswith("linkscore frontier serving on "):
-            self.stop()
-            raise AssertionError(self.log.read_text()[-3000:])
+        given = [
+            "frontier",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics-listen",
+            "",
+            "--data-dir",
+            str(folder / "data"),
+        ]
+        out = folder / "frontier.out"
+        out.write_bytes(b"")
+        self.process = Forked(
+            command, [*given, "--data-dir", f"{folder}/data", *flags], out=out, log=self.log
+        )
+        self.process.start()
+        while not (said := out.read_text()).endswith("\n"):
+            if self.process.poll() is not None:
+                raise AssertionError(self.log.read_text()[-3000:])
+            time.sleep(0.02)
         self.target = said.split()[-1]
 
     def kill(self) -> None:
@@ -45,11 +51,8 @@ class FrontierProcess:
 
     def stop(self) -> None:
         """End it, by SIGTERM if it still runs."""
-        if self.process.poll() is None:
-            self.process.terminate()
+        self.process.terminate()
         self.process.wait(PATIENCE_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
 
 
 @contextmanager

@@ -22,7 +22,7 @@ def _by_scipy(distances: NDArray[np.float64], cut: float) -> NDArray[np.int64]:
     return fcluster(tree, cut, criterion="distance").astype(np.int64)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(
     points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=30),
     cut=st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 9.0]),

@@ -117,7 +117,7 @@ def offered(entries: list[BucketEntry], values: np.ndarray, n: int) -> list[Offe
 
 
 @given(drawn=st.lists(sites, min_size=1, max_size=7), n=st.integers(1, 20), seed=st.randoms())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=130, deadline=None)
 def test_places_are_allocated_as_fetches_are_chosen_one_by_one_whatever_the_groups(
     drawn: list[dict[str, Any]], n: int, seed: Any
 ) -> None:

@@ -11,7 +11,7 @@ from linkscore_scoring.exporters import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import LinkBatch, SeedWanted
 from support.recorded_crawls import model, page, recorded
-from support.ruled_policy import RULES, Ruled
+from support.ruled_policy import Ruled
 
 SITE = "site.example"
 
@@ -30,16 +30,6 @@ def ruled() -> CrawlModel:
     crawl = model(policy=PolicyChoice("toy_ruled"))
     crawl.apply(1, page("https://h/a", "https://h/b"))
     return crawl
-
-
-def test_rules_come_from_the_policy_with_where_they_are_from() -> None:
-    found = site_rules(ruled(), "h")
-    assert (found.crawl, found.host, found.policy) == ("c", "h", "toy_ruled")
-    assert found.rules == tuple(RULES)
-    assert found.seeds == ("http://forum.test/board/0",)
-    assert (found.state, found.revision, found.event_seq) == ("goes by 2 expressions", 0, 1)
-    assert not found.subdomains
-    assert [rule.kind for rule in site_rules(ruled(), "h", min_confidence=0.7).rules] == ["index"]
 
 
 def test_without_seeds_of_the_policy_there_is_the_root_by_the_scheme_that_was_seen() -> None:

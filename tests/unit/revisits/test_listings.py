@@ -196,20 +196,18 @@ def read(body: bytes, url: str = "http://a.org/s.xml.gz") -> PageFeatures:
     return listing_page(body, url=url, content_encoding="", limits=Limits())
 
 
-@pytest.mark.parametrize(("listed", "taken"), [(10_001, 10_001), (50_000, 50_000), (50_001, 50_000)])
-def test_as_many_links_are_taken_as_a_sitemap_may_have(listed: int, taken: int) -> None:
-    page = read(listing_of(*(f"http://a.org/some-folder/of-a-site/{n}" for n in range(listed))))
-    assert (len(page.links.urls), len(set(page.links.keys))) == (taken, taken)
+def test_as_many_links_are_taken_as_a_sitemap_may_have() -> None:
+    page = read(listing_of(*(f"http://a.org/some-folder/of-a-site/{n}" for n in range(50_001))))
+    assert (len(page.links.urls), len(set(page.links.keys))) == (50_000, 50_000)
 
 
 @pytest.mark.parametrize(
     ("url", "body"),
     [
         ("http://a.org/" + "x" * 1_900 + "/s.xml", listing_of(*"a" * 20_000)),
-        ("http://a.org/s.xml", listing_of(*[f"http://a.org/{'y' * 1_000}"] * 20_000)),
         ("http://a.org/s.xml", listing_of(*["\u00e9" * 300] * 20_000)),
     ],
-    ids=["relative to a long URL", "long", "longer when encoded"],
+    ids=["relative to a long URL", "longer when encoded"],
 )
 def test_urls_of_a_listing_have_a_bound_together(url: str, body: bytes) -> None:
     chars = sum(map(len, read(body, url).links.urls))

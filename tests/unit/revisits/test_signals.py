@@ -42,7 +42,7 @@ def test_a_page_whose_date_moved_comes_first_and_asking_changes_nothing() -> Non
 
 @pytest.mark.long
 def test_an_honest_sitemap_gains_and_one_that_lies_costs_little() -> None:
-    history = living(101, pages=150, years=3.0)
+    history = living(101, pages=80, years=2.0)
     alone, honest, lying = (
         replay(history, schedule, 4.0).freshness
         for schedule in (

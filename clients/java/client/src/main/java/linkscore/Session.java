@@ -20,7 +20,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -35,11 +34,10 @@ import linkscore.v1.PageResult;
  *
  * <p>What a server that is away was not told waits, up to 64 MiB, and is sent when it is back, beside the crawl. Meanwhile
  * {@link #guess} says what links of a shape were last worth. It logs by {@link System.Logger} {@code linkscore}: at the
- * start and the end, once a minute, and of each outage.
+ * start and the end, and of each outage.
  */
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
-  private static final Duration LOG_EVERY = Duration.ofMinutes(1);
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
   private static final int MOST_REFUSALS = 20; // that are logged, each once
 
@@ -81,7 +79,6 @@ public final class Session implements AutoCloseable {
   private int dropped; // calls that fell out, or were given up
   private volatile boolean away;
   private long since;
-  private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final Set<String> refusals = ConcurrentHashMap.newKeySet(); // what calls were refused with, as far as the log says
   private final AtomicBoolean made = new AtomicBoolean();
   private volatile boolean revisits;
@@ -233,17 +230,16 @@ public final class Session implements AutoCloseable {
     return call(question, 0);
   }
 
-  /** Takes over what the server says of the crawl as a whole after an event, unless a later one was heeded. */
+  /** Takes over what the server says of the crawl after an event: the latest, or a stop, as a server that lost it counts anew. */
   private synchronized void heed(long event, Decision decision, String sentence) {
-    if (event < heeded) {
-      return;
+    String stop = STOPS.getOrDefault(decision, "");
+    if (!stop.isEmpty() && stopped.isEmpty()) {
+      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stop, sentence);
     }
-    heeded = event;
-    String before = stopped;
-    stopped = STOPS.getOrDefault(decision, "");
-    why = sentence;
-    if (!stopped.isEmpty() && before.isEmpty()) {
-      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped, why);
+    if (event >= heeded || !stop.isEmpty()) {
+      heeded = Math.max(event, heeded);
+      stopped = stop;
+      why = sentence;
     }
   }
 
@@ -305,7 +301,6 @@ public final class Session implements AutoCloseable {
     if (keep(again)) {
       return Optional.empty();
     }
-    sayHowItGoes();
     try {
       return Optional.of(onceMoreIfLost(call));
     } catch (LinkscoreException e) {
@@ -352,14 +347,6 @@ public final class Session implements AutoCloseable {
   private void probe() {
     client.reconnect();
     client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
-  }
-
-  private void sayHowItGoes() {
-    long last = said.get();
-    long now = System.nanoTime();
-    if (now - last > LOG_EVERY.toNanos() && said.compareAndSet(last, now)) {
-      LOG.log(Level.INFO, "linkscore: {0}", this);
-    }
   }
 
   // The rule of outages (docs/reference/clients.md): after a call that met one none is made. Beside the crawl the server is

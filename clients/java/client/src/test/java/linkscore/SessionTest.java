@@ -208,6 +208,20 @@ class SessionTest {
   }
 
   @Test
+  void aStopIsHeededThoughTheServerLostTheCrawlAndCountsAnew() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server, SEVEN)) {
+      server.most = 3;
+      session.ingest(page("/1"));
+      session.ingest(page("/2"));
+      server.pages.clear();
+      server.most = 1;
+      session.ingest(page("/3"));
+      assertEquals("linkscore_budget", session.stopped());
+    }
+  }
+
+  @Test
   void whatAnEndThatIsCutShortDidNotSendIsCounted() throws Exception {
     FakeServer gone = new FakeServer();
     gone.close();
