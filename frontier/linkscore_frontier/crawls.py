@@ -180,11 +180,6 @@ class FrontierMetrics:
         self.put = Counter("linkscore_frontier_put", "URLs put, by outcome", ["status"], registry=registry)
         self.given = Counter("linkscore_frontier_given", "URLs given", registry=registry)
         self.get_s = Histogram("linkscore_frontier_get_seconds", "Time of GetURLs", registry=registry)
-        self.ranked = Counter("linkscore_frontier_ranked", "Answers of RankBuckets", registry=registry)
-        self.scored = Counter("linkscore_frontier_scored", "URLs placed by ScoreLinks", registry=registry)
-        self.failures = Counter(
-            "linkscore_frontier_failures_reported", "Failed fetches reported to linkscore", registry=registry
-        )
         self.errors = Counter(
             "linkscore_frontier_errors", "Calls that linkscore did not answer", ["code"], registry=registry
         )
@@ -293,7 +288,6 @@ class Advisor:
                 timeout_s=_RANK_S,
             )
         )
-        self._metrics.ranked.inc(answer is not None)
         await self._crawls.ask(crawl, lambda store: store.answered(question, answer))
 
     async def _report(self, crawl: str) -> None:
@@ -301,7 +295,6 @@ class Advisor:
         async with self._reporting[crawl]:
             while failed:
                 await self._of(crawl).ingest(failed.popleft())
-                self._metrics.failures.inc()
 
     async def _keep_working(self) -> None:
         while True:
@@ -332,7 +325,6 @@ class Advisor:
             place = Place(row.bucket, row.score, row.bucket_value, ticket)
             placed.append((number, [place] if is_placed else []))
             dropped += [number] if is_dropped(row.skip_reason) else []
-        self._metrics.scored.inc(sum(bool(places) for _, places in placed))
         await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
         return True
 

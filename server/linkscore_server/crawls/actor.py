@@ -422,7 +422,6 @@ class CrawlActor:
             return None
         if events:
             self._metrics.of("log_commit").observe(time.perf_counter() - started)
-            self._metrics.of("log_events").inc(len(events))
         return first
 
     async def _apply_group(self, group: list[Submission], seq: int) -> None:

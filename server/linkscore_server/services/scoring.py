@@ -183,7 +183,6 @@ class LinkScoringService:
                 choice=choice,
             )
             policy = (choice or actor.model.config.policy).name
-            self._metrics.of("buckets_ranked", policy).inc(len(plan.values))
             found = messages.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
             if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
