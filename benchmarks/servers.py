@@ -48,7 +48,7 @@ def linkscore(*, native: bool = False, flags: Sequence[str] = ()) -> Iterator[Se
         raise SystemExit("the compiled reader is not installed: make native")
     with TemporaryDirectory(prefix="linkscore-bench-") as data:
         command = [
-            "linkscore_server",
+            "linkscore_cli",
             "serve",
             "--listen",
             "127.0.0.1:0",
