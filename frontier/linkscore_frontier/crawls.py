@@ -180,6 +180,7 @@ class FrontierMetrics:
         self.put = Counter("linkscore_frontier_put", "URLs put, by outcome", ["status"], registry=registry)
         self.given = Counter("linkscore_frontier_given", "URLs given", registry=registry)
         self.get_s = Histogram("linkscore_frontier_get_seconds", "Time of GetURLs", registry=registry)
+        self.scored = Counter("linkscore_frontier_scored", "URLs placed by ScoreLinks", registry=registry)
         self.errors = Counter(
             "linkscore_frontier_errors", "Calls that linkscore did not answer", ["code"], registry=registry
         )
@@ -325,6 +326,7 @@ class Advisor:
             place = Place(row.bucket, row.score, row.bucket_value, ticket)
             placed.append((number, [place] if is_placed else []))
             dropped += [number] if is_dropped(row.skip_reason) else []
+        self._metrics.scored.inc(sum(bool(places) for _, places in placed))
         await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
         return True
 
