@@ -35,7 +35,7 @@ class Tunables:
     bulk_half_saturation: float = 30.0
     # Fetches more that may be under way for each answer. Measured with many in flight
     places_per_pull: float = 0.25
-    worth_a_place: float = 0.95  # of the mean under way, below which a fetch waits. Measured: .85, .9, .95
+    worth_a_place: float = 0.95  # of the mean under way, below which a fetch waits. Measured: .85 to 1
     # Characters worth a reward of .5 are this share of this quantile of the own text of pages. Six sites
     text_quantile: float = 0.75
     text_share: float = 0.125
