@@ -8,7 +8,7 @@ from typing import Any
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import ScoredLinks, Stop
+from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.limits.budget import Budget, SiteBudget
@@ -78,9 +78,9 @@ class SiteLimits:
             self.copies.observe(event, page, site)
 
     def judge(
-        self, links: LinkBatch, site: SiteModel, *, spent: bool, page: PageFeatures | None = None
-    ) -> list[int] | None:
-        """Return why links are to skip, a `SkipReason` of the wire contract each; None if none is.
+        self, found: ScoredLinks, links: LinkBatch, site: SiteModel, *, spent: bool, page: PageFeatures | None
+    ) -> None:
+        """Write why links are to skip, before what their policy says, and which lead to copies.
 
         `spent` says that the crawl as a whole stops; `page` is what all links were found on.
         """
@@ -91,25 +91,14 @@ class SiteLimits:
             self.respect.judge(links, page, reasons)
         if self.copies is not None:
             self.copies.judge(links, site, reasons)
-        return reasons if any(reasons) else None
-
-    def duplicates(self, links: LinkBatch, site: SiteModel) -> list[float] | None:
-        """Return how probable each link leads to a copy of another page; None if nothing says so of any."""
-        return self.copies.duplicates(links, site) if self.copies is not None else None
-
-    def stop(self, site: SiteModel) -> Stop | None:
-        """Return why the site stops, None if it goes on."""
-        return self.budget.stop(site) if self.budget is not None else None
+            found.duplicates = self.copies.duplicates(links, site)
+        if any(reasons):
+            own = found.skip_reasons or [0] * len(links)
+            found.skip_reasons = [a or b for a, b in zip(reasons, own, strict=True)]
 
     def parts(self) -> dict[str, Any]:
         """Return what is counted for each setting, None for one that is not made."""
         return {BUDGET: self.budget, RESPECT: self.respect, COPIES: self.copies}
-
-
-def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:
-    """Return verdicts of which those with a reason are SKIP."""
-    advised = verdicts or [0] * len(reasons)
-    return [SKIP if reason else verdict for reason, verdict in zip(reasons, advised, strict=True)]
 
 
 MOST_SKIPPED = 200

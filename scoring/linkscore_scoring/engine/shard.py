@@ -15,7 +15,7 @@ from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks, with_skips
+from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks
 from linkscore_scoring.engine.links import Ticket, TicketBook
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
@@ -23,7 +23,7 @@ from linkscore_scoring.errors import NoRules
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import CrawlKnowledge, Experience, PolicyQuality
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy
 from linkscore_scoring.revisits.pages import RevisitSettings
@@ -222,12 +222,10 @@ class SiteShard:
             skip_reasons=scored.skip_reasons,
         )
         if self.limits.is_set:
-            found.duplicates = self.limits.duplicates(links, self.model)
-            if (why := self.limits.judge(links, self.model, spent=is_spent, page=page)) is not None:
-                own = scored.skip_reasons or [0] * len(why)
-                found.skip_reasons = [a or b for a, b in zip(why, own, strict=True)]
+            self.limits.judge(found, links, self.model, spent=is_spent, page=page)
         if found.skip_reasons is not None:
-            found.verdicts = with_skips(scored.verdicts, found.skip_reasons)
+            rows = zip(found.skip_reasons, scored.verdicts or [0] * len(links), strict=True)
+            found.verdicts = [SKIP if reason else verdict for reason, verdict in rows]
         return found
 
     def score_page(
@@ -324,7 +322,7 @@ class SiteShard:
 
     def stop(self) -> Stop | None:
         """Return why the site stops by a setting of the crawl, None if it goes on."""
-        return self.limits.stop(self.model)
+        return self.limits.budget.stop(self.model) if self.limits.budget is not None else None
 
     def policy_qualities(self) -> list[PolicyQuality]:
         """Return how each policy did here: the served one, then those beside it."""
