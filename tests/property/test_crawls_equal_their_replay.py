@@ -24,8 +24,10 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from linkscore_scoring.types import ExamplePage
-from linkscore_server.crawls import CrawlActor, CrawlRegistry, actor, sites
+from linkscore_server.crawls import actor, sites
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import opened, replayed
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
