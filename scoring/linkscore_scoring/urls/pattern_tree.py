@@ -179,9 +179,8 @@ class UrlPatterns(Stateful):
 
     def insert_all(self, keys: Collection[str]) -> list[int]:
         """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
-        nodes, ends = self._nodes, list[int]()
         for key in keys:
-            at = ROOT
+            at, nodes = ROOT, self._nodes
             nodes[ROOT].count += 1
             for token in _tokens(key):
                 below = nodes[at].children.get(token)
@@ -191,8 +190,7 @@ class UrlPatterns(Stateful):
                 node.count += 1
                 if node.token == ANY_QUERY:
                     break
-            ends.append(at)
-        return list(map(self.resolve, ends))
+        return [self.levels(key)[-1] for key in keys]
 
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
