@@ -45,7 +45,10 @@ class DataFolder:
         """Erase all folders of a shard."""
         if self.path is not None:
             for folder in self.path.glob(f"*/{key}"):
-                shutil.rmtree(folder)
+                gone = folder.with_name(f"{key}.gone")
+                shutil.rmtree(gone, ignore_errors=True)
+                folder.rename(gone)  # a mining that still reads there makes no more files in it
+                shutil.rmtree(gone)
 
     def fileno(self) -> int:
         """Return the descriptor of the lock."""
