@@ -301,11 +301,11 @@ def _text(element: etree._Element) -> str:
     return text.strip()[:_MAX_CHARS]
 
 
-_BETWEEN = re.compile(r"[\s,()]+|(?<=\d)[/.-](?=\w)|(?<=[a-zA-Z])-(?=\d)")
+_BETWEEN = re.compile(r"[\s,()]+|(?<=:\d\d)(?=[a-zA-Z+-])")
+_SINGLE = re.compile(r"(?<!\d)\d(?!\d)")
+_DASHES = re.compile(r"(?<=\d)[/.-](?=\w)|(?<=[a-z])-(?=\d)")
 _OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d\d?):?(\d\d)?\Z")
 _DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
-_MAX_WORDS = 12
-"""Words of a date that are read: the longest usual form has seven."""
 _HOURS_OF_ZONES = {
     **dict.fromkeys(("z", "ut", "utc", "gmt", "wet"), 0.0),
     **dict.fromkeys(("cet", "met", "mez", "bst", "west", "wat"), 1.0),
@@ -342,8 +342,7 @@ def seconds_of(text: str) -> int:
     A day without a time is its beginning; a time without a zone, or of one that nobody knows, is UTC.
     """
     text = text.strip()[:_MAX_CHARS]
-    if re.fullmatch(r"\d{4}(-\d\d)?", text):
-        text += "-01-01"[len(text) - 4 :]
+    text += {4: "-01-01", 7: "-01"}.get(len(text), "")
     for read in (datetime.fromisoformat, _of_words):
         with suppress(ValueError, OverflowError):
             found = read(text)
@@ -352,23 +351,24 @@ def seconds_of(text: str) -> int:
 
 
 def _of_words(text: str) -> datetime:
-    """Return a date whose month is a name; raises ValueError if it is none."""
+    """Return a date whose month is a name, or as ISO 8601 but for its zone; or raises ValueError."""
     words, hours, half = list[str](), 0.0, ""
-    for word in (part.rstrip(".").lower() for part in _BETWEEN.split(text)[:_MAX_WORDS]):
+    for word in (part.rstrip(".").lower() for part in _BETWEEN.split(text)):
         if zone := _OFFSET.match(word):
             hours = float(f"{zone[1]}1") * (int(zone[2]) + int(zone[3] or 0) / 60)
-        elif word in _HOURS_OF_ZONES:
-            hours = _HOURS_OF_ZONES[word]
+        elif word.removeprefix("etc/") in _HOURS_OF_ZONES:
+            hours = _HOURS_OF_ZONES[word.removeprefix("etc/")]
         elif word in {"am", "pm"}:
             half = word
-        elif word[:3] not in _DAYS:
-            words.append(word)
-    clock = [] if any(":" in word for word in words) else ["00:00"]
-    found = parsedate_tz(" ".join([*filter(None, words), *clock, "+0000"]))
-    if found is None:
-        raise ValueError(text)
-    at = datetime(*found[:6], tzinfo=timezone(timedelta(hours=hours)))
-    return at.replace(hour=at.hour % 12 + 12 * (half == "pm")) if half else at
+        elif word and word[:3] not in _DAYS:
+            words.append(word[:3] if word.isalpha() else _SINGLE.sub(r"0\g<0>", word))
+    said = " ".join(words)
+    if found := parsedate_tz(f"{_DASHES.sub(' ', said)} {'' if ':' in said else '00:00'} +0000"):
+        at = datetime(*found[:6])
+    else:
+        at = datetime.fromisoformat(said)
+    at = at.replace(tzinfo=at.tzinfo or timezone(timedelta(hours=hours)))
+    return at.replace(hour=at.hour % 12 + 12 * (half == "pm")) if half and at.hour <= 12 else at
 
 
 def _refused(rule: str, reason: str) -> InvalidPage:
