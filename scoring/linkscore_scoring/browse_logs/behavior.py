@@ -404,7 +404,11 @@ class BehaviorModel:
         ahead = max(place.ahead or 0.0, 0.0) / max(self.n_days, 1)
         if place.page != UNKNOWN_PAGE and self.pages.demand[place.page] > 0.0:
             return float(self.pages.demand[place.page])
-        return max(float(self.stats.newcomer[place.node]), place.newborn / (1.0 + ahead) ** 2)
+        return self.demand_once_born(place, place.newborn / (1.0 + ahead) ** 2)
+
+    def demand_once_born(self, place: Place, newborn: float | None = None) -> float:
+        """Return the visits a day to expect of a URL whose page is there: new ones count in full."""
+        return max(float(self.stats.newcomer[place.node]), place.newborn if newborn is None else newborn)
 
     def gain(self, place: Place) -> float:
         """Return the visits a day that visiting a URL discovers, a page of the log or another one."""
