@@ -27,7 +27,6 @@ from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, is_database,
 if TYPE_CHECKING:
     from linkscore_server.store import Store
 
-
 _Command = Callable[..., None]
 
 # Variables of commands that call a server: whoever exports them in a shell may still serve from it. Those
@@ -94,10 +93,7 @@ def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
 def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
     settings = settings_of(config, flags)
-    from linkscore_server import (
-        app,  # numpy only when a server is wanted
-        observability,
-    )
+    from linkscore_server import app, observability  # numpy only when a server is wanted
     from linkscore_server.front.workers import Supervisor
 
     observability.set_up(settings.log_level)

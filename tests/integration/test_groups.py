@@ -43,6 +43,15 @@ def test_a_policy_that_shares_nothing_answers_the_same_whatever_the_groups(
         assert str(apart).replace(f"-{GROUPS}/", "-1/") == str(together)
 
 
+def test_links_that_settings_forbid_say_why_in_all_groups(server: Stubs) -> None:
+    crawl = create(server, "spent", GROUPS, budget=crawl_pb.Budget(max_site_fetches=1))
+    pages = [page_on(site, 0) for site in SITES]
+    server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
+    links = [pb.CandidateLink(url=page_on(site, 1).url) for site in SITES]
+    told = server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=links)).links
+    assert list(told.skip_reasons) == [common.SKIP_REASON_SITE_STOPPED] * len(SITES)
+
+
 def test_what_learns_one_model_of_all_sites_refuses_groups(server: Stubs) -> None:
     for policy in ("anthelion", "topic"):
         told = refusal(lambda policy=policy: create(server, "refused", 2, policy=spec(policy)))

@@ -50,11 +50,13 @@ _EXPERIENCE = "experience"  # a format that says nothing of rules
 SeedsOfLogs = Callable[[pb.SuggestSeedsRequest], Awaitable[pb.SuggestSeedsResponse | None]]
 
 
-async def _found(registry: CrawlRegistry, name: str) -> tuple[CrawlActor, SiteShard]:
+async def _found(
+    registry: CrawlRegistry, name: str, ask: Any = CrawlActor.site
+) -> tuple[CrawlActor, SiteShard]:
     """Return the crawl and a site, by its name in the contract."""
     crawl, site = parse_site(name)
     actor = await registry.open(crawl)
-    return actor, await actor.site(site)
+    return actor, await ask(actor, site)
 
 
 class SiteModelService:
@@ -135,22 +137,19 @@ class SiteModelService:
 
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
         """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
-        actor, shard = await _found(self._registry, request.name)
-        site = shard.model
         wanted, choice = _wanted_formats(request), choice_of(request.policy)
-        if site.waits_for_question:
-            await actor.learn(site.name)
-        found = site_rules(actor.model, site.name, choice, min_confidence=request.min_confidence)
+        actor, shard = await _found(self._registry, request.name, CrawlActor.learned)
+        found = site_rules(actor.model, shard.model.name, choice, min_confidence=request.min_confidence)
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)
         if _EXPERIENCE in wanted:
-            learned = (await actor.site(site.name)).experience(choice)
+            learned = shard.experience(choice)
             file = pb.RuleFile(
                 format=pb.RULE_FORMAT_EXPERIENCE,
                 name="experience.json",
                 media_type="application/json",
                 content=learned.to_bytes(),
-                notes=[f"{len(learned.groups):,} groups of links, {site.history.fetches:,} pages"],
+                notes=[f"{len(learned.groups):,} groups of links, {shard.model.history.fetches:,} pages"],
             )
             answer.files.insert(wanted.index(_EXPERIENCE), file)
         return answer
@@ -288,8 +287,7 @@ class InspectionService:
         """List templates with their exits, most crawled first."""
         check_most("max_exits", request.max_exits, _MAX_EXITS)
         start, n = place_of(request)
-        actor, shard = await _found(self._registry, request.name)
-        await actor.ask_for_model(shard.model.name)
+        actor, shard = await _found(self._registry, request.name, CrawlActor.ask_for_model)
         site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
 
         def answer() -> look.ListTemplatesResponse:
@@ -314,8 +312,7 @@ class InspectionService:
         """List pages of a template, latest first."""
         start, n = place_of(request)
         cluster = _parse_template(request.template)
-        actor, shard = await _found(self._registry, request.name)
-        await actor.ask_for_model(shard.model.name)
+        actor, shard = await _found(self._registry, request.name, CrawlActor.ask_for_model)
         return await actor.ask(lambda: _template_pages(shard.model, cluster, start, n))
 
     async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
