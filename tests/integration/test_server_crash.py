@@ -144,11 +144,6 @@ def database(folder: Path) -> Iterator[sqlite3.Connection]:
         yield con
 
 
-def test_a_data_folder_has_one_server_at_a_time(tmp_path: Path) -> None:
-    with serving(tmp_path), pytest.raises(AssertionError, match="in use by another linkscore server"):
-        ServerProcess(tmp_path)
-
-
 @pytest.fixture
 def cramped(tmp_path: Path) -> Iterator[ServerProcess]:
     """A server none of whose files may grow beyond 200,000 bytes."""

@@ -5,6 +5,7 @@ What they do is what a new interpreter would do; those that are about a start be
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import subprocess
@@ -25,6 +26,13 @@ multiprocessing.get_context("forkserver").set_forkserver_preload(
 )
 
 
+@atexit.register
+def _end() -> None:
+    """End what a test left behind: multiprocessing would wait for it, and the tests would never end."""
+    for process in multiprocessing.active_children():
+        process.kill()
+
+
 class Forked(ForkServerProcess):
     """A process that calls a function and writes to files, with the methods of `subprocess.Popen`."""
 
@@ -38,7 +46,8 @@ class Forked(ForkServerProcess):
         super().run()
 
     def send_signal(self, number: int) -> None:
-        os.kill(self.pid or 0, number)
+        if self.pid and self.exitcode is None:  # afterwards the number may be that of another process
+            os.kill(self.pid, number)
 
     def poll(self) -> int | None:
         return self.exitcode
@@ -77,9 +86,10 @@ class Script:
     def finish(self) -> tuple[int | None, str, str]:
         """Return the exit code, none if it hangs, and what it wrote to both outputs."""
         self._process.join(PATIENCE_S)
-        out, log = self._out.read_text(), self.log.read_text()
+        code, out, log = self._process.exitcode, self._out.read_text(), self.log.read_text()
+        self._process.kill()
         self._folder.cleanup()
-        return self._process.exitcode, out, log
+        return code, out, log
 
 
 def _script(text: str, arguments: Sequence[str]) -> None:

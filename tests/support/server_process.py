@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -52,31 +53,25 @@ class ServerProcess:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
         given = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--data-dir",
-            str(folder / "data"),
-            "--metrics-listen",
-            "",
+            *("serve", "--listen", "127.0.0.1:0", "--metrics-listen", "", "--data-dir", f"{folder}/data"),
             *flags,
         ]
         self._out = folder / "server.out"
         self._out.write_bytes(b"")
         self.process: Forked | subprocess.Popen[bytes]
-        if max_file_bytes or within or environment:
+        # What was written is opened by a new interpreter: one that is forked orders sets as the one before.
+        if max_file_bytes or within or environment or (folder / "data").exists():
             start = [sys.executable, "-m", "linkscore_cli", *given]
             if max_file_bytes:
                 start = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *start]
-            clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
-            clean |= environment
             with self.log.open("ab") as log, self._out.open("ab") as out:
                 self.process = subprocess.Popen(
                     [*within, *start],
                     stdout=out,
                     stderr=log,
                     stdin=subprocess.DEVNULL,
-                    env=clean,
+                    env={name: os.environ[name] for name in os.environ if not name.startswith("LINKSCORE_")}
+                    | environment,
                 )
         else:
             self.process = Forked(command, given, out=self._out, log=self.log)
@@ -116,7 +111,7 @@ class ServerProcess:
 
     def stop(self) -> None:
         """End the process if it still runs."""
-        self.process.terminate()
+        self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(self.patience_s)
         except subprocess.TimeoutExpired:

@@ -293,7 +293,7 @@ class CrawlQueries:
     ) -> tuple[NDArray[np.float64], list[Offer]]:
         """Return what buckets are worth, and the fetches that would begin if all n places were for them.
 
-        `fetch_plan.allocate` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
+        `allocate` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
         """
         given = Repeated.of(buckets)
         under_way: dict[str, dict[str, int]] = {}

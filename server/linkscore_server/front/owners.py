@@ -126,7 +126,7 @@ class LocalOwner(Owner):
         return {}
 
     async def answer_bids(self, request: bytes) -> Values:
-        """Return the values of buckets, and the fetches that the group offers, see `fetch_plan`."""
+        """Return the values of buckets, and the fetches that the group offers."""
         asked = pb.RankBucketsRequest.FromString(request)
         actor, choice, _ = await self._services["LinkScoringService"].resolve(asked)
         values, offered = await actor.ask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,20 +24,13 @@ class FrontierProcess:
     def __init__(self, folder: Path, *flags: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "frontier.log"
-        given = [
-            "frontier",
-            "--listen",
-            "127.0.0.1:0",
-            "--metrics-listen",
-            "",
-            "--data-dir",
-            str(folder / "data"),
-        ]
         out = folder / "frontier.out"
         out.write_bytes(b"")
-        self.process = Forked(
-            command, [*given, "--data-dir", f"{folder}/data", *flags], out=out, log=self.log
+        given = (
+            *("frontier", "--listen", "127.0.0.1:0", "--metrics-listen", "", "--data-dir", f"{folder}/data"),
+            *flags,
         )
+        self.process = Forked(command, given, out=out, log=self.log)
         self.process.start()
         while not (said := out.read_text()).endswith("\n"):
             if self.process.poll() is not None:
@@ -51,7 +45,7 @@ class FrontierProcess:
 
     def stop(self) -> None:
         """End it, by SIGTERM if it still runs."""
-        self.process.terminate()
+        self.process.send_signal(signal.SIGTERM)
         self.process.wait(PATIENCE_S)
 
 

@@ -33,8 +33,7 @@ import linkscore.v1.PageResult;
  * crawler, and counts of what became of them. The crawl is made at the first call, and again if the server lost it.
  *
  * <p>What a server that is away was not told waits, up to 64 MiB, and is sent when it is back, beside the crawl. Meanwhile
- * {@link #guess} says what links of a shape were last worth. It logs by {@link System.Logger} {@code linkscore}: at the
- * start and the end, and of each outage.
+ * {@link #guess} says what links were last worth. The log {@code linkscore} has start, end, each minute and each outage.
  */
 public final class Session implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
@@ -100,6 +99,7 @@ public final class Session implements AutoCloseable {
     this.id = id;
     this.config = config;
     this.firstPause = firstPause;
+    beside.scheduleWithFixedDelay(() -> LOG.log(Level.INFO, "linkscore: {0}", this), 1, 1, TimeUnit.MINUTES);
   }
 
   private static Thread thread(Runnable work) {
