@@ -208,6 +208,8 @@ def filled(kind: type[T], given: Any, option: str) -> T:
         if field.is_repeated and isinstance(value, str):  # protobuf would take its letters
             raise ValueError(f"{option}: {name} must be a list, got {value!r}")
         try:
+            if isinstance(value, bool) and field.cpp_type != field.CPPTYPE_BOOL:
+                raise TypeError  # protobuf would take it for a number
             kind(**{name: value})
         except (TypeError, ValueError):
             form = _MUST_BE.get(field.cpp_type, "a whole number from 0 to 2^64 - 1")

@@ -94,6 +94,7 @@ async def test_an_absent_server_ends_nothing(fake: FakeLinkscore, code: grpc.Sta
         ({"wanted": {"queries": "x"}}, "wanted: queries must be a list, got 'x'"),
         ({"wanted": {"query": "x", "least_words": -5}}, "wanted: least_words must be a whole number"),
         ({"budget": {"max_fetches": "9"}}, "budget: max_fetches must be a whole number from 0 to 2"),
+        ({"budget": {"max_seconds": True}}, "budget: max_seconds must be a number, got True"),
         ({"budget": {"max_seconds": "9"}}, "budget: max_seconds must be a number, got"),
         ({"respect": [5]}, "respect: respect must be a text, got [5]"),
         ({"examples": [5]}, "examples: must be URL, URL=FILE or FILE, got [5]"),
