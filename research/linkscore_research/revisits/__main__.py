@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from linkscore_research.revisits import picture
+from linkscore_research.revisits import history, picture, scrapy_runs
 from linkscore_research.revisits.histories import SiteHistory, living, read_log
 from linkscore_research.revisits.replay import SCHEDULES, Listed, Noticed, Oracle, replay, schedule_named
 
+_COMMANDS: dict[str, Callable[[list[str]], object]] = {
+    "history": history.history,
+    "picture": picture.main,
+    "scrapy": scrapy_runs.main,
+}
+
 
 def main() -> None:
-    """Print the table; draw a picture if that is the first argument."""
-    if sys.argv[1:2] == ["picture"]:
-        picture.main(sys.argv[2:])
+    """Print the table, or do what the first argument names."""
+    command = _COMMANDS.get(sys.argv[1] if sys.argv[1:] else "")
+    if command is not None:
+        command(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m linkscore_research.revisits", description=__doc__)
     parser.add_argument("logs", nargs="*", type=Path, help="logs of changes: tab-separated page, time, kind")
