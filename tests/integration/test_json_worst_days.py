@@ -116,8 +116,9 @@ def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Pat
 def test_connections_that_say_nothing_do_not_keep_others_out(tmp_path: Path) -> None:
     with ExitStack() as stack:
         process = stack.enter_context(serving(tmp_path, *JSON, within=["prlimit", "--nofile=1024:1024"]))
+        port = port_of(process)
         for _ in range(1_200):
-            stack.enter_context(socket.create_connection(("127.0.0.1", port_of(process)), PATIENCE_S))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
         created(process)
         with Client(process.target, timeout_s=PATIENCE_S) as client:
             assert client.get_crawl(crawl="day").page_count == 0

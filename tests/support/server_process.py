@@ -92,7 +92,8 @@ class ServerProcess:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the log, one record a line."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        whole, _, _ = self.log.read_text().rpartition("\n")  # the last line may be half written
+        return [json.loads(line) for line in whole.splitlines()]
 
     def peak_bytes(self) -> int:
         """Return the most memory that the process ever had."""
