@@ -65,8 +65,6 @@ def _wait_until_learned(target: str, crawl: threading.Thread) -> None:
         while not any(one.page_count >= _LEARNED for one in client.list_crawls()):
             assert crawl.is_alive(), "the crawl did not get far enough"
             time.sleep(1.0)
-        for site in client.list_sites(crawl="demo"):
-            client.learn_site(crawl="demo", site=site.name, timeout_s=60.0)
 
 
 def browse(script: str, console: str) -> dict[str, Any]:

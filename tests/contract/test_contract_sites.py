@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -188,36 +189,15 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
 
 
-@pytest.mark.parametrize("question", ["templates", "policy", "rules"])
-def test_a_crawl_whose_policies_read_no_templates_learns_when_somebody_asks(
-    server: Stubs, new_crawl: Callable[..., str], question: str
+def test_a_crawl_of_the_default_policy_names_the_templates_of_its_pages(
+    server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
     crawl = new_crawl(learning=crawl_pb.LearningConfig(sample_pages=40))
     ingest(server, crawl, *(page(n) for n in range(60)))
-    name = f"{crawl}/sites/{HOST}"
-    waiting = get(server, name)
-    assert (waiting.stage, waiting.learning, waiting.model_revision) == (common.SITE_STAGE_SAMPLING, False, 0)
-    ask = {
-        "templates": lambda: templates(server, name),
-        "rules": lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name)),
-        "policy": lambda: server.links.RankBuckets(
-            links_pb.RankBucketsRequest(
-                crawl=crawl,
-                buckets=[f"{HOST}/any"],  # the sites of a group begin to learn when a question is about it
-                policy=policy_pb.PolicySpec(source_ucc=policy_pb.SourceUccParams()),
-            )
-        ),
-    }
-    ask[question]()
-    asked = get(server, name)
-    assert asked.learning or asked.model_revision == 1
-    # Who asks for rules waits for the learning, whoever it was that asked first.
-    assert server.sites.ExportRules(pb.ExportRulesRequest(name=name)).tag_path_rules
-
-
-def test_a_question_starts_no_learning_of_too_few_pages(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl()
-    ingest(server, crawl, *(page(n) for n in range(20)))
-    before = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
-    templates(server, f"{crawl}/sites/{HOST}")
-    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq == before
+    name, until = f"{crawl}/sites/{HOST}", time.monotonic() + 60.0
+    while not get(server, name).model_revision:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    sent = links_pb.IngestPagesRequest(crawl=crawl, pages=[page(61)])
+    assert server.links.IngestPages(sent).results[0].cluster
+    assert len(templates(server, name)) > 1

@@ -126,18 +126,6 @@ def refused(shard: StoredShard, events: object) -> Future[int]:
     return done
 
 
-async def test_questions_that_would_have_a_site_learned_are_answered_on_a_full_disk(
-    server: Stubs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = crawl_pb.Crawl(name=(crawl := "crawls/due"), learning=crawl_pb.LearningConfig(sample_pages=10))
-    await server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=made))
-    await server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in range(30)]))
-    monkeypatch.setattr(StoredShard, "commit", refused)
-    rules = site_pb.ExportRulesRequest(name=f"{crawl}/sites/{HOST}", formats=[site_pb.RULE_FORMAT_EXPERIENCE])
-    assert (await server.sites.ExportRules(rules)).files
-    monkeypatch.undo()
-
-
 async def test_a_disk_that_fills_while_a_site_is_learned_is_named(
     server: Stubs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
     FeedbackGiven,
+    LearningFailed,
     LogsMined,
     ModelActivated,
     PageFetched,
@@ -187,7 +188,7 @@ class InProcessScorer(CrawlScorer):
             config = replace(config, learning=replace(config.learning, sample_pages=sample_pages))
         config.check()
         policy = policy_class(config.policy.name)
-        self.per_url = policy.per_url
+        self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
         self.model = CrawlModel(config, ticket_key=b"replay")
         self.queries = CrawlQueries(self.model)
         self._seq = 0
@@ -246,8 +247,14 @@ class InProcessScorer(CrawlScorer):
         return self.model.apply(self._seq, event)
 
     def _learn(self) -> None:
-        """Run what became due, and activate it as the event a server would write."""
+        """Run what became due, and activate it as the event a server would write.
+
+        What no policy reads is not learned: it is given up, which is an event as well.
+        """
         for job in self.model.take_jobs():
+            if not self._reads_templates:
+                self._apply(LearningFailed(job.site, job.built_from_seq))
+                continue
             learned = run(job)
             self._seq += 1
             self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, {}), learned)

@@ -112,7 +112,7 @@ class SiteModel(Stateful):
     titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
     what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a
     policy reads templates and the navigation table, which learns from each page; else it is as of the latest
-    learning, and the first one waits until somebody asks, see `waits_for_question`.
+    learning.
     """
 
     revision: Stored[int]
@@ -194,8 +194,7 @@ class SiteModel(Stateful):
         if features is not None and features.paths.parents and not page.refetch:
             self._sample_page(fetch, features, page)
             if self.templates is None:
-                if not self.waits_for_question:
-                    self.plan.add_page(page.links, (fetch.seed, fetch.seq))
+                self.plan.add_page(page.links, (fetch.seed, fetch.seq))
             else:
                 self.crawled[page.cluster] += 1
                 if self.navigates:
@@ -234,23 +233,12 @@ class SiteModel(Stateful):
         known = self.memory.patterns(hashes)
         return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
 
-    @property
-    def is_due_on_demand(self) -> bool:
-        """Whether the first learning is due, in a crawl none of whose policies reads templates."""
-        return not (self.revision or self.learning_since) and self.schedule.is_due(len(self.sample))
-
-    @property
-    def waits_for_question(self) -> bool:
-        """Whether a learning is due and starts when somebody asks for it; once learned, sites are kept so."""
-        return self.is_due_on_demand and not self.navigates
-
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running.
 
         With `force` it is, as long as there are pages to learn from.
         """
-        is_due = self.schedule.is_due(len(self.sample)) and not self.waits_for_question
-        if self.learning_since or not self.sample or not (force or is_due):
+        if self.learning_since or not self.sample or not (force or self.schedule.is_due(len(self.sample))):
             return None
         self.schedule.started()
         self.learning_since = seq

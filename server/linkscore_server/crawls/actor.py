@@ -318,19 +318,6 @@ class CrawlActor:
         if error is not None:
             raise error
 
-    async def ask_for_model(self, name: str) -> SiteShard:
-        """Return a site; a learning that waits for somebody to ask starts, if the disk has room."""
-        if (await self.site(name)).model.waits_for_question:
-            with suppress(DiskFull):
-                await self.submit(LearningRequested(name))
-        return await self.site(name)
-
-    async def learned(self, name: str) -> SiteShard:
-        """Return a site, as `ask_for_model` does, when the learning that is under way has ended."""
-        shard = await self.ask_for_model(name)
-        await self._learnings.wait(name, shard.model.learning_since)
-        return await self.site(name)
-
     # -- the writer ----------------------------------------------------------------------------------------
 
     async def _run(self) -> None:

@@ -51,13 +51,12 @@ class SiteAway(Exception):
 class SiteFacts(NamedTuple):
     """What is asked of all sites of a crawl at once.
 
-    `is_due`: see `SiteModel.waits_for_question`. `config`: number of the configuration it was last seen
-    under. `value`: what a fetch is worth; None if that depends on other sites. `tally`: fields of a `Tally`.
+    `config`: number of the configuration it was last seen under. `value`: what a fetch is worth; None if that
+    depends on other sites. `tally`: fields of a `Tally`.
     """
 
     stage: int
     learning: bool
-    is_due: bool
     pages: int
     failed: int
     duplicates: int
@@ -73,7 +72,6 @@ def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
     return SiteFacts(
         int(site.stage),
         site.learning_since > 0,
-        site.is_due_on_demand,
         site.pages,
         site.failed,
         site.duplicates,
@@ -395,12 +393,6 @@ class StoredCrawl(CrawlModel):
     def is_wide(self) -> bool:
         """Whether policies know something across sites: then no site can be read back by its events alone."""
         return not self.crawl_wide.is_empty
-
-    def waiting_sites(self) -> list[str]:
-        """Return the sites whose learning is due and starts when somebody asks for it."""
-        if self.config.reads_templates:
-            return []
-        return [name for name, facts in self.sites.facts() if facts.is_due]
 
     def core(self) -> Core:
         """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""

@@ -267,9 +267,6 @@ class LinkScoringService:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         choice = choice_of(request.policy)
-        if choice is not None and choice.has("reads_templates"):
-            for site in actor.model.waiting_sites():
-                await actor.ask_for_model(site)
         if choice is None and actor.model.config.observe_only and not isinstance(request, _OWN_QUESTION):
             choice = _OWN_ORDER
         number = getattr(request, "encoding", 0)

@@ -50,13 +50,11 @@ _EXPERIENCE = "experience"  # a format that says nothing of rules
 SeedsOfLogs = Callable[[pb.SuggestSeedsRequest], Awaitable[pb.SuggestSeedsResponse | None]]
 
 
-async def _found(
-    registry: CrawlRegistry, name: str, ask: Any = CrawlActor.site
-) -> tuple[CrawlActor, SiteShard]:
+async def _found(registry: CrawlRegistry, name: str) -> tuple[CrawlActor, SiteShard]:
     """Return the crawl and a site, by its name in the contract."""
     crawl, site = parse_site(name)
     actor = await registry.open(crawl)
-    return actor, await ask(actor, site)
+    return actor, await actor.site(site)
 
 
 class SiteModelService:
@@ -138,7 +136,7 @@ class SiteModelService:
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
         """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
         wanted, choice = _wanted_formats(request), choice_of(request.policy)
-        actor, shard = await _found(self._registry, request.name, CrawlActor.learned)
+        actor, shard = await _found(self._registry, request.name)
         found = site_rules(actor.model, shard.model.name, choice, min_confidence=request.min_confidence)
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)
@@ -287,7 +285,7 @@ class InspectionService:
         """List templates with their exits, most crawled first."""
         check_most("max_exits", request.max_exits, _MAX_EXITS)
         start, n = place_of(request)
-        actor, shard = await _found(self._registry, request.name, CrawlActor.ask_for_model)
+        actor, shard = await _found(self._registry, request.name)
         site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
 
         def answer() -> look.ListTemplatesResponse:
@@ -312,7 +310,7 @@ class InspectionService:
         """List pages of a template, latest first."""
         start, n = place_of(request)
         cluster = _parse_template(request.template)
-        actor, shard = await _found(self._registry, request.name, CrawlActor.ask_for_model)
+        actor, shard = await _found(self._registry, request.name)
         return await actor.ask(lambda: _template_pages(shard.model, cluster, start, n))
 
     async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:

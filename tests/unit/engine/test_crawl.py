@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
-    ConfigChanged,
     FeedbackGiven,
-    LearningRequested,
     ModelActivated,
     PageFetched,
     decode,
@@ -53,44 +50,17 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
     assert crawl.sites["h"].served.tables.nodes.rows <= 3 * 20 + 2
 
 
-SOON = LearningConfig(sample_pages=24)
-
-
-def answers(crawl: CrawlModel) -> list[list[float]]:
-    """Crawl 40 pages of a generated site; return the scores of each, models active as soon as learned."""
-    site, scores = GeneratedSite(3), list[list[float]]()
+def test_templates_are_learned_though_no_policy_reads_them() -> None:
+    crawl, site = model(extra_policies=(), learning=LearningConfig(sample_pages=24)), GeneratedSite(3)
     urls = dict.fromkeys([site.home])
     for n in range(40):
-        url = list(urls)[n]
-        features = site.page(url)
+        features = site.page(list(urls)[n])
         urls.update(dict.fromkeys(features.links.urls if features else []))
-        outcome = crawl.apply(crawl.seq + 1, fetched(url, features, site="site.example"))
-        scores.append(outcome.links.scores.tolist())
+        crawl.apply(crawl.seq + 1, fetched(list(urls)[n], features, site="site.example"))
         for job in crawl.take_jobs():
             crawl.apply(crawl.seq, ModelActivated(job.site, job.built_from_seq, {}), run(job))
-    return scores
-
-
-def test_templates_that_no_policy_reads_are_learned_when_somebody_asks() -> None:
-    waiting = model(extra_policies=(), learning=SOON)
-    answers(waiting)
-    site = waiting.shard("site.example").model
-    assert (site.revision, site.stage, site.waits_for_question) == (0, Stage.SAMPLING, True)
-    started = waiting.apply(waiting.seq + 1, LearningRequested("site.example"))
-    [job] = waiting.take_jobs()
-    assert (job.built_from_seq, len(job.pages)) == (started, len(site.sample))
-    waiting.apply(waiting.seq, ModelActivated(job.site, job.built_from_seq, {}), run(job))
-    assert (site.stage, site.waits_for_question) == (Stage.READY, False)
-
-
-def test_a_policy_that_reads_templates_learns_without_being_asked_from_when_it_is_there() -> None:
-    crawl = model(extra_policies=(), learning=SOON)
-    answers(crawl)
-    assert crawl.shard("site.example").model.revision == 0
-    changed = replace(crawl.config, policy=PolicyChoice("source_ucc"))
-    crawl.apply(crawl.seq + 1, ConfigChanged(changed.to_state()))
-    crawl.apply(crawl.seq + 1, page("http://site.example/new", site="site.example"))
-    assert [job.site for job in crawl.take_jobs()] == ["site.example"]
+    learned = crawl.shard("site.example").model
+    assert (learned.revision, learned.stage) == (1, Stage.READY)
 
 
 def test_titles_of_the_pages_kept_for_learning_are_kept_through_bytes_and_no_others() -> None:
