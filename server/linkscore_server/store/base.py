@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -20,8 +21,7 @@ _DICTIONARY_BYTES, _TRAINED_ON = 48 << 10, 100
 _LEAST_TRAINING_BYTES = 100_000
 """zstd refuses to train on less than some times the dictionary; then it is tried again with more. Chosen."""
 _CRC_BYTES = 4  # of a CRC-32, by definition
-_CONTEXTS = 16
-"""Contexts of zstd that are kept, each of some 1 MB, however many shards are open. Chosen."""
+_CONTEXTS = 16  # of zstd that are kept, each of some 1 MB, however many shards are open; chosen
 
 
 class Codec:
@@ -112,8 +112,7 @@ def _crc(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(_CRC_BYTES)
 
 
-_READERS = 4
-"""Connections that are kept for reading; more are made while more read. Chosen, not measured."""
+_READERS = 4  # connections that are kept for reading; more are made while more read; chosen
 
 
 class StoreAway(LinkscoreError):
@@ -171,19 +170,19 @@ Statements = Sequence[tuple[str, Rows]]
 """SQL with `?` for values, and the rows of values that it is executed with."""
 
 
-class Session:
+class Session(ABC):
     """A connection that writes. Its calls block; one thread uses it."""
 
     def __init__(self, engine: Engine, con: Any) -> None:
         self._engine, self._con = engine, con
 
+    @abstractmethod
     def commit(self, statements: Statements) -> None:
         """Execute statements in one transaction; on return it survives a crash.
 
         Raises Fenced if a key is there already: nothing is written; OSError if there is no room, or the disk
         failed: nothing is written; StoreAway if it is not known whether it is written.
         """
-        raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._engine.asked(self._con, sql, values)
@@ -197,7 +196,7 @@ class Session:
         self._con.close()
 
 
-class Engine:
+class Engine(ABC):
     """A database, read by connections that are kept. Its calls block, from any thread.
 
     `blob`: its type of bytes. `setup`: statements that follow those of the tables. `is_shared`: whether other
@@ -213,9 +212,9 @@ class Engine:
         self._idle: list[Any] = []
         self._lock = threading.Lock()
 
+    @abstractmethod
     def session(self) -> Session:
         """Return a connection that writes; OSError, StoreAway if there is none now."""
-        raise NotImplementedError
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; CorruptState if damaged, OSError, StoreAway if it cannot be read."""
@@ -239,12 +238,13 @@ class Engine:
         con.close()
         return found
 
+    @abstractmethod
     def asked(self, con: Any, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the rows of a query by a connection."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _connected(self) -> Any:
-        raise NotImplementedError
+        """Return a connection that reads."""
 
     def space(self) -> tuple[int, int] | None:
         """Return free and all bytes of its disk; None if that is not here."""
