@@ -512,14 +512,14 @@ class CrawlActor:
         """Write what makes a start, and reading sites back, cheap again."""
         sites, new = self.model.sites, self.model.applied - self._core_seq
         if self.model.is_wide:
-            sites.touched.clear()
+            sites.due.clear()
             if new >= max(_WIDE_EVENTS, self._look_seq):
                 paid, changed = new * _WIDE_BYTES_AN_EVENT, sites.changed_bytes()
                 self._look_seq = 2 * new if sum(changed.values()) > paid else 0
                 if not self._look_seq:
                     await self._write_all()
             return
-        if any(map(sites.is_due, sites.touched)) and (self._rows is None or self._rows.done()):
+        if sites.due and (self._rows is None or self._rows.done()):
             self._rows = tasks.beside(self._write_rows(), f"rows of crawl {self.key}")
         if new >= _CORE_EVENTS and not self._putting.locked():
             self._shard.put((), self._core())
@@ -529,15 +529,16 @@ class CrawlActor:
         self._core_seq = core.seq
         return core
 
-    async def _write_rows(self, *, least: int = 0, within_s: float = float("inf")) -> None:
-        """Write rows of sites whose events cost enough, one after the other; at the end of all of them."""
+    async def _write_rows(self, *, within_s: float = float("inf")) -> None:
+        """Write rows of the sites that are due, one after the other."""
         sites, until = self.model.sites, time.monotonic() + within_s
-        while sites.touched and time.monotonic() < until and not self._shard.is_away:
-            name = sites.touched.pop()
-            if self.model.is_wide or not (least or sites.is_due(name)) or sites.away([name]):
+        while sites.due and time.monotonic() < until and not self._shard.is_away:
+            name = sites.due.pop()
+            if self.model.is_wide or sites.away([name]):
                 continue
             with suppress(CrawlClosed):
                 async with self._holding([name]):
+                    sites.due.discard(name)  # events that came before the hold are in the row too
                     if not sites.away([name]):
                         await self._write_row(name)
 
@@ -577,8 +578,8 @@ class CrawlActor:
         if self.model.is_wide:
             await self._write_all()
             return
-        self.model.sites.touched.update(self.model.sites.changed_bytes())
-        await self._write_rows(least=1, within_s=_END_S)
+        self.model.sites.due.update(self.model.sites.changed_bytes())
+        await self._write_rows(within_s=_END_S)
         async with self._putting:
             self._shard.put((), self._core())
             with suppress(OSError, StoreAway):  # the events say the same

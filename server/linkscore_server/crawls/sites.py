@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -118,8 +118,7 @@ class CrawlSites(SiteTable):
     """Sites of which those used last are in memory: an event keeps its site there, a question where it fits.
 
     `event_bytes`: size of the event that is being applied; 0 of one that nothing reads back. `config_seq`:
-    number of the event that gave the configuration of now. `touched`: sites changed since whoever writes rows
-    looked.
+    number of the event that gave the configuration of now. `due`: sites to write a row of.
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class CrawlSites(SiteTable):
         self._known: dict[str, _Site] = {}
         self._live: OrderedDict[str, _Site] = OrderedDict()  # the one longest without an event first
         self._changed: set[str] = set()
-        self.touched: set[str] = set()
+        self.due: set[str] = set()
         self._lock = threading.RLock()  # of what says where sites are; none is read under it
         self._hurried = 0  # the thread that may not wait for a site
 
@@ -202,7 +201,8 @@ class CrawlSites(SiteTable):
             self._live.move_to_end(name)
         if self.event_bytes and name not in self._changed:
             site.behind += self.event_bytes + _EVENT_BYTES
-            self.touched.add(name)
+            if site.behind >= site.due:
+                self.due.add(name)
         self._changed.add(name)
         return shard
 
@@ -270,10 +270,10 @@ class CrawlSites(SiteTable):
     def oldest(self, most: int, may: Callable[[str], bool], *, is_clean: bool = False) -> list[str]:
         """Return up to `most` sites that were used longest ago, never all; only those whose row says all."""
         with self._lock:
-            found = [
+            found = (
                 name for name, site in self._live.items() if may(name) and not (is_clean and site.behind)
-            ]
-            return found[: max(0, min(most, len(self._live) - 1))]
+            )
+            return list(islice(found, max(0, min(most, len(self._live) - 1))))
 
     def forget(self, name: str) -> None:
         """Have a site in memory no more."""
@@ -298,11 +298,6 @@ class CrawlSites(SiteTable):
             self._live.clear()
 
     # -- rows --------------------------------------------------------------------------------------------
-
-    def is_due(self, name: str) -> bool:
-        """Say whether reading a site back costs so much that a row of it is to be written."""
-        site = self._known[name]
-        return site.shard is not None and site.behind >= site.due
 
     def changed_bytes(self) -> dict[str, int]:
         """Return the sites in memory that their rows do not tell all of, with what they take."""

@@ -549,7 +549,7 @@ class StoredShard:
     def _page(self, site: int | None, last: int, end: int) -> tuple[str, tuple[int, ...]]:
         if site is None:
             return schema.EVENTS, (self.number, last, end, _PAGE)
-        return schema.EVENTS_OF_SITE, (self.number, site, last, end, _PAGE)
+        return schema.EVENTS_OF_SITE, (self.number, site, last, end, self.number, last, end, _PAGE)
 
     def _name_of(self, number: int) -> str:
         if number not in self._names:  # another process has appended since

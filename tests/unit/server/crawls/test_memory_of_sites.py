@@ -6,7 +6,6 @@ Callers are refused before the disk is full.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
-from linkscore_server.store.sqlite import SqliteEngine
 
 SETTINGS = Settings(site_memory_mb=1)
 
@@ -136,24 +134,16 @@ def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in
 MIB = 1 << 20
 
 
-def is_refused(free_mib: int, whole: int) -> bool:
+@pytest.mark.parametrize(
+    ("free_mib", "whole", "refused"),
+    [(256, 100 << 30, False), (255, 100 << 30, True), (4, 64 * MIB, False), (3, 64 * MIB, True)],
+)
+def test_below_the_bound_callers_are_refused_on_a_small_disk_below_a_twentieth_of_it(
+    free_mib: int, whole: int, refused: bool
+) -> None:
     try:
         Space(256 * MIB, lambda: (free_mib * MIB, whole)).check()
     except DiskFull:
-        return True
-    return False
-
-
-def test_what_callers_bring_is_refused_below_the_bound() -> None:
-    assert [is_refused(free_mib, 100 << 30) for free_mib in (300, 255, 256)] == [False, True, False]
-
-
-@pytest.mark.parametrize(("free_mib", "refused"), [(4, False), (3, True)])
-def test_a_small_disk_keeps_a_twentieth_free_and_no_more(free_mib: int, refused: bool) -> None:
-    assert is_refused(free_mib, 64 * MIB) is refused
-
-
-def test_of_a_folder_that_is_gone_nothing_is_said(tmp_path: Path) -> None:
-    engine = SqliteEngine(tmp_path / "gone" / "linkscore.db")
-    shutil.rmtree(tmp_path / "gone")
-    assert Space(256 * MIB, engine.space).left() == (float("inf"), False)
+        assert refused
+    else:
+        assert not refused

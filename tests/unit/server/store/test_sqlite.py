@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.store import SiteRow, StoredShard, open_store
+from linkscore_server.store import SiteRow, StoredShard, open_store, schema
 from support.store_events import event
 
 _APPENDS = """
@@ -163,3 +163,12 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
         assert (tmp_path / "data").stat().st_mode & 0o077 == 0
         for path in (tmp_path / "data").iterdir():
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.parametrize("sql", [schema.EVENTS_OF_SITE, schema.BEHIND, schema.SITE, schema.WHOLE_SITES])
+def test_what_is_asked_of_a_site_goes_through_no_rows_of_others(tmp_path: Path, sql: str) -> None:
+    with closing(open_store(str(tmp_path))) as store:
+        steps = [row[3] for row in store.engine.rows(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?"))]
+
+    assert not [step for step in steps if "SCAN" in step]
+    assert not [step for step in steps if "SEARCH event" in step and "site=?" not in step]
