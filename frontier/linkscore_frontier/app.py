@@ -14,9 +14,9 @@ from grpc_reflection.v1alpha import reflection
 
 from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
 from linkscore_frontier.crawls import Advisor, Crawls, FrontierMetrics
-from linkscore_frontier.service import FrontierService, Gate
+from linkscore_frontier.service import FrontierService
 from linkscore_server.observability import serve_metrics
-from linkscore_server.operator_files import TokenFile, server_credentials
+from linkscore_server.operator_files import server_credentials
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ _OPTIONS = [
 async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: tuple[str, str, str]) -> None:
     """Serve with the options of the command until SIGTERM or SIGINT, then let calls end and close the files.
 
-    OSError if an address, the folder or a file cannot be used, ValueError if the token file cannot.
+    OSError if an address, the folder or a file cannot be used.
     """
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -50,10 +50,7 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
     metrics = FrontierMetrics(crawls)
     advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)
-    tokens = TokenFile(path) if (path := options["token_file"]) else None
-    server = grpc.aio.server(
-        interceptors=[Gate(tokens)], maximum_concurrent_rpcs=_MAX_CALLS, options=_OPTIONS
-    )
+    server = grpc.aio.server(maximum_concurrent_rpcs=_MAX_CALLS, options=_OPTIONS)
     urlfrontier_pb2_grpc.add_URLFrontierServicer_to_server(service, server)
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)

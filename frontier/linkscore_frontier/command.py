@@ -38,9 +38,6 @@ _OF_TARGET = {"target": "target", "tls": "target_tls_ca", "token_file": "target_
 @click.option("--tls-key", type=_FILE, help="PEM private key.")
 @click.option("--tls-client-ca", type=_FILE, help="PEM authorities that clients must have a certificate of.")
 @click.option(
-    "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token` prints them."
-)
-@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -70,6 +67,6 @@ def frontier(log_level: str, **given: Any) -> None:
         raise click.BadParameter(rule, param_hint="--" + name.replace("_", "-"))
     try:
         asyncio.run(app.serve(given, client=client, tls=(cert, key, client_ca)))
-    except (OSError, ValueError) as exc:
+    except OSError as exc:
         observability.log_failed_start(exc)
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""The calls of URLFrontier's contract, and who may make them."""
+"""The calls of URLFrontier's contract; those that are not here are UNIMPLEMENTED."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -28,86 +27,10 @@ from linkscore_frontier.crawls import (
     FrontierMetrics,
     TooManyCrawlsError,
     file_name,
-    linkscore_name,
     places_in,
     ticket_in,
 )
 from linkscore_frontier.store import Arrival, CrawlStore, Listed, Question, State, Status
-from linkscore_server.operator_files import ANYBODY, Caller, Role, TokenFile
-
-ROLES: dict[str, Role] = {
-    "ListNodes": Role.READ,
-    "ListCrawls": Role.READ,
-    "ListQueues": Role.READ,
-    "ListURLs": Role.READ,
-    "CountURLs": Role.READ,
-    "GetStats": Role.READ,
-    "GetURLStatus": Role.READ,
-    "GetActive": Role.READ,
-    "GetURLs": Role.WRITE,
-    "PutURLs": Role.WRITE,
-    "BlockQueueUntil": Role.WRITE,
-    "SetDelay": Role.WRITE,
-    "SetCrawlLimit": Role.WRITE,
-    "SetActive": Role.ADMIN,
-    "DeleteCrawl": Role.ADMIN,
-    "DeleteQueue": Role.ADMIN,
-}
-"""Every call that is served; others of the contract are UNIMPLEMENTED."""
-
-_OURS = "/urlfrontier.URLFrontier/"
-
-# Gives the caller of the call that is being answered; None once its token is revoked.
-_caller: ContextVar[Callable[[], Caller | None]] = ContextVar("frontier_caller", default=lambda: ANYBODY)
-
-
-def may_touch(crawl: str) -> bool:
-    """Say whether a crawl is among those of the caller; patterns of tokens are of linkscore's crawl names."""
-    who = _caller.get()()
-    return who is not None and who.may_touch(linkscore_name(crawl))
-
-
-def may_touch_all() -> bool:
-    """Say whether all crawls are the caller's, those to come too."""
-    who = _caller.get()()
-    return who is not None and "*" in who.crawls
-
-
-class Gate(grpc.aio.ServerInterceptor):
-    """Refuses calls without a token of the file (None: all may do all), and those that are not of its role.
-
-    Nothing is read of a call that is refused. Health and reflection are for everybody.
-    """
-
-    def __init__(self, tokens: TokenFile | None) -> None:
-        self._tokens = tokens
-
-    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """Give the handler of one call."""
-        if not details.method.startswith(_OURS):
-            return await continuation(details)
-        method, tokens = details.method.removeprefix(_OURS), self._tokens
-        if (need := ROLES.get(method)) is None:
-            return None
-        if tokens is not None:
-            header = str(dict(details.invocation_metadata).get("authorization", ""))
-            who = tokens.caller_of(header)
-            if who is None:
-                rule = "authorization: must be 'Bearer <token>' with a token of this frontier"
-                return _refusing(grpc.StatusCode.UNAUTHENTICATED, rule)
-            if who.role < need:
-                rule = f"{method} needs role {need.name.lower()}, {who.name} has {who.role.name.lower()}"
-                return _refusing(grpc.StatusCode.PERMISSION_DENIED, rule)
-            _caller.set(lambda: tokens.caller_of(header))
-        return await continuation(details)
-
-
-def _refusing(code: grpc.StatusCode, rule: str) -> Any:
-    async def refuse(_: Any, context: Any) -> None:
-        await context.abort(code, rule)
-
-    return grpc.stream_stream_rpc_method_handler(refuse)
-
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -180,8 +103,6 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         return statuses
 
     async def _write(self, crawl: str, arrivals: list[Arrival]) -> list[Status]:
-        if not may_touch(crawl):
-            return [Status.FAIL] * len(arrivals)
         now = self._clock()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
@@ -198,11 +119,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         if not self._crawls.is_active:
             return
         with self._metrics.get_s.time():
-            if request.HasField("crawlID"):
-                crawls = [crawl for crawl in [_crawl(request.crawlID)] if may_touch(crawl)]
-            else:
-                stores = list(self._crawls.stores.items())
-                crawls = [crawl for crawl, store in stores if store.queues and may_touch(crawl)]
+            crawls = [_crawl(request.crawlID)] if request.HasField("crawlID") else self._named()
             await asyncio.gather(*(self._advisor.rank(crawl, self._asker(request)) for crawl in crawls))
             given = await self._crawls.run(
                 lambda: self._crawls.take(
@@ -238,7 +155,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             rule = f"url: has no host, got {request.url[:200]!r}"
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, rule)
         crawl = _crawl(request.crawlID)
-        found = await self._read(crawl, lambda store: store.find(key, request.url))
+        found = await self._crawls.ask(crawl, lambda store: store.find(key, request.url))
         if found is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
         assert found is not None
@@ -251,7 +168,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         while left:
             most = min(left, _PAGE)
             portion = partial(CrawlStore.urls, after=after, most=most, skip=skip, **chosen)
-            found = await self._read(crawl, portion) or []
+            found = await self._crawls.ask(crawl, portion) or []
             for one in found:
                 yield _item(crawl, one)
             if len(found) < most:
@@ -260,7 +177,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def CountURLs(self, request: pb.CountUrlParams, context: Any) -> pb.Long:
         """Count URLs, done ones too."""
-        count = await self._read(
+        count = await self._crawls.ask(
             _crawl(request.crawlID),
             lambda store: store.count_urls(key=request.key, text=request.filter, fold=request.ignoreCase),
         )
@@ -274,13 +191,14 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def ListCrawls(self, request: pb.Local, context: Any) -> pb.StringList:
         """Name the crawls that have queues."""
-        named = sorted(name for name, store in list(self._crawls.stores.items()) if store.queues)
-        return pb.StringList(values=[name for name in named if may_touch(name)])
+        return pb.StringList(values=sorted(self._named()))
+
+    def _named(self) -> list[str]:
+        return [name for name, store in list(self._crawls.stores.items()) if store.queues]
 
     async def DeleteCrawl(self, request: pb.DeleteCrawlMessage, context: Any) -> pb.Long:
         """Delete a crawl; how many URLs were not done."""
         crawl = _crawl(request.value)
-        await _check(crawl, context)
         await self._advisor.forget(crawl)
         return pb.Long(value=await self._crawls.run(lambda: self._crawls.delete(crawl)))
 
@@ -288,7 +206,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
         crawl, now = _crawl(request.crawlID), self._clock()
         size = min(request.size or _LIST, _MAX_LISTED)
-        found = await self._read(
+        found = await self._crawls.ask(
             crawl,
             lambda store: sorted(
                 key
@@ -305,20 +223,18 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def GetStats(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Stats:
         """Count what a queue or a crawl holds."""
         crawl, now = _crawl(request.crawlID), self._clock()
-        stats = await self._read(crawl, lambda store: _stats(store, request.key, crawl, now))
+        stats = await self._crawls.ask(crawl, lambda store: _stats(store, request.key, crawl, now))
         return stats or pb.Stats(crawlID=crawl)
 
     async def DeleteQueue(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Long:
         """Delete a queue; how many URLs were not done."""
-        await _check(_crawl(request.crawlID), context)
-        gone = await self._read(_crawl(request.crawlID), lambda store: store.delete_queue(request.key))
+        gone = await self._crawls.ask(_crawl(request.crawlID), lambda store: store.delete_queue(request.key))
         return pb.Long(value=gone or 0)
 
     # Control
 
     async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
         """Let GetURLs give URLs, or none; it stays so over restarts."""
-        await _check_node(context)
         await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
         return pb.Empty()
 
@@ -331,7 +247,6 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         if request.key:
             await self._set(request, "delay", request.delay_requestable)
         else:
-            await _check_node(context)
             await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
         return pb.Empty()
 
@@ -350,24 +265,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def _set(self, request: Any, name: str, value: int) -> bool:
         crawl = _crawl(request.crawlID)
-        return bool(await self._read(crawl, lambda store: store.set_queue(request.key, name, value)))
-
-    async def _read(self, crawl: str, ask: Callable[[CrawlStore], T]) -> T | None:
-        """Ask the store of a crawl; None if there is none that the caller may touch."""
-        return await self._crawls.ask(crawl, ask) if may_touch(crawl) else None
-
-
-async def _check(crawl: str, context: Any) -> None:
-    if not may_touch(crawl):
-        rule = f"crawl {crawl} is not among those of the caller"
-        await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
-
-
-async def _check_node(context: Any) -> None:
-    """Refuse what holds for the crawls of others too."""
-    if not may_touch_all():
-        rule = "this holds for all crawls: it needs a token for the crawls *"
-        await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
+        return bool(await self._crawls.ask(crawl, lambda store: store.set_queue(request.key, name, value)))
 
 
 async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.URLItem], None]:

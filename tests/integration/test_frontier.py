@@ -1,21 +1,18 @@
-"""`linkscore frontier` over a real channel: URLFrontier's contract, linkscore's order, restarts, tokens."""
+"""`linkscore frontier` over a real channel: URLFrontier's contract, linkscore's order, restarts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Queue
 from socket import socket
 from typing import Any
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from linkscore import Client, page, rows, ticket_text
 from linkscore_frontier import urlfrontier_pb2 as pb
-from linkscore_server.operator_files import digest_of
 from support.frontier.process import Crawler, FrontierProcess, discovered, frontier, known
 from support.server_process import PATIENCE_S, refusal, scrape, serving
 
@@ -275,62 +272,6 @@ def test_linkscore_may_come_late_go_and_come_back(tmp_path: Path) -> None:
         assert crawler.get(queues=0, each=0, key="a.org") == [urls[1], urls[2]]
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontierProcess]:
-    """A frontier that asks for tokens."""
-    folder = tmp_path_factory.mktemp("guarded")
-    tokens = {"reader": "read *", "writer": "write news-*", "admin": "admin *", "head": "admin news-*"}
-    lines = [f"{name} {rule} sha256:{digest_of(name)}\n" for name, rule in tokens.items()]
-    (folder / "tokens").write_text("".join(lines))
-    with frontier(folder, "--target", NOWHERE, "--token-file", str(folder / "tokens")) as process:
-        yield process
-
-
-def test_calls_need_a_token_of_the_right_role(guarded: FrontierProcess) -> None:
-    with Crawler(guarded.target) as nobody, Crawler(guarded.target, "reader") as reader:
-        assert refusal(nobody.stats).code is grpc.StatusCode.UNAUTHENTICATED
-        assert (
-            refusal(lambda: nobody.put(discovered("http://a.org/"))).code is grpc.StatusCode.UNAUTHENTICATED
-        )
-        assert reader.stats().size == 0
-        assert refusal(reader.get).code is grpc.StatusCode.PERMISSION_DENIED
-        told = refusal(lambda: reader.stub.SetActive(pb.Active(), metadata=reader.metadata))
-        assert "needs role admin, reader has read" in told.message
-        health = health_pb2_grpc.HealthStub(nobody.channel).Check(health_pb2.HealthCheckRequest())
-        assert health.status == health_pb2.HealthCheckResponse.SERVING
-
-
-def test_a_token_reaches_only_its_crawls(guarded: FrontierProcess) -> None:
-    with Crawler(guarded.target, "writer") as writer, Crawler(guarded.target, "admin") as admin:
-        items = [discovered("http://a.org/", "news-fr"), discovered("http://a.org/", "secret")]
-        assert writer.put(*items) == [OK, FAIL]
-        assert admin.put(items[1]) == [OK]
-        assert writer.get(crawl="secret") == []
-        assert writer.stats(crawl="secret").size == 0
-        assert [info.crawlID for info in writer.stub.GetURLs(pb.GetParams(), metadata=writer.metadata)] == [
-            "news-fr"
-        ]
-
-
-def test_what_holds_for_all_crawls_needs_a_token_for_all(guarded: FrontierProcess) -> None:
-    """A token of one crawl set the delay of every other, and switched the frontier off."""
-    with Crawler(guarded.target, "writer") as writer, Crawler(guarded.target, "head") as head:
-        calls: list[Callable[[], Any]] = [
-            lambda: writer.stub.SetDelay(pb.QueueDelayParams(delay_requestable=9), metadata=writer.metadata),
-            lambda: head.stub.SetActive(pb.Active(state=False), metadata=head.metadata),
-        ]
-        for call in calls:
-            told = refusal(call)
-            assert told.code is grpc.StatusCode.PERMISSION_DENIED
-            assert "a token for the crawls *" in told.message
-        writer.put(discovered("http://b.org/", "news-de"))
-        own = pb.QueueDelayParams(key="b.org", crawlID="news-de", delay_requestable=9)
-        writer.stub.SetDelay(own, metadata=writer.metadata)
-    with Crawler(guarded.target, "admin") as admin:
-        assert admin.stub.GetActive(pb.Local(), metadata=admin.metadata).state
-        admin.stub.SetDelay(pb.QueueDelayParams(delay_requestable=1), metadata=admin.metadata)
-
-
 def test_large_keys_and_metadata_are_not_kept(crawler: Crawler) -> None:
     items = [
         discovered("http://a.org/1", key="k" * 1_025),
@@ -339,23 +280,3 @@ def test_large_keys_and_metadata_are_not_kept(crawler: Crawler) -> None:
         discovered("http://a.org/4", key="k" * 1_024, ticket="x" * 32_000),
     ]
     assert crawler.put(*items) == [SKIPPED, SKIPPED, SKIPPED, OK]
-
-
-def test_a_crawl_that_is_taken_from_a_token_is_closed_to_its_open_streams(tmp_path: Path) -> None:
-    tokens, new = tmp_path / "tokens", tmp_path / "new"
-    tokens.write_text(f"writer write news-* sha256:{digest_of('writer')}\n")
-    new.write_text(f"writer write other-* sha256:{digest_of('writer')}\n")
-    items: Queue[pb.URLItem | None] = Queue()
-    with (
-        frontier(tmp_path, "--target", NOWHERE, "--token-file", str(tokens)) as process,
-        Crawler(process.target, "writer") as writer,
-    ):
-        sent = iter(items.get, None)
-        acks = writer.stub.PutURLs(sent, metadata=writer.metadata, timeout=PATIENCE_S)
-        items.put(discovered("http://a.org/1", "news-fr"))
-        assert next(acks).status == OK
-        new.replace(tokens)
-        items.put(discovered("http://a.org/2", "news-fr"))
-        assert next(acks).status == FAIL
-        items.put(None)
-        assert list(acks) == []

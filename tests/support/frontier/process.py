@@ -62,12 +62,11 @@ def frontier(folder: Path, *flags: str) -> Iterator[FrontierProcess]:
 class Crawler:
     """What a crawler does with a frontier."""
 
-    def __init__(self, target: str, token: str = "", credentials: Any = None) -> None:
+    def __init__(self, target: str, credentials: Any = None) -> None:
         self.channel = (
             grpc.secure_channel(target, credentials) if credentials else grpc.insecure_channel(target)
         )
         self.stub = urlfrontier_pb2_grpc.URLFrontierStub(self.channel)
-        self.metadata = [("authorization", f"Bearer {token}")] if token else []
 
     def __enter__(self) -> Crawler:
         return self
@@ -77,7 +76,7 @@ class Crawler:
 
     def put(self, *items: pb.URLItem) -> list[int]:
         """Put items; return their statuses in the order of the acknowledgements."""
-        acks = self.stub.PutURLs(iter(items), metadata=self.metadata, timeout=PATIENCE_S)
+        acks = self.stub.PutURLs(iter(items), timeout=PATIENCE_S)
         return [ack.status for ack in acks]
 
     def get(
@@ -87,12 +86,12 @@ class Crawler:
         request = pb.GetParams(
             max_queues=queues, max_urls_per_queue=each, delay_requestable=lease_s, crawlID=crawl, **more
         )
-        found = self.stub.GetURLs(request, metadata=self.metadata, timeout=PATIENCE_S)
+        found = self.stub.GetURLs(request, timeout=PATIENCE_S)
         return [info.url for info in found]
 
     def stats(self, key: str = "", crawl: str = "") -> pb.Stats:
         """Return what a queue or a crawl holds."""
-        return self.stub.GetStats(pb.QueueWithinCrawlParams(key=key, crawlID=crawl), metadata=self.metadata)
+        return self.stub.GetStats(pb.QueueWithinCrawlParams(key=key, crawlID=crawl))
 
 
 def discovered(url: str, crawl: str = "", key: str = "", **metadata: str | Iterable[str]) -> pb.URLItem:
