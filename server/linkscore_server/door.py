@@ -14,7 +14,7 @@ import ctypes
 import logging
 import math
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -26,7 +26,6 @@ from weakref import WeakValueDictionary
 import grpc
 from grpc_status import rpc_status
 
-from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.observability import REQUEST_ID as KEY
 from linkscore_server.observability import Metrics, begin_request
@@ -151,18 +150,12 @@ METADATA = ("authorization", KEY)
 _OURS = "/linkscore.v1."
 _SMALL_BYTES = 1 << 16
 """Below so many bytes a message is let in whatever its crawl has: calls are bounded. Chosen, not measured."""
-_LARGE_BYTES, _BYTES_S = 1 << 20, 100e6
-"""From so many bytes on a message is large, and so many of a large one win others a second before the next is
-read: reading, parsing and copying 60 MB take the event loop .1 s each on two quiet cores. Chosen."""
 _AGAIN_S = 1.0
 """Pause that a caller without room is asked to make. Chosen, not measured."""
 _RECEIVE_S = 60.0
 """Seconds in which the request of a call must have come: 64 MB at 9 Mbit/s. A bound."""
-_READS, _YOUNG_S, _GROWING_BYTES = 2, 0.25, 32 << 20
-"""Messages that may be large are read so many at a time: what nobody reads stays with its client. One that
-has not come after so many seconds counts no more if the memory has not grown by so much: who stops half-way
-holds nobody up. It is not refused for memory before. Chosen, not measured."""
-_SENDERS = 10_000  # whose last message was small, as many as connections there may be; a bound
+_YOUNG_S = 0.05
+"""A message that has been waited for so long is not small: it may be refused for memory. Chosen."""
 _LOOK_S, _SLOW_BYTES = 0.05, 4 << 20
 """Seconds between looks at the memory while messages are on their way, and bytes by which crawls make it grow
 meanwhile: a fast one learns some 10 MB a second. Chosen."""
@@ -217,23 +210,12 @@ class BytesInWork:
             del self._of[crawl]
 
 
-@dataclass(slots=True, eq=False)
-class _Arrival:
-    """A message that is waited for; it is young until `end_youth` lets another one be read."""
-
-    began_s: float
-    timeout: asyncio.Timeout
-    end_youth: asyncio.TimerHandle | None = None
-    is_shed: bool = False
-
-
 class Arrivals:
-    """Reads messages, large ones few at a time; without memory, those that were begun first are refused.
+    """Reads messages; without memory, those that were begun first are refused.
 
-    gRPC gives a message when it is whole and says nothing before, so that one may be large unless the last of
-    its sender was small. What gRPC holds of messages on their way is seen in the memory of the process alone:
-    in what it takes (`resident`, at most `most` bytes), and in how fast that grows: `burst` is by how many
-    bytes faster than a crawl makes it grow.
+    gRPC gives a message when it is whole and says nothing before. What it holds of messages on their way is
+    seen in the memory of the process alone: in what it takes (`resident`, at most `most` bytes), and in how
+    fast that grows: `burst` is by how many bytes faster than a crawl makes it grow.
     """
 
     def __init__(
@@ -241,112 +223,50 @@ class Arrivals:
     ) -> None:
         self._resident, self._most, self._burst = resident, most, burst
         self._before = 0
-        self._all: dict[_Arrival, None] = {}
-        self._next_look: asyncio.TimerHandle | None = None
-        self._small: OrderedDict[str, None] = OrderedDict()
-        self._young = 0
-        self._waiting: list[asyncio.Future[None]] = []
+        self._began_s: dict[asyncio.Timeout, float] = {}
+        self._looking: asyncio.TimerHandle | None = None
 
-    async def next(self, context: Any, sender: str) -> bytes | None:
+    async def next(self, context: Any) -> bytes | None:
         """Return the next message of a call, None after the last; raises `Overloaded`."""
-        arrival = _Arrival(time.monotonic(), asyncio.timeout(_RECEIVE_S))
-        self._all[arrival] = None
-        if self._next_look is None:
+        arrival = asyncio.timeout(_RECEIVE_S)
+        if self._looking is None:
             self._before = self._resident()
-            self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
-        size = 0
+            self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+        self._began_s[arrival] = time.monotonic()
         try:
-            async with arrival.timeout:
-                if sender not in self._small:
-                    await self._begin_youth(arrival)
+            async with arrival:
                 # gRPC's own iterator would keep the last message until cycles are collected.
                 raw = await context.read()
-                size = 0 if raw is grpc.aio.EOF else len(raw)
         except TimeoutError:
             late = f"the request did not come within {_RECEIVE_S:g} s"
-            rule = "memory_mb: requests on their way take too much" if arrival.is_shed else late
+            rule = late if arrival in self._began_s else "memory_mb: requests on their way take too much"
             raise overloaded(rule, _AGAIN_S) from None
         finally:
-            del self._all[arrival]
-            self._came(arrival, sender, size)
+            self._began_s.pop(arrival, None)
         return None if raw is grpc.aio.EOF else raw
 
-    def _came(self, arrival: _Arrival, sender: str, size: int) -> None:
-        """Take note of a message that came, or of one that nobody waits for any more."""
-        if size < _LARGE_BYTES:
-            self._small[sender] = None
-            drop_oldest(self._small, _SENDERS)
-            if arrival.end_youth is not None:
-                self._end_youth(arrival)
-            return
-        self._small.pop(sender, None)
-        if arrival.end_youth is not None:
-            arrival.end_youth.cancel()
-            loop = asyncio.get_running_loop()
-            arrival.end_youth = loop.call_later(size / _BYTES_S, self._end_youth, arrival)
-
-    async def _begin_youth(self, arrival: _Arrival) -> None:
-        """Wait until a message may be read; who came last is first: others may have to wait for long."""
-        if self._young == _READS:
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if not turn.cancelled():  # its turn had come
-                    self._next_may_begin()
-                raise
-        else:
-            self._young += 1
-        arrival.began_s = time.monotonic()
-        self._grow_older(arrival)
-
-    def _grow_older(self, arrival: _Arrival) -> None:
-        """Let another message be read if this one does not come."""
-        wait = asyncio.get_running_loop().call_later
-        is_coming = self._resident() - self._before > _GROWING_BYTES
-        is_old = time.monotonic() - arrival.began_s >= _YOUNG_S
-        if is_old and not is_coming:
-            self._end_youth(arrival)
-        else:
-            arrival.end_youth = wait(_YOUNG_S, self._grow_older, arrival)
-
-    def _end_youth(self, arrival: _Arrival) -> None:
-        if arrival.end_youth is not None:
-            arrival.end_youth.cancel()
-            arrival.end_youth = None
-            self._next_may_begin()
-
-    def _next_may_begin(self) -> None:
-        while self._waiting:
-            turn = self._waiting.pop()
-            if not turn.done():  # else its caller is gone
-                turn.set_result(None)
-                return
-        self._young -= 1
-
     def _look(self) -> None:
-        self._next_look = None
-        if not self._all:
+        self._looking = None
+        if not self._began_s:
             return
-        old = [one for one in self._all if time.monotonic() - one.began_s > _YOUNG_S and not one.is_shed]
+        before_s = time.monotonic() - _YOUNG_S
+        old = [arrival for arrival, began_s in self._began_s.items() if began_s < before_s]
         if self._is_full():
             _trim(0)
             if old and self._is_full():
-                self._shed(old)
-        self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+                shed = old[: -(-len(old) // _SHED)]
+                _log.warning(
+                    "memory_mb: %d of %d requests on their way are refused", len(shed), len(self._began_s)
+                )
+                for arrival in shed:
+                    del self._began_s[arrival]
+                    arrival.reschedule(0.0)
+        self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
     def _is_full(self) -> bool:
         now = self._resident()
         self._before = min(now, self._before + _SLOW_BYTES)
         return now > self._most or now - self._before > self._burst
-
-    def _shed(self, old: list[_Arrival]) -> None:
-        shed = old[: -(-len(old) // _SHED)]
-        _log.warning("memory_mb: %d of %d requests on their way are refused", len(shed), len(self._all))
-        for arrival in shed:
-            arrival.is_shed = True
-            arrival.timeout.reschedule(0.0)
 
 
 @dataclass(slots=True)
@@ -427,7 +347,7 @@ class Door(grpc.aio.ServerInterceptor):
         call = self._begin(method, context)
         try:
             self._check(call)
-            raw = await self._arrivals.next(context, call.peer)
+            raw = await self._arrivals.next(context)
             request, size = _parsed(handler, call, raw), len(raw or b"")
             del raw
             self._in_work.take(call.crawl, size)
@@ -455,14 +375,14 @@ class Door(grpc.aio.ServerInterceptor):
 
         async def unary(_: Any, context: Any) -> Any:
             try:
-                raw = await self._arrivals.next(context, context.peer())
+                raw = await self._arrivals.next(context)
                 request = handler.request_deserializer(raw or b"")
                 return await (handler.unary_unary or handler.unary_stream)(request, context)
             except LinkscoreError as exc:
                 await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
         async def messages(context: Any) -> AsyncIterator[Any]:
-            while (raw := await self._arrivals.next(context, context.peer())) is not None:
+            while (raw := await self._arrivals.next(context)) is not None:
                 yield handler.request_deserializer(raw)
 
         async def streamed(_: Any, context: Any) -> AsyncIterator[Any]:
