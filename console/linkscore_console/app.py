@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore_console import views
-from linkscore_console.page import AWAY, Console, FormToken, Guard, Source, console_of, environment
+from linkscore_console.page import AWAY, Console, FormToken, Guard, console_of, environment
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -63,8 +63,8 @@ def console_app(settings: ConsoleSettings) -> ASGIApp:
             token=settings.token,
             timeout_s=settings.timeout_s,
         ) as client:
-            source = Source(client, settings.target)
-            app.state.console = Console(source, settings.writable, FormToken(), environment())
+            made = Console(client, settings.target, settings.writable, FormToken(), environment())
+            app.state.console = made
             yield
 
     app = Starlette(
@@ -78,9 +78,9 @@ def console_app(settings: ConsoleSettings) -> ASGIApp:
 async def _refused(request: Request, error: Exception) -> Response:
     """Say in words that the server is away, or why it refused."""
     console = console_of(request)
-    if isinstance(error, AWAY):
-        return console.render(request, "away.html", status=503, health=console.source.health)
     assert isinstance(error, LinkscoreError)
+    if isinstance(error, AWAY):
+        return console.render(request, "away.html", status=503, why=f"{error.code.name}: {error}")
     lines = [f"{v.field}: {v.description}" for v in error.field_violations] or [str(error)]
     status = 404 if isinstance(error, NotFound) else 400
     return console.render(request, "refused.html", status=status, code=error.code.name, lines=lines)

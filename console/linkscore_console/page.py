@@ -1,6 +1,4 @@
-"""How a view becomes a page: the source it asks, the template it fills, the way back after a form.
-
-Each question is asked once for all who look, and never more than the server can bear.
+"""How a view becomes a page: the template it fills, the way back after a form.
 
 Whoever reaches the console can ask what its token may ask, so it listens on loopback unless told otherwise.
 A page elsewhere can make a browser send it a form (CSRF) or, by a name that points here, read its answers
@@ -9,14 +7,11 @@ A page elsewhere can make a browser send it a form (CSRF) or, by a name that poi
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import secrets
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,82 +22,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linkscore import AsyncClient
-from linkscore.errors import DeadlineExceeded, InternalError, LinkscoreError, ResourceExhausted, Unavailable
+from linkscore.errors import DeadlineExceeded, InternalError, ResourceExhausted, Unavailable
 from linkscore_cli.files import is_loopback
 from linkscore_console import words
 
-_T = TypeVar("_T")
-
-LOAD = 0.005
-"""Share of the server's time that a question of the console takes at most: it is asked again only after what
-it took / LOAD. Chosen, so that the questions of a view slow a crawl by less than 3 %."""
-_LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
-"""How long an answer is shown again: bounds, chosen."""
-_MAX_ANSWERS = 64
-"""A bound: answers kept for others who look at the same."""
-
 AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
 """Errors that say something of the server, not of the question."""
-
-
-@dataclass(slots=True)
-class Health:
-    """Whether the server answers."""
-
-    away_since: datetime | None = None  # when it was found not to; None while it answers
-    failures: int = 0  # questions it failed since
-    reason: str = ""  # why, in its own words or those of the connection
-
-
-class Source:
-    """Asks a server, and remembers answers for as long as they may be shown."""
-
-    def __init__(self, client: AsyncClient, target: str) -> None:
-        self.client, self.target, self.health = client, target, Health()
-        self._answers: dict[tuple[Any, ...], tuple[Any, float]] = {}  # and until when they are shown
-        self._locks: dict[tuple[Any, ...], asyncio.Lock] = {}
-
-    async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
-        """Return the answer to a question about the crawl, at most a minute old."""
-        key = (question.__name__, *sorted(fields.items()))
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        try:
-            async with lock:  # who asks the same meanwhile waits for the one answer
-                value, until_s = self._answers.pop(key, (None, 0.0))
-                began_s = time.monotonic()
-                if began_s >= until_s:
-                    value = await self._watched(question(**fields))
-                    now_s = time.monotonic()
-                    until_s = now_s + min(_MOST_AGE_S, max(_LEAST_AGE_S, (now_s - began_s) / LOAD))
-                self._answers[key] = value, until_s
-                if len(self._answers) > _MAX_ANSWERS:
-                    del self._answers[next(iter(self._answers))]
-                return cast("_T", value)
-        finally:
-            if not lock.locked():
-                self._locks.pop(key, None)
-
-    async def tell(self, order: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
-        """Change something; what was answered before is forgotten."""
-        self._answers.clear()
-        try:
-            return await self._watched(order(**fields))
-        finally:
-            self._answers.clear()
-
-    async def _watched(self, call: Awaitable[_T]) -> _T:
-        try:
-            answer = await call
-        except AWAY as error:
-            self.health.away_since = self.health.away_since or datetime.now().astimezone()
-            self.health.failures += 1
-            self.health.reason = f"{error.code.name}: {error}"
-            raise
-        except LinkscoreError:
-            self.health = Health()  # it refused, so it answers
-            raise
-        self.health = Health()
-        return answer
 
 
 MAX_FORM_BYTES = 200_000
@@ -212,7 +137,8 @@ VIEWS = (
 class Console:
     """What all views share."""
 
-    source: Source  # what answers
+    client: AsyncClient  # of the server
+    target: str  # where that is
     writable: bool  # whether forms that change something are shown and taken
     forms: FormToken  # the token of forms
     templates: Environment  # jinja templates; everything is escaped

@@ -1,4 +1,4 @@
-"""The views: each asks the source and fills its template.
+"""The views: each asks the server and fills its template.
 
 All crawls, and one with its sites; the site map, templates as nodes and navigation as edges; what the fetches
 brought over time, and whether to go on; teaching, page by page.
@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError
 from linkscore.v1 import (
     crawl_service_pb2,
@@ -25,7 +26,7 @@ from linkscore.v1 import (
 )
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import AWAY, Console, Found, Source, back_to, console_of, view
+from linkscore_console.page import AWAY, Console, Found, back_to, console_of, view
 
 _CARDS = 12
 """Pages asked about at a time."""
@@ -34,10 +35,10 @@ _CARDS = 12
 @view("teach.html")
 async def teach(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Ask about fetched pages."""
-    client = console.source.client
+    client = console.client
     found, configured = await asyncio.gather(
-        console.source.ask(client.suggest_examples, crawl=crawl, site=site, max_results=_CARDS),
-        console.source.ask(client.get_crawl, crawl=crawl),
+        client.suggest_examples(crawl=crawl, site=site, max_results=_CARDS),
+        client.get_crawl(crawl=crawl),
     )
     return {"found": found, "examples": configured.examples}
 
@@ -47,12 +48,12 @@ async def answer(request: Request) -> Response:
     console, crawl, site = console_of(request), *request.path_params.values()
     form = await console.form_of(request)
     url, wanted = form.get("url", ""), form.get("answer", "")
-    client, tell = console.source.client, console.source.tell
+    client = console.client
     if wanted == "wanted":
-        await tell(client.update_crawl, crawl=crawl, examples=[crawl_service_pb2.ExamplePage(url=url)])
+        await client.update_crawl(crawl=crawl, examples=[crawl_service_pb2.ExamplePage(url=url)])
     elif wanted == "unwanted":
         feedback = link_scoring_service_pb2.Feedback(url=url, relevant=False)
-        await tell(client.report_feedback, crawl=crawl, feedback=[feedback])
+        await client.report_feedback(crawl=crawl, feedback=[feedback])
     else:
         raise HTTPException(400, "The answer must be wanted or unwanted.")
     return back_to(words.site_url(crawl, site, "teach"))
@@ -64,7 +65,7 @@ async def example(request: Request) -> Response:
     form = await console.form_of(request)
     url, page_type = (form.get(name, "").strip() for name in ("url", "page_type"))
     made = crawl_service_pb2.ExamplePage(url=url, page_type=page_type)
-    await console.source.tell(console.source.client.update_crawl, crawl=crawl, examples=[made])
+    await console.client.update_crawl(crawl=crawl, examples=[made])
     return back_to(words.site_url(crawl, site, "teach"))
 
 
@@ -105,8 +106,8 @@ class CrawlRow:
 @view("crawls.html")
 async def every(console: Console, request: Request) -> Found:
     """List crawls."""
-    found = await console.source.ask(_first, listed=console.source.client.list_crawls, shown=_SHOWN_CRAWLS)
-    rows = await asyncio.gather(*(_row(console.source, crawl) for crawl in found[:_SHOWN_CRAWLS]))
+    found = await _first(console.client.list_crawls, _SHOWN_CRAWLS)
+    rows = await asyncio.gather(*(_row(console.client, crawl) for crawl in found[:_SHOWN_CRAWLS]))
     return {"rows": rows, "more": len(found) > _SHOWN_CRAWLS}
 
 
@@ -114,8 +115,8 @@ async def every(console: Console, request: Request) -> Found:
 async def one(console: Console, request: Request, crawl: str) -> Found:
     """Show a crawl and its sites."""
     row, sites = await asyncio.gather(
-        _row(console.source, await console.source.ask(console.source.client.get_crawl, crawl=crawl)),
-        console.source.ask(_first, listed=console.source.client.list_sites, shown=_SHOWN_SITES, crawl=crawl),
+        _row(console.client, await console.client.get_crawl(crawl=crawl)),
+        _first(console.client.list_sites, _SHOWN_SITES, crawl=crawl),
     )
     return {"row": row, "sites": sites[:_SHOWN_SITES], "more": len(sites) > _SHOWN_SITES}
 
@@ -130,11 +131,11 @@ async def _first(listed: Callable[..., AsyncIterator[_T]], shown: int, **fields:
     return found
 
 
-async def _row(source: Source, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
+async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
     name = crawl.name.removeprefix("crawls/")
     activity, trouble = None, []
     try:
-        activity = await source.ask(source.client.get_activity, crawl=name)
+        activity = await client.get_activity(crawl=name)
         trouble = _trouble(activity)
     except AWAY:
         raise
@@ -178,11 +179,11 @@ _LITTLE = 5.0
 @view("harvest.html")
 async def harvest(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show rewards over time."""
-    source = console.source
+    client = console.client
     found, advice, listed = await asyncio.gather(
-        source.ask(source.client.get_harvest, crawl=crawl, site=site, max_templates=_SERIES),
-        source.ask(source.client.get_site_advice, crawl=crawl, site=site, horizon=_HORIZON),
-        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_NAMED, max_exits=1),
+        client.get_harvest(crawl=crawl, site=site, max_templates=_SERIES),
+        client.get_site_advice(crawl=crawl, site=site, horizon=_HORIZON),
+        client.list_templates(crawl=crawl, site=site, page_size=_NAMED, max_exits=1),
     )
     by_reward = found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK
     return {
@@ -290,17 +291,16 @@ class Node:
 @view("map.html")
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
-    source = console.source
+    client = console.client
     found, advice = await asyncio.gather(
-        source.ask(
-            source.client.list_templates,
+        client.list_templates(
             crawl=crawl,
             site=site,
             page_size=_SHOWN,
             page_token=request.query_params.get("from", ""),
             max_exits=_EXITS,
         ),
-        source.ask(source.client.get_site_advice, crawl=crawl, site=site),
+        client.get_site_advice(crawl=crawl, site=site),
     )
     nodes = nodes_of(found.templates, advice.traps)
     return {
@@ -315,11 +315,10 @@ async def site_map(console: Console, request: Request, crawl: str, site: str) ->
 @view("template.html")
 async def template(console: Console, request: Request, crawl: str, site: str, template: str) -> Found:
     """Show one template: its pages, tag paths, figures, and what leads there."""
-    source = console.source
+    client = console.client
     listed, pages = await asyncio.gather(
-        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_KNOWN, max_exits=_EXITS),
-        source.ask(
-            source.client.list_template_pages,
+        client.list_templates(crawl=crawl, site=site, page_size=_KNOWN, max_exits=_EXITS),
+        client.list_template_pages(
             crawl=crawl,
             site=site,
             template=template,
@@ -341,7 +340,7 @@ async def learn(request: Request) -> Response:
     """Learn the templates of a site now."""
     console, crawl, site = console_of(request), *request.path_params.values()
     await console.form_of(request)
-    await console.source.tell(console.source.client.learn_site, crawl=crawl, site=site, timeout_s=_LEARN_S)
+    await console.client.learn_site(crawl=crawl, site=site, timeout_s=_LEARN_S)
     return back_to(words.site_url(crawl, site))
 
 
