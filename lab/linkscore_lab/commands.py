@@ -51,7 +51,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
 @click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
-@click.option("--wanted-tag", default="", help="Tag on target pages; --relevant: types it counts on.")
 @click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
 @click.option(

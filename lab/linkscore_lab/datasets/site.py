@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -157,21 +156,11 @@ _OPTIONS.log_errors = False
 WANTED_REWARD = 0.5
 
 
-class Relevance(ABC):
-    """Tells relevant pages from others; unless it `reads_body`, callers may pass ``b""`` for it."""
-
-    reads_body = False
-
-    @abstractmethod
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float | None:
-        """Return the reward of a page in [0, 1]; None when nothing is known of it.
-
-        `identity` is that of `url`, `page_type` its label (empty without one), `body` decoded bytes.
-        """
-
-
-class ByType(Relevance):
+class ByType:
     """Relevant are the pages whose label is one of `types`.
+
+    `reward` takes the identity of a page, its URL as stored and its label, and gives None where nothing is
+    known, as those of `ByUrl` and `ByFeedback` do.
 
     Raises InvalidInput of field ``relevant``: no type.
     """
@@ -179,11 +168,11 @@ class ByType(Relevance):
     def __init__(self, types: Iterable[str]) -> None:
         self.types = _names(types, "relevant")
 
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+    def reward(self, identity: str, url: str, page_type: str) -> float:
         return float(page_type in self.types)
 
 
-class ByUrl(Relevance):
+class ByUrl:
     """Relevant are the pages in whose URL, as stored, `pattern` is found.
 
     Anywhere in it: begin with ``^`` and end with ``$`` to match the whole URL. The syntax is that of
@@ -202,91 +191,65 @@ class ByUrl(Relevance):
             rule = f"must be a regular expression (RE2), got {pattern!r}: {why}"
             raise InvalidInput(rule, field="relevant_url") from error
 
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+    def reward(self, identity: str, url: str, page_type: str) -> float:
         return float(self.pattern.search(url) is not None)
 
 
-_TAGS = etree.XPath(
-    "//a[contains(concat(' ', normalize-space(@rel), ' '), ' tag ')"
-    " or contains(concat(' ', normalize-space(@class), ' '), ' qa-tag-link ')]"
-)
-_CATEGORIES = etree.XPath("//*[@id='catlinks' or @id='mw-normal-catlinks']//a")
-# The path below the language of a reference work: /w/cpp/atomic/load is of section atomic.
-_SECTIONS = (re.compile(r"/w/(?:cpp/)?([a-z_]+)/"), re.compile(r"/(?:cpp|c)/([a-z_]+)/"))
-TAGS, CATEGORIES, SECTION = TAG_KINDS = ("tags", "categories", "section")
+TAGS, CATEGORIES, SECTION = "tags", "categories", "section"
 """What a page may carry: see `carried_tags`."""
+_LINKS = {
+    TAGS: etree.XPath(
+        "//a[contains(concat(' ', normalize-space(@rel), ' '), ' tag ')"
+        " or contains(concat(' ', normalize-space(@class), ' '), ' qa-tag-link ')]"
+    ),
+    CATEGORIES: etree.XPath("//*[@id='catlinks' or @id='mw-normal-catlinks']//a"),
+}
+# The path below the language of a reference work: /w/cpp/atomic/load is of section atomic.
+_SECTION = re.compile(r"/(?:w/(?:cpp/)?|cpp/|c/)([a-z_]+)/")
 
 
-def carried_tags(url: str, body: bytes, kinds: Iterable[str] = TAG_KINDS) -> frozenset[str]:
-    """Return the tags a page carries: ``rel=tag`` and tags of Question2Answer, categories of MediaWiki, and
-    the section in the URL of a reference work; or some kinds of them only.
+def carried_tags(url: str, body: bytes, kind: str) -> frozenset[str]:
+    """Return the tags a page carries: ``rel=tag`` and tags of Question2Answer, categories of MediaWiki, or
+    the section in the URL of a reference work.
 
     Lists of pages show the tags of all of them.
     """
-    section = next(filter(None, (pattern.search(url) for pattern in _SECTIONS)), None)
-    found = {section[1]} if section and SECTION in kinds else set()
+    if kind == SECTION:
+        found = _SECTION.search(url)
+        return frozenset({found[1]} if found else ())
     try:
         root = lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(encoding="utf-8"))
     except (etree.ParserError, etree.XMLSyntaxError):
-        return frozenset(found)
-    queries = {TAGS: _TAGS, CATEGORIES: _CATEGORIES}
-    links = [link for kind, query in queries.items() if kind in kinds for link in query(root)]
-    return frozenset(found | {" ".join(link.text_content().split()) for link in links} - {""})
+        return frozenset()
+    return frozenset({" ".join(link.text_content().split()) for link in _LINKS[kind](root)} - {""})
 
 
-class ByTag(Relevance):
-    """Relevant are the pages that carry a tag, see `carried_tags`, and are of one of `types` if any is given.
-
-    Raises InvalidInput of field ``wanted_tag``: no tag.
-    """
-
-    reads_body = True
-
-    def __init__(self, tag: str, types: Iterable[str] = ()) -> None:
-        if not tag.strip():
-            raise InvalidInput("must be a tag, got nothing", field="wanted_tag")
-        self.tag, self.types = " ".join(tag.split()), frozenset(types)
-
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
-        of_type = not self.types or page_type in self.types
-        return float(of_type and self.tag in carried_tags(url, body))
-
-
-class ByFeedback(Relevance):
+class ByFeedback:
     """Pages have the reward a file gives them, see `read_rewards`; of others nothing is known."""
 
     def __init__(self, path: Path) -> None:
         self.rewards: Mapping[str, float] = read_rewards(path)
 
-    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float | None:
+    def reward(self, identity: str, url: str, page_type: str) -> float | None:
         return self.rewards.get(identity)
 
 
-def choose_relevance(
-    *,
-    types: Iterable[str] = (),
-    url: str = "",
-    feedback: Path | None = None,
-    tag: str = "",
-) -> Relevance:
-    """Return the one kind of relevance that is given; types beside a tag say which pages carry it as theirs.
+Relevance = ByType | ByUrl | ByFeedback
+"""Tells relevant pages from others."""
+
+
+def choose_relevance(*, types: Iterable[str] = (), url: str = "", feedback: Path | None = None) -> Relevance:
+    """Return the one kind of relevance that is given.
 
     Raises InvalidInput of field ``relevant`` if it is none or several; else as the kind says.
     """
-    types = tuple(types)
-    kind = {"tag": tag} if tag else {"types": types}
-    given = {**kind, "url": url, "feedback": feedback}
-    names = [name for name, value in given.items() if value]
+    names = [name for name, value in (("types", types), ("url", url), ("feedback", feedback)) if value]
     if len(names) != 1:
         got = " and ".join(names) or "none"
         raise InvalidInput(f"must be given in exactly one way, got {got}", field="relevant")
-    if tag:
-        return ByTag(tag, types)
     if feedback is not None:
         return ByFeedback(feedback)
-    if url:
-        return ByUrl(url)
-    return ByType(types)
+    return ByUrl(url) if url else ByType(types)
 
 
 def _names(names: Iterable[str], field: str) -> frozenset[str]:

@@ -93,15 +93,11 @@ def draw_starts(site: StoredSite, pages: Sequence[int], n: int, seed: int = 0) -
 
 
 def page_rewards(site: StoredSite, relevance: Relevance) -> dict[str, float]:
-    """Return the reward of each page by identity; pages nothing is known of are left out.
-
-    Cost: a decompression and a parse a page where relevance lies in the body, else O(pages).
-    """
+    """Return the reward of each page by identity; pages nothing is known of are left out."""
     rewards = {}
-    for number, record in enumerate(site.records):
+    for record in site.records:
         if record.is_page and record.key not in rewards:
-            body = site.body(number) if relevance.reads_body else b""
-            reward = relevance.reward(record.key, record.url, site.types.get(record.key, ""), body)
+            reward = relevance.reward(record.key, record.url, site.types.get(record.key, ""))
             if reward is not None:
                 rewards[record.key] = reward
     return rewards

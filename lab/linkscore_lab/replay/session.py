@@ -61,7 +61,6 @@ def session_of(options: Mapping[str, Any]) -> ReplaySession:
         "types": split(options["relevant"]),
         "url": options["relevant_url"],
         "feedback": options["feedback_file"],
-        "tag": options["wanted_tag"],
     }
     return ReplaySession(
         SiteSource(list(options["archives"]), options["labels"]),
@@ -343,7 +342,7 @@ def run(
     policies
         Each ``NAME`` or ``NAME:param=value,...``; ``oracle_greedy`` is a bound.
     relevance
-        Which pages are wanted: `ByType`, `ByUrl`, `ByTag` or `ByFeedback` of
+        Which pages are wanted: `ByType`, `ByUrl` or `ByFeedback` of
         `linkscore_lab.datasets.site`. None: only `targets` are tasks; without those too, pages with
         text of their own are wanted.
     targets

@@ -76,7 +76,7 @@ def tag_tasks(spec: WantedSite, site: StoredSite) -> Iterator[TagTask]:
         if site.types.get(record.key) in spec.types:
             body = site.body(number)
             is_language = spec.kind == LANGUAGE
-            tags = _language(body) if is_language else carried_tags(record.url, body, [spec.kind])
+            tags = _language(body) if is_language else carried_tags(record.url, body, spec.kind)
             for tag in sorted({tag.lower() if spec.parts else tag for tag in tags - _NO_TOPIC}):
                 pages.setdefault(tag, set()).add(record.key)
                 hosts.setdefault(tag, set()).add(urlsplit(record.url).netloc)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +19,8 @@ from linkscore_lab.datasets.site import (
 from linkscore_scoring.errors import InvalidInput
 
 
-def ask(
-    relevance: Relevance, url: str = "https://s.test/t?b=2&a=1", kind: str = "", body: bytes = b""
-) -> tuple[float | None, bool]:
-    page = identity(url), url, kind, body
-    reward = relevance.reward(*page)
+def ask(relevance: Relevance, url: str = "https://s.test/t?b=2&a=1") -> tuple[float | None, bool]:
+    reward = relevance.reward(identity(url), url, "")
     return reward, (reward or 0.0) >= WANTED_REWARD
 
 
@@ -71,6 +69,6 @@ def test_a_wrong_row_is_refused_by_its_line(tmp_path: Path, rows: str, rule: str
         (ByType, [" "], "relevant: must name at least one type"),
     ],
 )
-def test_bad_patterns_and_empty_types_are_refused(kind: type[Relevance], given: object, rule: str) -> None:
+def test_bad_patterns_and_empty_types_are_refused(kind: type[ByUrl | ByType], given: Any, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
         kind(given)

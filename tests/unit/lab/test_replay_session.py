@@ -12,7 +12,7 @@ import pytest
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.commands import replay
-from linkscore_lab.datasets.site import TAGS, ByType, carried_tags, choose_relevance
+from linkscore_lab.datasets.site import CATEGORIES, SECTION, TAGS, ByType, ByUrl, carried_tags
 from linkscore_lab.replay import run as replayed
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
@@ -184,8 +184,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> SiteSource:
     return tagged_blog(tmp_path_factory.mktemp("blog"))
 
 
-def test_a_replay_takes_a_query_and_a_tag(sources: SiteSource) -> None:
-    relevance = choose_relevance(tag="maps", types=["post"])
+def test_a_replay_takes_a_query(sources: SiteSource) -> None:
+    relevance = ByUrl(r"/m\d")
     rows = replayed(
         sources.archives,
         ["topic", "keyword", "breadth_first"],
@@ -203,6 +203,6 @@ def test_tags_categories_and_sections_are_carried() -> None:
     catlinks = (
         b"<div id=catlinks><a href='/c'>Ships of  war</a></div><a class='qa-tag-link' href='/t'>c++</a>"
     )
-    assert carried_tags("http://a/x", catlinks) == {"Ships of war", "c++"}
-    assert carried_tags("http://a/en/cpp/atomic/load.html", b"", ["section"]) == {"atomic"}
-    assert carried_tags("http://a/x", catlinks, [TAGS]) == {"c++"}
+    assert carried_tags("http://a/x", catlinks, CATEGORIES) == {"Ships of war"}
+    assert carried_tags("http://a/x", catlinks, TAGS) == {"c++"}
+    assert carried_tags("http://a/en/cpp/atomic/load.html", b"", SECTION) == {"atomic"}
