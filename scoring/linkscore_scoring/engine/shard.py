@@ -148,8 +148,9 @@ class SiteShard:
         if config.revisit is None:
             self.revisitor = None
         elif self.revisitor is None:
-            settings = RevisitSettings(**config.revisit)
-            self.revisitor = SiteRevisits(settings, max_pages=self.model.bounds.links)
+            self.revisitor = SiteRevisits(
+                RevisitSettings(**config.revisit), max_pages=self.model.bounds.links
+            )
         else:
             self.revisitor.configure(RevisitSettings(**config.revisit))
 

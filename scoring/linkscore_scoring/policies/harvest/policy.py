@@ -241,8 +241,9 @@ class Harvest(Policy):
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
-        self._told(site).set_experience(experiences)
-        self._changed()
+        if experiences:
+            self._told(site).set_experience(experiences)
+            self._changed()
 
     def _told(self, site: SiteModel) -> Starts:
         """Return what arms start with, which is about to change."""
