@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, partial
 from heapq import heappop, heappush, merge
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,8 @@ from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import ExampleWanted, LinkBatch
 from linkscore_scoring.urls.identity import identity
 
+_MOST_ASKED = 200
+"""A bound, chosen: sites that are asked which examples would help, if none is named."""
 _MAX_VALUED = 50_000
 """A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
 
@@ -323,6 +325,14 @@ class CrawlQueries:
 
         return values, offers(rows, entry_of, values, n)
 
+    def unvalued(self, buckets: Sequence[str]) -> list[list[str]]:
+        """Return the buckets of each site whose values would be kept and are not known."""
+        known, by_site = self.crawl.sites.known_values.buckets, defaultdict[str, list[str]](list)
+        if self.crawl.crawl_wide.served_is_local:
+            for name in filterfalse(known.__contains__, buckets):
+                by_site[name.partition("/")[0]].append(name)
+        return list(by_site.values())
+
     def all_stopped(self, buckets: Sequence[str]) -> bool:
         """Say whether nothing is to be fetched any more of any of these buckets."""
         stopped = self._stopped(name.partition("/")[0] for name in buckets)
@@ -447,11 +457,11 @@ class CrawlQueries:
     ) -> list[tuple[str, ExampleWanted]]:
         """Return up to `n` fetched pages whose label would teach most, with their site, best first.
 
-        Cost O(URL patterns) a site, 1 ms; `site` empty means all of them.
+        Cost O(URL patterns) a site, 1 ms; `site` empty means all of them, the `_MOST_ASKED` largest if more.
 
         Raises `NotFound` if the crawl has no such site.
         """
-        asked = [site] if site else list(self.crawl.sites)
+        asked = [site] if site else self.crawl.sites.largest(_MOST_ASKED)
         found = [
             (name, wanted)
             for name in asked

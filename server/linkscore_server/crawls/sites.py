@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
+from heapq import nlargest
 from itertools import count, islice
 from typing import NamedTuple
 
@@ -179,6 +180,10 @@ class CrawlSites(SiteTable):
         """Yield name and facts of each site; one whose events are not all in its facts is read back."""
         for name, site in list(self._known.items()):
             yield name, self._facts(name, site)
+
+    def largest(self, n: int) -> list[str]:
+        """Return the names of the n sites of most pages, by their facts."""
+        return [name for name, _ in nlargest(n, self.facts(), key=lambda site: site[1].pages)]
 
     def kept_value(self, name: str) -> float | None:
         """Return what a fetch from a site that is not in memory is worth, if its facts say so."""

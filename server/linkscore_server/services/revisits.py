@@ -61,7 +61,10 @@ class Revisits:
         start, size = place_of(request, DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED)
         now_s = seconds_of(request.now, self._clock) if request.HasField("now") else self._clock()
         site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
-        return await actor.ask(partial(_ranked, actor.model, site, now_s, size, start))
+        _check_set(actor.model)
+        ranking = _Ranking(actor.model, now_s, start + size)
+        await actor.ask_each([site] if site else sorted(actor.model.sites), ranking.add)
+        return ranking.answer(start)
 
     async def notice(self, request: pb.NotifyChangedRequest) -> pb.NotifyChangedResponse:
         """Take in that known pages are said to have changed."""
@@ -104,28 +107,31 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
             yield ChangesNotified(site, [url for url, _ in pages], event.now_s, [date for _, date in pages])
 
 
-def _ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:
-    """Return the answer about a site, or about all if it is empty; cost O(known pages)."""
-    _check_set(model)
-    names = [site] if site else sorted(model.sites)
-    most, known, fresh = start + size, 0, 0.0
-    due: list[tuple[str, Due]] = []
-    for name in names:
-        revisits = _revisits_of(model, name)
-        due += ((name, page) for page in revisits.rank(now_s, most + 1))
-        if len(names) > 1 and len(due) > most:  # those of all sites so far that can still be among the first
-            due = heapq.nsmallest(most + 1, due, key=_order)
-        fresh += len(revisits.pages) * revisits.expected_freshness(now_s)
-        known += len(revisits.pages)
-    due.sort(key=_order)
-    crawl = model.config.name
-    return pb.RankRevisitsResponse(
-        pages=[_message(crawl, name, page) for name, page in due[start:most]],
-        next_page_token=str(most) if len(due) > most and most <= MAX_RANKED else "",
-        expected_freshness=fresh / known if known else 1.0,
-        event_seq=model.seq,
-        known_page_count=known,
-    )
+class _Ranking:
+    """The `most` pages that are due first of the sites that were added, and how fresh all their pages are."""
+
+    def __init__(self, model: CrawlModel, now_s: float, most: int) -> None:
+        self._model, self._now_s, self._most = model, now_s, most
+        self._due: list[tuple[str, Due]] = []
+        self._known, self._fresh = 0, 0.0
+
+    def add(self, name: str) -> None:
+        """Rank a site; cost O(its known pages)."""
+        revisits = _revisits_of(self._model, name)
+        due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most + 1)))
+        self._due = heapq.nsmallest(self._most + 1, due, key=_order)
+        self._fresh += len(revisits.pages) * revisits.expected_freshness(self._now_s)
+        self._known += len(revisits.pages)
+
+    def answer(self, start: int) -> pb.RankRevisitsResponse:
+        crawl, most = self._model.config.name, self._most
+        return pb.RankRevisitsResponse(
+            pages=[_message(crawl, name, page) for name, page in self._due[start:most]],
+            next_page_token=str(most) if len(self._due) > most and most <= MAX_RANKED else "",
+            expected_freshness=self._fresh / self._known if self._known else 1.0,
+            event_seq=self._model.seq,
+            known_page_count=self._known,
+        )
 
 
 def _order(found: tuple[str, Due]) -> tuple[float, str, int]:

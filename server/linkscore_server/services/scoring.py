@@ -172,6 +172,9 @@ class LinkScoringService:
         actor, choice, _ = await self.resolve(request)
         check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
         in_flight, buckets = messages.fetches_in_flight(request), Repeated.of(request.buckets)
+        new = actor.queries.unvalued(buckets.distinct) if choice is None else []
+        if len(new) > _BIG_EXAMPLES:  # as when a server has started; pages are taken in meanwhile
+            await actor.ask_each(new, lambda names: actor.queries.plan_fetches(names, 0))
 
         def answer() -> pb.RankBucketsResponse:
             plan = actor.queries.plan_fetches(

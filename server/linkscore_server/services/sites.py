@@ -68,7 +68,7 @@ class SiteModelService:
         """List the sites of a crawl by name."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
-        found = await actor.ask(lambda: [_site(actor, name) for name in names])
+        found = await actor.ask_each(names, partial(_site, actor))
         return pb.ListSitesResponse(sites=found, next_page_token=token)
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:

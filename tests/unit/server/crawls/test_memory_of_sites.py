@@ -6,6 +6,7 @@ Callers are refused before the disk is full.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -104,6 +105,16 @@ async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistr
     assert (opened.model.shard("3.example").model.pages, len(opened.model.sites)) == (3, 37)
     assert packed(opened.model.to_state()) == before
     await again.close()
+
+
+async def test_a_question_about_many_sites_lets_events_go_before_the_rest_of_it(
+    registry: CrawlRegistry,
+) -> None:
+    actor = await made(registry, "a")
+    asked = asyncio.create_task(actor.ask_each(range(20_000), lambda site: time.sleep(0.001)))
+    await actor.submit(fetched(1))
+    assert not asked.done()
+    asked.cancel()
 
 
 def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:
