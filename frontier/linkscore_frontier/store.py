@@ -508,10 +508,10 @@ class CrawlStore:
         self._has_stopped = answer.decision == common_pb2.DECISION_STOP_BUDGET  # until there is more budget
         with self._transaction():
             for name, value in values.items():
-                if name not in self._buckets:  # the crawl was deleted and begun again meanwhile
-                    continue
-                self.values[self._buckets[name]] = value
-                self._db.execute("UPDATE bucket SET value = ? WHERE name = ?", (value, name))
+                number = self._buckets.get(name)  # None: the crawl was deleted and begun again meanwhile
+                if number is not None and self.values[number] != value:
+                    self.values[number] = value
+                    self._db.execute("UPDATE bucket SET value = ? WHERE id = ?", (value, number))
 
     def unscored(self, most: int) -> list[tuple[int, str, bytes]]:
         """Return number, URL and information of URLs that linkscore was not asked about, oldest first."""
