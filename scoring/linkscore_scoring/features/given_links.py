@@ -80,7 +80,7 @@ def with_links(
         links.rels.append(rel)
         links.link_paths.append(table.row(link_path))
         links.blocks_before.append(blocks)
-    links.link_path_table = table.texts
+    links.link_path_table = list(table)
     cuts = {"links_cut": len(links) < len(given), "apaths_cut": table.is_cut}
     notes = [*page.notes, *(note for note, cut in cuts.items() if cut)]
     return replace(page, links=links, notes=notes)

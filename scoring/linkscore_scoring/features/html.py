@@ -64,36 +64,27 @@ OTHER_LINK_PATH = "a[]"
 """What stands for the link paths that are not told apart."""
 
 
-class PageLinkPaths:
-    """The distinct link paths of a page, within bounds.
+class PageLinkPaths(dict[str, int]):
+    """The distinct link paths of a page and the row of each, within bounds.
 
-    `is_cut`: some were not told apart.
+    `is_cut`: some were not told apart. `is_full`: those not known yet are one.
     """
 
     def __init__(self) -> None:
-        self.is_cut = False
-        self._rows: dict[str, int] = {}
+        self.is_cut = self.is_full = False
         self._chars = 0
-
-    @property
-    def texts(self) -> list[str]:
-        """The link paths, by row."""
-        return list(self._rows)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether link paths not known yet are one."""
-        return len(self._rows) >= MAX_LINK_PATHS or self._chars > MAX_LINK_PATHS_CHARS
 
     def row(self, link_path: str | None) -> int:
         """Return the row of a link path, which is that of all others if it is None, or new and too much."""
-        if link_path is not None and (found := self._rows.get(link_path)) is not None:
-            return found
+        if link_path is not None and link_path in self:
+            return self[link_path]
         if link_path is None or self.is_full or len(link_path) > MAX_LINK_PATH_CHARS:
             self.is_cut = True
             link_path = OTHER_LINK_PATH
         self._chars += len(link_path)
-        return self._rows.setdefault(link_path, len(self._rows))
+        found = self.setdefault(link_path, len(self))
+        self.is_full = len(self) >= MAX_LINK_PATHS or self._chars > MAX_LINK_PATHS_CHARS
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +115,16 @@ EMPTY: Read = Head(), Anchors([], [], [], [], [], [], False, False), ["empty"], 
 
 def anchors_of(walk: PageWalk, paths: PathTree, limits: Limits) -> Anchors:
     """Return the anchors a walk met."""
-    tags, nodes = walk.anchors[: limits.links], walk.nodes[: limits.links]
-    table, row_of = PageLinkPaths(), dict[int, int]()
-    for node in dict.fromkeys(nodes):  # many anchors share a node
-        row_of[node] = table.row(None if table.is_full else paths.link_path(node))
+    anchors = walk.anchors[: limits.links]
+    table, nodes = PageLinkPaths(), dict.fromkeys(node for _, node, _, _ in anchors)
+    rows = {node: table.row(None if table.is_full else paths.link_path(node)) for node in nodes}
     return Anchors(
-        [tag.href for tag in tags],
+        [tag.href for tag, *_ in anchors],
         walk.anchor_texts(limits.links),
-        [tag.rel for tag in tags],
+        [tag.rel for tag, *_ in anchors],
         walk.blocks_before(limits.links),
-        [row_of[node] for node in nodes],
-        table.texts,
+        [rows[node] for _, node, _, _ in anchors],
+        list(table),
         len(walk.anchors) > limits.links,
         table.is_cut,
     )
@@ -456,13 +446,14 @@ _SHADOW_MODES = frozenset({"open", "closed"})
 
 def take_svg_links(root: etree._Element) -> None:
     """Write links of SVG 1.1, which have ``xlink:href``, as those of HTML and SVG 2."""
-    for anchor in _ANCHORS_WITHOUT_HREF(root) if next(root.iter("svg"), None) is not None else ():
+    for anchor in (anchor for svg in root.iter("svg") for anchor in svg.iter("a")):
         target = anchor.get("xlink:href")
-        if target is not None and next(anchor.iterancestors("svg", "foreignobject"), root).tag == "svg":
+        if (
+            target is not None
+            and "href" not in anchor.attrib
+            and next(anchor.iterancestors("svg", "foreignobject")).tag == "svg"
+        ):
             anchor.set("href", target)
-
-
-_ANCHORS_WITHOUT_HREF = etree.XPath("//a[not(@href)]")
 
 
 def _ends_deep(root: etree._Element) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 
 from linkscore_scoring.features.types import Limits, PathTrie
 
@@ -44,6 +44,11 @@ _CONTROL = "&#xFFFD;"
 """A control character, as libxml2 serialises it: the URL standard strips it from links, as a blank."""
 _unescape = lru_cache(maxsize=256)(unescape)
 _NUMBERED = re.compile(r"&#x?[0-9A-F]+;", re.IGNORECASE)
+
+
+BLOCK_CHARS = 25
+"""Length from which a text outside anchors counts as a long block; chosen, and part of what novelty means
+ever since (docs/reference/replay.md, Metrics)."""
 
 
 class Step:
@@ -81,36 +86,50 @@ VOID = Step("", "")
 """Any element without content that is no leaf."""
 
 
+Seen = tuple[Step, Special | None, str | None]
+"""A tag and the text behind it: `END`, `VOID` or a step to go down, and what more there is to say of a leaf
+or link; of a text that is blank nothing is left, and there is None where there is no text."""
+
+
 class TagTable:
-    """What the insides of tags (``div class="post"``, ``/div``, ``br/``) mean, remembered across pages.
+    """What tags mean, with the text behind them, remembered across pages.
 
-    Pages of a site repeat their tags, so most tags of a page are one dictionary look-up.
+    Pages of a site repeat their tags and short texts, so most of a page is one dictionary look-up each.
 
-    `steps`: meaning of the tags that only change the place: a `Step` to go down, `END` or `VOID`.
-    `specials`: meaning of the tags that are leaves or links. `paths`: all element paths met so far.
+    `seen`: tags with their texts as they stand between ``<`` and ``<``; those with long texts are not kept.
+    `paths`: all element paths met so far.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.paths = PathTree(limits)
-        self.steps: dict[str, Step] = {}
-        self.specials: dict[str, Special] = {}
+        self.seen: dict[str, Seen] = {}
+        self._meanings: dict[str, Step | Special] = {}
         self._interned: dict[tuple[str, str], Step] = {}
         self._chars = 0
 
     def __len__(self) -> int:
         """Return the number of entries, where `_ENTRY_CHARS` of tags and link paths count as one more."""
-        tags = len(self.steps) + len(self.specials) + len(self._interned)
-        return tags + len(self.paths.parents) + (self._chars + self.paths.chars) // _ENTRY_CHARS
+        tags = len(self.seen) + len(self._meanings) + len(self._interned)
+        return tags + len(self.paths.parents) // 2 + (self._chars + self.paths.chars) // _ENTRY_CHARS
 
-    def learn(self, raw: str) -> Step | Special:
-        """Read a tag that is not in the table yet, and remember it."""
-        self._chars += len(raw)
-        special = self._special(raw) if raw.startswith(("a ", "area ", "img", "frame ", "iframe ")) else None
-        if special is not None:
-            self.specials[raw] = special
-            return special
-        step = self.steps[raw] = self._step(raw)
-        return step
+    def learn(self, piece: str) -> Seen:
+        """Read a tag with its text, and remember it."""
+        raw, _, text = piece.partition(">")
+        meaning, shown = self.meaning(raw), text[:0] if text.isspace() else text or None
+        found = (meaning.step, meaning, shown) if isinstance(meaning, Special) else (meaning, None, shown)
+        if len(shown or "") < BLOCK_CHARS:
+            self.seen[piece] = found
+            self._chars += len(piece)
+        return found
+
+    def meaning(self, raw: str) -> Step | Special:
+        """Return what the inside of a tag means, such as ``div class="post"``, ``/div`` and ``br/``."""
+        found = self._meanings.get(raw)
+        if found is None:
+            is_special = raw.startswith(("a ", "area ", "img", "frame ", "iframe "))
+            found = self._meanings[raw] = (self._special(raw) if is_special else None) or self._step(raw)
+            self._chars += len(raw)
+        return found
 
     def _step(self, raw: str) -> Step:
         if raw[:1] == "/":
@@ -208,34 +227,36 @@ MAX_PATH_CHARS = 500_000
 classes of the largest of 400 stored pages have 23,700; chosen so that pages of 20,000 usual nodes fit."""
 
 
-class PathTree:
-    """Element paths of all pages so far, as they are met; node 0 is the place outside the root element.
+_NO_CHILDREN: dict[Step, int] = {}
 
-    `parents`, `steps`: parent node and last step of each node. `children`: nodes below each node, by step.
-    `tops`: the node itself, or the deepest one around it within `Limits.depth`. `chars`: of its link paths.
+
+class PathTree:
+    """Element paths of all pages so far, as they are met; node 0 is the place outside the root element, and
+    the node behind each element is the texts right below it.
+
+    `parents`, `steps`: parent node and last step of each node. `children`: nodes below each element, by step.
+    `chars`: of its link paths.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self.parents = [0]
-        self.steps = [TEXT]
-        self.children: list[dict[Step, int]] = [{}]
-        self.tops = [0]
-        self._depths = [0]
-        self._has_deep = False
+        self.parents, self.steps = [0, 0], [TEXT, TEXT]
+        self.children: list[dict[Step, int]] = [{}, _NO_CHILDREN]
         self.chars = 0
+        self._depths = [0]  # of each element
+        self._tops: dict[int, int] = {}  # of elements below the limit of depth, the one around them at it
         self._limits = limits
         self._link_paths: dict[int, str | None] = {}
 
     def grow(self, node: int, step: Step) -> int:
-        """Add the node one step below `node`."""
+        """Add the element one step below `node`, and its texts."""
         new = self.children[node][step] = len(self.parents)
-        self.parents.append(node)
-        self.steps.append(step)
-        self.children.append({})
-        self._depths.append(self._depths[node] + 1)
-        is_deep = self._depths[new] > self._limits.depth
-        self._has_deep |= is_deep
-        self.tops.append(self.tops[node] if is_deep else new)
+        depth = self._depths[node // 2] + 1
+        if depth > self._limits.depth:
+            self._tops[new] = self._tops.get(node, node)
+        self.parents += node, new
+        self.steps += step, TEXT
+        self.children += {}, _NO_CHILDREN
+        self._depths.append(depth)
         return new
 
     def link_path(self, node: int) -> str | None:
@@ -245,7 +266,8 @@ class PathTree:
         Of nesting deeper than `Limits.depth` the outermost elements and the anchor are named.
         """
         if node not in self._link_paths:
-            names, at = list[str](), self.tops[self.parents[node]]
+            names, parent = list[str](), self.parents[node]
+            at = self._tops.get(parent, parent)
             while at:
                 names.append(self.steps[at].name)
                 at = self.parents[at]
@@ -258,109 +280,103 @@ class PathTree:
     def trie(self, displayed: Iterable[int]) -> tuple[PathTrie, list[str]]:
         """Return the paths of the displayed leaves of a page, and if ``depth_cut``, ``paths_cut`` applied.
 
-        `displayed`: ``~node`` of each text, right below a node, and the node of each other leaf.
+        `displayed`: the node of each leaf. Each stands behind the nodes around it that are new.
         """
         counts, cuts = Counter(displayed), list[str]()
-        if self._has_deep:
+        if self._tops:
             within = Counter[int]()
             for row, n in counts.items():
-                node = max(row, ~row)
-                within[row if self.tops[node] == node else ~self.tops[node]] += n
+                top = self._tops.get(row - row % 2)
+                within[row if top is None else top + 1] += n
             cuts += ["depth_cut"] if within != counts else []
             counts = within
-        rows = self._rows(counts)
-        steps = [self.steps[row] if row > 0 else TEXT for row in rows]
+        parents, rows, places = self.parents, list[int](), {0: -1}
+        for row in counts:
+            above: list[int] = []
+            while row not in places:
+                places[row] = 0
+                above.append(row)
+                row = parents[row]
+            rows += above[::-1]
+        steps = list(map(self.steps.__getitem__, rows))
         most = bisect_right(list(accumulate(step.size for step in steps)), MAX_PATH_CHARS)
         most = min(most, self._limits.path_nodes)
         cuts += ["paths_cut"] if most < len(rows) else []
-        places = {row: place for place, row in enumerate(rows)}
-        parents = [places.get(self.parents[row] if row > 0 else ~row, -1) for row in rows[:most]]
-        names, classes = [step.name for step in steps[:most]], [step.classes for step in steps[:most]]
-        return PathTrie(parents, names, classes, [counts[row] for row in rows[:most]]), cuts
-
-    def _rows(self, counts: Iterable[int]) -> list[int]:
-        """Return the rows of leaves in their order, each behind the nodes around it that are new."""
-        parents, rows, known = self.parents, list[int](), {0}
-        for row in counts:
-            at, above = max(row, ~row), list[int]()
-            while at not in known:
-                known.add(at)
-                above.append(at)
-                at = parents[at]
-            rows += above[::-1]
-            if row < 0:
-                rows.append(row)
-        return rows
+        places.update(zip(rows, range(len(rows)), strict=True))
+        del rows[most:], steps[most:]
+        return PathTrie(
+            list(map(places.__getitem__, map(parents.__getitem__, rows))),
+            [step.name for step in steps],
+            [step.classes for step in steps],
+            list(map(counts.get, rows, repeat(0))),
+        ), cuts
 
 
-BLOCK_CHARS = 25
-"""Length from which a text outside anchors counts as a long block ; chosen, and part of what
-novelty means ever since (docs/reference/replay.md, Metrics).
-"""
-
-
-def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bool]:
-    """Pair the inside of every tag with the text that follows it; and say whether `limits` cut any off."""
+def cut_tags(markup: str, limits: Limits) -> tuple[list[str], bool]:
+    """Return the inside of every tag with ``>`` and the text that follows it; and whether `limits` cut any
+    off.
+    """
     if markup.count("<") != markup.count(">"):
         markup = mend(markup)
-    most = 4 * limits.elements
-    pieces = markup.replace(">", "<").split("<", most)
-    return zip(pieces[1:most:2], pieces[2:most:2], strict=False), len(pieces) > most
+    most = 2 * limits.elements
+    pieces = markup.split("<", most)
+    return pieces[1:most], len(pieces) > most
 
 
 class PageWalk:
     """What a walk collects, in document order.
 
     `displayed`: displayed leaves, as `PathTree.trie` takes them. `texts`: displayed texts outside anchors,
-    stripped. `anchors`, `nodes`: tag and node in the tree of every ``a`` and ``area`` with href.
-    `elements_cut`: the page went on after `Limits.elements`.
+    stripped. `anchors`: tag and node in the tree of every ``a`` and ``area`` with href, and how many `texts`
+    and pieces of anchor texts stand before it. `elements_cut`: the page went on after `Limits.elements`.
     """
 
     def __init__(self, tags: TagTable, limits: Limits) -> None:
         self.displayed: list[int] = []
         self.texts: list[str] = []
-        self.anchors: list[Special] = []
-        self.nodes: list[int] = []
+        self.anchors: list[tuple[Special, int, int, int]] = []
         self.elements_cut = False
         self._tags, self._paths = tags, tags.paths
         self._limits = limits
         self._anchor_texts: list[str] = []
-        self._starts: list[int] = []
-        self._texts_before: list[int] = []
         self._alts: dict[int, str] = {}
-        self._open: list[int] = [-1]
 
     def read(self, markup: str) -> None:
         """Walk over `markup`, well-formed XML."""
-        known, specials = self._tags.steps, self._tags.specials
+        seen, learn, steps = self._tags.seen, self._tags.learn, self._paths.steps
         parents, children, grow = self._paths.parents, self._paths.children, self._paths.grow
-        texts, displayed = self.texts, self.displayed
-        node, anchor = 0, -1
+        texts, displayed, anchors, anchor_texts = self.texts, self.displayed, self.anchors, self._anchor_texts
+        node, anchor, around = 0, -1, list[int]()
         pieces, self.elements_cut = cut_tags(markup, self._limits)
-        for raw, text in pieces:
-            step = known.get(raw)
-            if step is None and raw not in specials:
-                self._tags.learn(raw)
-                step = known.get(raw)
+        for piece in pieces:
+            step, tag, text = seen.get(piece) or learn(piece)
             if step is END:
                 if node == anchor:
-                    anchor = self._close_anchor()
+                    anchor = around.pop()
                 node = parents[node]
-            elif step is None:
-                node = self._add_special(specials[raw], node)
-                anchor = self._open[-1]
+            elif tag is not None:
+                inside = children[node].get(step) or grow(node, step)
+                if tag.is_leaf:
+                    displayed.append(inside)
+                if tag.is_link:
+                    anchors.append((tag, inside, len(texts), len(anchor_texts)))
+                    if not tag.empty:
+                        around.append(anchor)
+                        node = anchor = inside
+                elif tag.alt and anchor >= 0:
+                    self._alts.setdefault(len(anchors) - 1, tag.alt)
             elif step is not VOID:
                 node = children[node].get(step) or grow(node, step)
             elif anchor >= 0:
-                self._anchor_texts.append(" ")
-            if text and not text.isspace():
-                displayed.append(~node)
+                anchor_texts.append(" ")
+            if text:
+                displayed.append(node + 1)
                 if anchor < 0:
                     texts.append(text)
                 else:
-                    self._add_anchor_text(text, node)
-            elif text and anchor >= 0:
-                self._anchor_texts.append(" ")
+                    anchor_texts.append(text if steps[node].inline else f" {text} ")
+            elif text is not None and anchor >= 0:
+                anchor_texts.append(" ")
         self.texts = [unescaped(text) if "&" in text else text for text in map(str.strip, texts)]
 
     def anchor_texts(self, first: int) -> list[str]:
@@ -370,42 +386,17 @@ class PageWalk:
         anchor nested in another counts as text of the inner one.
         """
         texts, most = self._anchor_texts, self._limits.anchor_chars
-        bounds = [*self._starts, len(texts)][: first + 1]
-        found = [
-            " ".join((texts[start] if end == start + 1 else "".join(texts[start:end])).split())[:most]
-            for start, end in pairwise(bounds)
-        ]
+        bounds = [*(start for *_, start in self.anchors), len(texts)][: first + 1]
+        joined = (
+            texts[start] if end == start + 1 else "".join(texts[start:end]) for start, end in pairwise(bounds)
+        )
+        found = [" ".join((unescaped(text) if "&" in text else text).split())[:most] for text in joined]
         for i, text in enumerate(found):
             if not text:
-                found[i] = (self._alts.get(i) or self.anchors[i].alt)[:most]
+                found[i] = (self._alts.get(i) or self.anchors[i][0].alt)[:most]
         return found
 
     def blocks_before(self, first: int) -> list[int]:
         """Return, for each of the `first` anchors, how many long text blocks of the page stand before it."""
-        blocks = list(accumulate((len(text) >= BLOCK_CHARS for text in self.texts), initial=0))
-        return [blocks[texts] for texts in self._texts_before[:first]]
-
-    def _add_special(self, tag: Special, node: int) -> int:
-        inside = self._paths.children[node].get(tag.step) or self._paths.grow(node, tag.step)
-        if tag.is_leaf:
-            self.displayed.append(inside)
-        if not tag.is_link:
-            if tag.alt and self._open[-1] >= 0:
-                self._alts.setdefault(len(self.anchors) - 1, tag.alt)
-            return node
-        self.anchors.append(tag)
-        self.nodes.append(inside)
-        self._texts_before.append(len(self.texts))
-        self._starts.append(len(self._anchor_texts))
-        if tag.empty:
-            return node
-        self._open.append(inside)
-        return inside
-
-    def _add_anchor_text(self, text: str, node: int) -> None:
-        text = unescaped(text)
-        self._anchor_texts.append(text if self._paths.steps[node].inline else f" {text} ")
-
-    def _close_anchor(self) -> int:
-        self._open.pop()
-        return self._open[-1]
+        blocks = list(accumulate(map(BLOCK_CHARS.__le__, map(len, self.texts)), initial=0))
+        return [blocks[texts] for _, _, texts, _ in self.anchors[:first]]

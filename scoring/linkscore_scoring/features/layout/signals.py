@@ -32,10 +32,8 @@ _MAX_MOMENTS = 60
 _MARKS = ("p", "pre", "blockquote")
 
 
-def of_tags(
-    pieces: Iterable[tuple[str, str]], tags: TagTable, page: PageFeatures, anchors: Sequence[int]
-) -> list[float]:
-    """Return the signals of a page from its tags, each with the text after it (`walk.cut_tags`).
+def of_tags(pieces: Iterable[str], tags: TagTable, page: PageFeatures, anchors: Sequence[int]) -> list[float]:
+    """Return the signals of a page from its tags (`walk.cut_tags`).
 
     `anchors` is the number of the anchor of each row of its links. Cost O(elements + texts + links).
     """

@@ -66,8 +66,8 @@ class PageTree:
         return len(self.parents)
 
 
-def read_tree(pieces: Iterable[tuple[str, str]], tags: TagTable) -> PageTree:
-    """Return the tree of a page by the tags of `cut_tags`, all of which `PageWalk.read` met before."""
+def read_tree(pieces: Iterable[str], tags: TagTable) -> PageTree:
+    """Return the tree of a page by the tags of `cut_tags`."""
     return _TreeReader(tags).read(pieces)
 
 
@@ -81,17 +81,17 @@ class _TreeReader:
         self._open = [0]
         self._inside: list[int] = []
 
-    def read(self, pieces: Iterable[tuple[str, str]]) -> PageTree:
+    def read(self, pieces: Iterable[str]) -> PageTree:
         """Read all tags."""
-        known, ids = self._tags.steps, self._tree.ids
-        for raw, text in pieces:
-            step = known.get(raw)
+        for piece in pieces:
+            raw, _, text = piece.partition(">")
+            step = self._tags.meaning(raw)
             if ' id="' in raw:
-                ids.add(attribute_of(raw, "id"))
+                self._tree.ids.add(attribute_of(raw, "id"))
             if step is END:
                 self._leave()
-            elif step is None:
-                self._meet(raw)
+            elif isinstance(step, Special):
+                self._meet_special(step)
             elif step is VOID:
                 self._meet_empty(raw)
             else:
@@ -125,18 +125,6 @@ class _TreeReader:
 
     def _close(self, node: int) -> None:
         self._tree.last_texts[node] = len(self._tree.texts)
-
-    def _meet(self, raw: str) -> None:
-        """Take in a tag that is new, or a leaf or link."""
-        meaning = self._tags.specials.get(raw) or self._tags.learn(raw)
-        if isinstance(meaning, Special):
-            self._meet_special(meaning)
-        elif meaning is END:
-            self._leave()
-        elif meaning is VOID:
-            self._meet_empty(raw)
-        else:
-            self._enter(meaning)
 
     def _meet_special(self, tag: Special) -> None:
         if not tag.is_link:
