@@ -122,10 +122,6 @@ COUNTERS = {
     "feedback": ("Feedback events, by outcome: ok, duplicate, invalid", "outcome"),
     "feedback_applied": ("Feedback events applied, by the policy of their crawl", "policy"),
     "feedback_reward": ("Sum of rewards reported, by policy", "policy"),
-    "refetches": (
-        "Fetches of known pages, by outcome: changed, unchanged, not_modified, gone, failed",
-        "outcome",
-    ),
     "log_commit_failures": ("Groups that could not be made durable", ""),
     "apply_failures": ("Durable events that could not be applied", ""),
     "sites_put_away": (

@@ -305,15 +305,15 @@ class Cluster(Owners):
 
     def __init__(
         self,
-        local: Owner,
+        local: LocalOwner,
         registry: CrawlRegistry,
         address: str,
-        connect: Callable[[str], Owner],
+        connect: Callable[[str], Peer],
     ) -> None:
         self._local, self._registry, self._connect, self._address = local, registry, connect, address
         self._ownership = Ownership(registry.store, address)
         registry.confirm, registry.owner_of = self._ownership.confirm, self.best
-        self._peers: dict[int, tuple[str, Owner]] = {}
+        self._peers: dict[int, tuple[str, Peer]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._standing = Standing({}, {})
         self._has_looked, self._soon = asyncio.Event(), asyncio.Event()

@@ -62,28 +62,14 @@ _CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
 """What gRPC raises for a call over a connection that was closed meanwhile."""
 
 
-class Owner:
-    """Answers for the shards that are its own. Errors are those that the call shall end with."""
+class LocalOwner:
+    """The services of this process, by name, and the answers to what others ask beside the contract.
 
-    @property
-    def is_there(self) -> bool:
-        """Whether it can be asked now."""
-        return True
+    As of a `Peer`, errors are those that a call shall end with.
+    """
 
-    async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call of the contract, ``Service/Method``."""
-        raise NotImplementedError
-
-    async def ask(self, question: str, **values: Any) -> Values:
-        """Answer a question: `LocalOwner` has a method of its name."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Let go of what connects to it."""
-
-
-class LocalOwner(Owner):
-    """The services of this process, by name, and the answers to what others ask beside the contract."""
+    is_there = True
+    """Whether it can be asked now."""
 
     def __init__(
         self, services: Mapping[str, Any], registry: CrawlRegistry, metrics: CollectorRegistry
@@ -100,6 +86,7 @@ class LocalOwner(Owner):
         return await self.answers[method](request, context)
 
     async def ask(self, question: str, **values: Any) -> Values:
+        """Answer a question: there is a method of its name."""
         found: Values = await getattr(self, f"answer_{question}")(**values)
         return found
 
@@ -153,7 +140,7 @@ class LocalOwner(Owner):
         return {"worth": worth, "answer": answer.SerializeToString()}
 
 
-class Peer(Owner):
+class Peer:
     """Another server, as an owner of shards."""
 
     def __init__(
@@ -197,6 +184,10 @@ class Peer(Owner):
                 raise
             raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
         return found
+
+
+Owner = LocalOwner | Peer
+"""Answers for the shards that are its own."""
 
 
 class Owners:
@@ -258,7 +249,8 @@ class Owners:
     async def close(self) -> None:
         """Let go of the connections to others."""
         for _, owner in self.named():
-            await owner.close()
+            if isinstance(owner, Peer):
+                await owner.close()
 
 
 class PeerServer(grpc.GenericRpcHandler):

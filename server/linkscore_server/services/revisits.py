@@ -16,14 +16,11 @@ from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import DAY_S, Due
-from linkscore_scoring.revisits.site import GONE_STATUSES, NOTED, UNKNOWN, SiteRevisits, key_of
-from linkscore_scoring.site.model import NOT_MODIFIED
-from linkscore_scoring.types import Revisit
+from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits, key_of
 from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.observability import Metrics
 from linkscore_server.services.messages import (
     check_count,
     enum_names,
@@ -49,39 +46,18 @@ _Known = dict[str, dict[int, str]]
 """By site, the identity of each URL by its row."""
 
 
-class Revisits:
-    """Says which known pages to fetch again, hears of changes, and counts what fetches found."""
-
-    def __init__(self, registry: CrawlRegistry, metrics: Metrics, clock: Callable[[], float]) -> None:
-        self._registry, self._metrics, self._clock = registry, metrics, clock
-
-    async def rank(self, request: pb.RankRevisitsRequest) -> pb.RankRevisitsResponse:
-        """Rank the known pages of a site, or of all sites of a crawl."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        start, size = place_of(request, DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED)
-        now_s = seconds_of(request.now, self._clock) if request.HasField("now") else self._clock()
-        site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
-        _check_set(actor.model)
-        ranking = _Ranking(actor.model, now_s, start + size)
-        await actor.ask_each([site] if site else sorted(actor.model.sites), ranking.add)
-        return ranking.answer(start)
-
-    async def notice(self, request: pb.NotifyChangedRequest) -> pb.NotifyChangedResponse:
-        """Take in that known pages are said to have changed."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        self._registry.check_room()
-        return await _take_notices(actor, request, self._clock)
-
-    def count(self, event: PageFetched, said: Revisit) -> None:
-        """Count a fetch of a page that its crawl knew."""
-        if event.features is None:
-            is_gone = "gone" if event.status_code in GONE_STATUSES else "failed"
-            found = "not_modified" if event.status_code == NOT_MODIFIED else is_gone
-        elif said.share is None:
-            return
-        else:
-            found = "changed" if said.share > 0.0 else "unchanged"
-        self._metrics.of("refetches", found).inc()
+async def rank(
+    registry: CrawlRegistry, request: pb.RankRevisitsRequest, clock: Callable[[], float]
+) -> pb.RankRevisitsResponse:
+    """Rank the known pages of a site, or of all sites of a crawl."""
+    actor = await registry.open(parse_crawl(request.crawl))
+    start, size = place_of(request, DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED)
+    now_s = seconds_of(request.now, clock) if request.HasField("now") else clock()
+    site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
+    _check_set(actor.model)
+    ranking = _Ranking(actor.model, now_s, start + size)
+    await actor.ask_each([site] if site else sorted(actor.model.sites), ranking.add)
+    return ranking.answer(start)
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
@@ -166,13 +142,15 @@ def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
     return message
 
 
-async def _take_notices(
-    actor: CrawlActor, request: pb.NotifyChangedRequest, clock: Callable[[], float]
+async def notice(
+    registry: CrawlRegistry, request: pb.NotifyChangedRequest, clock: Callable[[], float]
 ) -> pb.NotifyChangedResponse:
-    """Take in notices; answered when those that say something new are durable and applied.
+    """Take in that known pages are said to have changed; answered when what is new is durable and applied.
 
-    Others are no events: whoever repeats himself, or names pages that nobody knows, fills no log.
+    Other notices are no events: whoever repeats himself, or names pages that nobody knows, fills no log.
     """
+    actor = await registry.open(parse_crawl(request.crawl))
+    registry.check_room()
     _check_set(actor.model)
     change_s = _time_of(request, clock)
     check_count("urls", len(request.urls), MAX_NOTICES, least=1)

@@ -45,7 +45,7 @@ from linkscore_server.services.pages import (
     ParseOptions,
     ReadAhead,
 )
-from linkscore_server.services.revisits import Revisits, of_other_sites
+from linkscore_server.services.revisits import notice, of_other_sites, rank
 from linkscore_server.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,6 @@ class LinkScoringService:
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.of("queue_delay_seconds").set_function(lambda: self._turns.delay_s)
         self._sites = SiteWatch(metrics)
-        self.revisits = Revisits(registry, metrics, clock)
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
@@ -250,11 +249,11 @@ class LinkScoringService:
 
     async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
         """Rank known pages to fetch again."""
-        return await self.revisits.rank(request)
+        return await rank(self._registry, request, self._clock)
 
     async def NotifyChanged(self, request: pb.NotifyChangedRequest, context: Any) -> pb.NotifyChangedResponse:
         """Take in that known pages are said to have changed."""
-        return await self.revisits.notice(request)
+        return await notice(self._registry, request, self._clock)
 
     async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""
@@ -312,10 +311,7 @@ class LinkScoringService:
         failed.CopyFrom(page)
         failed.ClearField("body")
         failed.fetch_error = failed.fetch_error or "cannot be read"
-        event = self._parser.event(failed, actor.model.site_of, options)
-        (outcome,) = await actor.submit_all([event])
-        if isinstance(outcome, PageOutcome) and outcome.revisit is not None:
-            self.revisits.count(event, outcome.revisit)
+        await actor.submit_all([self._parser.event(failed, actor.model.site_of, options)])
 
     def _add_result(
         self,
@@ -337,8 +333,6 @@ class LinkScoringService:
         links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
         messages.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation
-        if outcome.revisit is not None:
-            self.revisits.count(event, outcome.revisit)
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if outcome.duplicate else "failed" if seen and seen.failed else "ok"
