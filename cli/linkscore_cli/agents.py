@@ -41,9 +41,6 @@ _MAX_WAITING = 100_000
 _MAX_BODY_BYTES = 8 << 20
 """Of a page; more is cut, as in the adapters of crawlers."""
 
-_MAX_GROUPS = 12
-"""Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
-
 _STOPS = tuple(n for name, n in common_pb2.Decision.items() if name.startswith("DECISION_STOP"))
 _OK = 200  # a fetch that brought a page (RFC 9110, section 15.3.1)
 _FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
@@ -226,25 +223,8 @@ class AgentCrawl:
             self._frontier.add(row.url, [Place(row.bucket, row.score, row.bucket_value, row.ticket)])
         return new
 
-    async def explain(self, urls: list[str]) -> dict[str, Any]:
-        """Say why URLs that were found have their scores, in a sentence and numbers. At most 20."""
-        self._check_begun()
-        links = [(url, self._tickets.get(url, b"")) for url in urls[:MAX_URLS]]
-        answer = await self._client.explain_links(crawl=self.crawl, links=links)
-        return {
-            "links": [
-                {
-                    "url": one.url,
-                    "score": round(one.score, 3),
-                    "why": one.summary or _problems(one.status),
-                    "numbers": {term.name: round(term.value, 3) for term in one.terms},
-                }
-                for one in answer.explanations
-            ]
-        }
-
     async def advise(self) -> dict[str, Any]:
-        """Say whether going on pays: budget, links that wait, what the next pages should bring, traps."""
+        """Say whether going on pays: budget, links that wait, what they and the next pages bring, traps."""
         found = [each async for each in self._advised()]
         going_on = [(site, advice) for site, advice in found if advice.decision not in _STOPS]
         waiting = len(self._frontier)
@@ -260,19 +240,7 @@ class AgentCrawl:
         else:
             decision = "go on: no page was reported yet"
         sites = [plain(advice) | {"site": site.host, "pages": site.page_count} for site, advice in found]
-        for site_told in sites:
-            site_told.pop("yields", None)  # which `site_map` has
         return {"decision": decision, "budget": self._budget(), "waiting": waiting, "sites": sites}
-
-    async def site_map(self) -> dict[str, Any]:
-        """Show what the site is made of: groups of links by the shape of their URLs, and page templates."""
-        sites = []
-        async for site, advice in self._advised():
-            learned = await self._client.list_templates(crawl=self.crawl, site=site.host, max_exits=1)
-            told = {"site": site.host, "pages": site.page_count, "links": site.link_count}
-            groups, templates = advice.yields[:_MAX_GROUPS], learned.templates[:_MAX_GROUPS]
-            sites.append({**told, "groups": plain(list(groups)), "templates": plain(list(templates))})
-        return {"sites": sites}
 
     async def _advised(self) -> AsyncIterator[tuple[site_pb2.Site, site_pb2.SiteAdvice]]:
         self._check_begun()
@@ -327,7 +295,7 @@ linkscore says which links of a site to fetch next and learns from what they bri
 3. report_page: hand over each page as HTML (best: places of links count) or Markdown, or the status of a
 failure; and its reward, what it was worth to you, if you know.
 Repeat 2 and 3 until you have your answer, or next_urls says stop. The budget of pages is fixed by whoever
-started this server. explain, advise and site_map say why, whether to go on, and what was found.
+started this server. advise says whether to go on, and what was found.
 """
 
 
@@ -377,7 +345,7 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
         finally:
             await agent.close()
 
-    tools = agent.begin, agent.next_urls, agent.report_page, agent.explain, agent.advise, agent.site_map
+    tools = agent.begin, agent.next_urls, agent.report_page, agent.advise
     return MCPServer[None](
         "linkscore",
         title="linkscore: which link to fetch next",
@@ -391,9 +359,10 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
 
 def _tool(made: Any) -> Tool:
     """Return a tool that refuses arguments it does not have: by default they are dropped in silence."""
-    asks = made.__name__ in ("explain", "advise", "site_map")
     title = made.__name__.replace("_", " ").capitalize()
-    hints = ToolAnnotations(read_only_hint=asks, destructive_hint=False, open_world_hint=False)
+    hints = ToolAnnotations(
+        read_only_hint=made.__name__ == "advise", destructive_hint=False, open_world_hint=False
+    )
     tool = Tool.from_function(_told(made), title=title, annotations=hints)
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
