@@ -225,7 +225,11 @@ class AgentCrawl:
 
     async def advise(self) -> dict[str, Any]:
         """Say whether going on pays: budget, links that wait, what they and the next pages bring, traps."""
-        found = [each async for each in self._advised()]
+        self._check_begun()
+        found = [
+            (site, await self._client.get_site_advice(crawl=self.crawl, site=site.host))
+            async for site in self._client.list_sites(crawl=self.crawl)
+        ]
         going_on = [(site, advice) for site, advice in found if advice.decision not in _STOPS]
         waiting = len(self._frontier)
         if not self._left:
@@ -241,11 +245,6 @@ class AgentCrawl:
             decision = "go on: no page was reported yet"
         sites = [plain(advice) | {"site": site.host, "pages": site.page_count} for site, advice in found]
         return {"decision": decision, "budget": self._budget(), "waiting": waiting, "sites": sites}
-
-    async def _advised(self) -> AsyncIterator[tuple[site_pb2.Site, site_pb2.SiteAdvice]]:
-        self._check_begun()
-        async for site in self._client.list_sites(crawl=self.crawl):
-            yield site, await self._client.get_site_advice(crawl=self.crawl, site=site.host)
 
     def _budget(self) -> dict[str, int]:
         return {"pages_left": self._left, "pages_used": self._used}

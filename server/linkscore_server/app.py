@@ -33,7 +33,6 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import resident_bytes
-from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, Door
@@ -123,7 +122,6 @@ class Application:
             settings,
             self.metrics,
             folder=self._folder,
-            domain_of=registrable_domain,
             owns=lambda shard: self.front.owns(shard),  # noqa: PLW0108 - it is built of the registry
         )
         self.browse_logs = self._browse_logs(clock)

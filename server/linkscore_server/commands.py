@@ -199,7 +199,7 @@ def check(data_dir: str, *, replay: bool) -> None:
     """
     with opened_store(data_dir) as store:
         from linkscore_scoring.engine.events import decode
-        from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
+        from linkscore_server.crawls.opening import unlike_their_replay
         from linkscore_server.data_folder import DataFolder
         from linkscore_server.store.moving import problems_of
 
@@ -211,7 +211,7 @@ def check(data_dir: str, *, replay: bool) -> None:
 
             problems += sum(_told(problems_in(beside, key)) for key in store.shards())
         if replay and not problems:
-            problems = _told(unlike_their_replay(store, registrable_domain))
+            problems = _told(unlike_their_replay(store))
         crawls = {key.partition("@")[0] for key in store.shards()}
         place = _place(store, data_dir)
     click.echo(f"{place}: {len(crawls)} crawls, {problems} problems", err=bool(problems))

@@ -24,7 +24,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.crawl_history import Group, History
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
-from linkscore_server.crawls.opening import opened, registrable_domain
+from linkscore_server.crawls.opening import opened
 from linkscore_server.groups import Shard
 from linkscore_server.services.sites import templates_of
 from linkscore_server.store import Store, StoredShard
@@ -114,7 +114,7 @@ def _rows(store: Store, shard: StoredShard, *, events_only: bool) -> Iterator[Ro
             page, source = hash_of(event.key) if event.key else None, _source(book, event.ticket)
             yield "rewards", (stored.seq, event.site, event.key, page, source, event.reward, event.now_s)
     if not events_only:
-        model = opened(shard, ticket_key=secret, domain_of=registrable_domain)
+        model = opened(shard, ticket_key=secret)
         for name in list(model.sites):
             for table, values in _of_site(model.sites[name]):
                 yield table, (name, *values)

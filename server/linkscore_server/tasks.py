@@ -141,17 +141,14 @@ def for_ever(
     return beside(run(), what, among)
 
 
-def thread(
-    target: Callable[[], Any], name: str, *, failed: Callable[[BaseException], None] = lambda error: None
-) -> threading.Thread:
-    """Return a thread, not started, that does not keep the process alive; of failures as of `beside`."""
+def thread(target: Callable[[], Any], name: str) -> threading.Thread:
+    """Return a thread, not started, that does not keep the process alive; a failure is logged."""
 
     def run() -> None:
         try:
             target()
-        except Exception as exc:
+        except Exception:
             _log.exception("thread %s failed", name)
-            failed(exc)
 
     return threading.Thread(target=run, name=name, daemon=True)
 

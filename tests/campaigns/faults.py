@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psycopg
 
-from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
+from linkscore_server.crawls.opening import unlike_their_replay
 from linkscore_server.store import open_store
 from support import postgres
 from support.fleet import Fleet, Load, fleet
@@ -116,7 +116,7 @@ def campaign(kinds: Sequence[str], seed: int, folder: Path, database: Postgres) 
         load.check()
         print(f"seed {seed}: {len(load.acknowledged)} pages acknowledged, each there once", flush=True)
     with closing(open_store(where)) as store:
-        assert list(unlike_their_replay(store, registrable_domain)) == []
+        assert list(unlike_their_replay(store)) == []
     return silences
 
 

@@ -25,7 +25,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import decode
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import GeneratedSite
-from linkscore_server.crawls.opening import registrable_domain, unlike_their_replay
+from linkscore_server.crawls.opening import unlike_their_replay
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
@@ -137,7 +137,7 @@ def problems(left: dict[str, bytes], folder: Path) -> list[str]:
         (folder / name).write_bytes(left[name])
     acknowledged = set(left["acknowledged"].decode().split())
     with closing(open_store(str(folder))) as store:
-        found = [*problems_of(store, decode), *unlike_their_replay(store, registrable_domain)]
+        found = [*problems_of(store, decode), *unlike_their_replay(store)]
         there = Counter(id for key in store.shards() for id in store.open(key).ids())
     found += [f"twice: {id}" for id, times in there.items() if times > 1]
     return found + [f"lost: {id}" for id in acknowledged - there.keys()]

@@ -29,14 +29,9 @@ def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
         choice.made().load_libraries()
-    load_for_reading(config.scope, config.words)
-
-
-def load_for_reading(scope: str, words: Words) -> None:
-    """Import what reading pages of such a crawl would import; blocks."""
-    if Words.LANGUAGE in words:
+    if Words.LANGUAGE in config.words:
         languages()
-    if scope == "domain":
+    if config.scope == "domain":
         _suffixes()
 
 
@@ -73,7 +68,6 @@ def opened(
     shard: StoredShard,
     *,
     ticket_key: bytes,
-    domain_of: Callable[[str], str] | None = None,
     budget: MemoryBudget | None = None,
     go_on: Callable[[int], None] = lambda seq: None,
 ) -> StoredCrawl:
@@ -82,7 +76,9 @@ def opened(
     Sites are read when somebody asks for them. Without a usable core all events are applied.
     """
     config = CrawlConfig(Shard.of(shard.key).crawl)
-    make = partial(StoredCrawl, config, shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
+    make = partial(
+        StoredCrawl, config, shard, ticket_key=ticket_key, domain_of=registrable_domain, budget=budget
+    )
     model = make()
     try:
         events = _begun(model, shard)
@@ -118,11 +114,11 @@ def replayed(
     shard: StoredShard,
     *,
     ticket_key: bytes,
-    domain_of: Callable[[str], str] | None = None,
     until: int | None = None,
 ) -> CrawlModel:
     """Return a crawl by its events alone, up to and with `until`; for tests and `linkscore data check`."""
-    model = CrawlModel(CrawlConfig(Shard.of(shard.key).crawl), ticket_key=ticket_key, domain_of=domain_of)
+    config = CrawlConfig(Shard.of(shard.key).crawl)
+    model = CrawlModel(config, ticket_key=ticket_key, domain_of=registrable_domain)
     for stored in shard.events(until=until):
         try:
             model.apply(stored.seq, decode(stored.body))
@@ -140,12 +136,12 @@ def config_of(shard: StoredShard) -> CrawlConfig:
     raise CorruptState(f"crawl {shard.key!r}: holds no configuration")
 
 
-def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterator[str]:
+def unlike_their_replay(store: Store) -> Iterator[str]:
     """Yield each shard that is opened in another state than its events alone lead to."""
     for key in store.shards():
         shard, secret = store.open(key), store.secret()
-        as_opened = opened(shard, ticket_key=secret, domain_of=domain_of)
-        if digest_of(as_opened) != digest_of(replayed(shard, ticket_key=secret, domain_of=domain_of)):
+        as_opened = opened(shard, ticket_key=secret)
+        if digest_of(as_opened) != digest_of(replayed(shard, ticket_key=secret)):
             yield f"crawl {key}: its states, and the events after them, differ from its events alone"
 
 

@@ -92,12 +92,11 @@ class CrawlRegistry:
         metrics: Metrics,
         *,
         folder: DataFolder | None = None,
-        domain_of: Callable[[str], str] | None = None,
         owns: Callable[[Shard], bool] = lambda _: True,
     ) -> None:
         self.store, self.folder = store, folder or DataFolder(None)
         self._settings, self._metrics = settings, metrics
-        self._domain_of, self._owns = domain_of, owns
+        self._owns = owns
         self._actors: dict[str, CrawlActor] = {}
         self._names: set[str] = set()
         self.damaged: dict[str, str] = {}
@@ -234,7 +233,6 @@ class CrawlRegistry:
         model = opened(
             shard,
             ticket_key=self.store.secret(),
-            domain_of=self._domain_of,
             budget=self.memory.budget,
             go_on=partial(self._go_on, name),
         )
