@@ -101,7 +101,7 @@ class CrawlConfig:
             problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))
         if self.wanted is not None:
             problems += self.wanted.problems("wanted")
-            if not problems and not any(choice.has("takes_wanted") for choice in self._choices):
+            if not problems and not any(choice.has("takes_wanted") for choice in self.choices):
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
         problems += self._experience_problems()
@@ -111,7 +111,7 @@ class CrawlConfig:
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
-        for choice in self._choices:
+        for choice in self.choices:
             if why := failure_of(choice.made(self.seed)):
                 raise PolicyFailed(f"{why}; choose another policy")
 
@@ -128,7 +128,7 @@ class CrawlConfig:
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
             yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
-        whole = [choice.name for choice in self._choices if choice.made().crawl_wide is not None]
+        whole = [choice.name for choice in self.choices if choice.made().crawl_wide is not None]
         if whole and self.groups > 1:
             rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
             yield FieldProblem("groups", rule)
@@ -146,22 +146,23 @@ class CrawlConfig:
     @cached_property
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
-        return any(choice.has("reads_layout") for choice in self._choices)
+        return any(choice.has("reads_layout") for choice in self.choices)
 
     @cached_property
     def words(self) -> Words:
         """What to read of the words of pages: nothing, unless a policy reads them and `wanted` is given."""
-        if self.wanted is None or not any(choice.has("reads_words") for choice in self._choices):
+        if self.wanted is None or not any(choice.has("reads_words") for choice in self.choices):
             return Words.NONE
         return self.wanted.reads
 
     @cached_property
     def reads_templates(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the templates of sites."""
-        return any(choice.has("reads_templates") for choice in self._choices)
+        return any(choice.has("reads_templates") for choice in self.choices)
 
     @property
-    def _choices(self) -> tuple[PolicyChoice, ...]:
+    def choices(self) -> tuple[PolicyChoice, ...]:
+        """The served policy, and those kept learning beside it."""
         return (self.policy, *self.extra_policies)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:

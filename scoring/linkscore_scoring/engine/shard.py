@@ -60,9 +60,8 @@ _WHY_PLANNED = {
 class CrawlWide:
     """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7.
 
-    `is_empty`: whether no policy of the crawl knows anything across sites. `served_is_local`: what the served
-    policy says of a site holds until an event changes that site. Of one from another package nobody knows,
-    for it may fail once.
+    `is_empty`: no policy of the crawl knows anything across sites. `served_is_local`: what the served one
+    says of a site holds until an event changes that site. One from another package may fail once.
     """
 
     def __init__(self, config: CrawlConfig) -> None:
@@ -76,11 +75,10 @@ class CrawlWide:
         A policy that is not registered is none of ours to report: the first site will ask for it.
         """
         kept, self._known = self._known, {}
-        for choice in (config.policy, *config.extra_policies):
+        for choice in config.choices:
             if find_policy(choice.name) is None:
                 continue
-            made = choice.made(config.seed).crawl_wide
-            if made is not None:
+            if (made := choice.made(config.seed).crawl_wide) is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
         served, self.is_empty = config.policy, not self._known
         self.served_is_local = builtin_policy(served.name) is not None and served.key not in self._known
@@ -121,6 +119,7 @@ class SiteShard:
         self._crawl_wide = crawl_wide
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
+        self._examples, self._wanted = examples, config.wanted
         self.scale = PriorityScale()
         self.limits = SiteLimits()
         self.skipped = SkippedLinks()
@@ -132,13 +131,13 @@ class SiteShard:
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
         self.model.navigates = config.reads_templates
-        choices = (config.policy, *config.extra_policies)
         served = [policy.name for policy in self._policies.values()][:1]
         kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}
+        is_told = (examples, config.wanted) == (self._examples, self._wanted)
         self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
-        self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
+        self._policies = {c.key: kept.get(c.key) or self._make(c) for c in config.choices}
         for key, policy in kept.items():
-            if key in self._policies:
+            if key in self._policies and not is_told:
                 policy.set_examples(examples, self.model)
                 policy.set_wanted(config.wanted, self.model)
         self.served = self._policies[config.policy.key]

@@ -312,8 +312,7 @@ def problems_in(folder: DataFolder, shard: str) -> Iterator[str]:
 
 def reading_policies(actor: CrawlActor) -> list[str]:
     """Return the policies of a crawl that read browse logs, by name."""
-    config = actor.model.config
-    choices = (config.policy, *config.extra_policies)
+    choices = actor.model.config.choices
     return list(dict.fromkeys(choice.name for choice in choices if choice.has("reads_logs")))
 
 

@@ -27,7 +27,7 @@ from linkscore_server.store import Store, StoredEvent, StoredShard
 
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
-    for choice in (config.policy, *config.extra_policies):
+    for choice in config.choices:
         choice.made().load_libraries()
     if Words.LANGUAGE in config.words:
         languages()
@@ -152,7 +152,7 @@ def digest_of(model: CrawlModel) -> str:
 
 def require_policies(config: CrawlConfig) -> None:
     """Raise NotFound if a policy of a crawl is not registered."""
-    for choice in (config.policy, *config.extra_policies):
+    for choice in config.choices:
         choice.checked()
 
 
