@@ -140,8 +140,6 @@ def _many(flag: str, name: str, metavar: str, said: str) -> _Option:
 
 _SETTINGS: tuple[_Option, ...] = (
     click.option("--policy", type=PolicyType(), help="Policy that scores links."),
-    click.option("--extra-policy", "extra_policies", type=PolicyType(), multiple=True,
-                 help="Policy that learns beside it; repeatable."),
     _many("--example", "examples", "URL|URL=FILE|FILE",
           "Example of a target page: its URL, its URL and a file of its HTML, or the file"),
     _many("--wanted", "queries", "QUERY",
@@ -269,8 +267,8 @@ def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connect
         changes |= {name: empty} if is_lifted else {}
     if not changes:
         raise click.UsageError(
-            "Nothing to change: give --policy, --extra-policy, --example, --wanted, --budget, --respect, "
-            "--revisit or --observe-only."
+            "Nothing to change: give --policy, --example, --wanted, --budget, --respect, --revisit or "
+            " --observe-only."
         )
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         changed = client.update_crawl(crawl=connection.crawl, **changes)
@@ -328,7 +326,6 @@ def _numbers(message: Any) -> str:
 
 _TEXTS: dict[str, Callable[[Any], Any]] = {
     "policy": policy_text,
-    "extra_policies": lambda specs: map(policy_text, specs),
     "scope": _scope,
     "learning": _numbers,
     "create_time": lambda time: time.ToJsonString(),

@@ -20,11 +20,10 @@ from rich.table import Table
 
 from linkscore import Row, rows
 from linkscore.v1 import browse_log_service_pb2 as logs_pb
-from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.crawls import PolicyType
 from linkscore_cli.errors import Number, safe
 from linkscore_cli.main import CommandGroup
 from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
@@ -35,14 +34,12 @@ _BATCH = 5_000
 
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
 @click.option("--why", is_flag=True, help="Say what each score is made of, in the order given.")
 @click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
 @json_option
 @online
 def score(
     urls: tuple[str, ...],
-    policy: policy_pb2.PolicySpec | None,
     why: bool,
     tsv: bool,
     as_json: bool,
@@ -57,10 +54,10 @@ def score(
     wanted = _urls(urls)
     with connection.client() as client:
         if why:
-            answer = client.explain_links(crawl=crawl, links=wanted, policy=policy)
+            answer = client.explain_links(crawl=crawl, links=wanted)
             return _explain(answer, as_json)
         while batch := list(islice(wanted, _BATCH)):
-            answer = client.score_links(crawl=crawl, links=batch, policy=policy)
+            answer = client.score_links(crawl=crawl, links=batch)
             found += zip(batch, rows(answer.links), strict=True)
     lines = (f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}" for url, row in found)
     tell(as_json, [_plain(url, row) for url, row in found], lines if tsv else [_table(found)])
@@ -158,15 +155,15 @@ def mine(
     as_json: bool,
     connection: Connection,
 ) -> None:
-    """Mine the browse logs of SITE, or of all sites, now, and say what policies learned."""
+    """Mine the browse logs of SITE, or of all sites, now, and say what the policy learned."""
     crawl = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         answers = {
             site: client.mine_site(crawl=crawl, site=site, window_days=window, timeout_s=MINING_TIMEOUT_S)
             for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]
         }
-    nothing = f"No policy of crawl {crawl} reads browse logs: there is nothing to mine."
-    mined = [_mined(site, answer) for site, answer in answers.items() if answer.policies]
+    nothing = f"The policy of crawl {crawl} reads no browse logs: there is nothing to mine."
+    mined = [_mined(site, answer) for site, answer in answers.items() if answer.policy]
     tell(as_json, answers, mined or [nothing])
 
 
@@ -187,7 +184,7 @@ def _mined(site: str, answer: logs_pb.MineSiteResponse) -> Table:
     ]
     if answer.left_out_count:
         rows.append(("left out", f"{answer.left_out_count:,} visits of clients that are no people"))
-    return table([*rows, *((mined.policy, mined.summary) for mined in answer.policies)], title=site)
+    return table([*rows, (answer.policy, answer.summary)], title=site)
 
 
 def _records(stats: logs_pb.GetBrowseStatsResponse) -> Table:
@@ -249,7 +246,6 @@ _KINDS = {
 }
 
 
-_policy = click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
 _most = click.option(
     "-n", "--most", type=click.IntRange(1, 10_000), default=16, show_default=True, help="At most this many."
 )
@@ -279,20 +275,17 @@ def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> No
 
 @click.command()
 @_any_site
-@_policy
 @_most
 @json_option
 @online
-def seeds(
-    site: str, policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection
-) -> None:
+def seeds(site: str, most: int, as_json: bool, connection: Connection) -> None:
     """Say which pages a crawl of SITE, or of any URL of it, should start from.
 
     Without SITE: from which pages news is found, on all sites of the crawl's browse logs.
     """
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S if site else MINING_TIMEOUT_S) as client:
-        answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
+        answer = client.suggest_seeds(crawl=crawl, site=site, max_results=most)
     state = f": {answer.policy_state}" if answer.policy_state else ""
     lines = [f"{seed.value:.2f}  {seed.url}  {seed.reason}" for seed in answer.seeds]
     tell(as_json, answer, lines or [f"{answer.policy} suggests no page{state}"])
@@ -358,7 +351,6 @@ def export() -> None:
     type=click.Choice(_FORMATS),
     help="Crawler; repeatable. All if none is named.",
 )
-@_policy
 @click.option(
     "--min-confidence",
     type=Number(0, 1),
@@ -371,16 +363,13 @@ def rules(
     site: str,
     formats: tuple[str, ...],
     out: Path,
-    policy: policy_pb2.PolicySpec | None,
     min_confidence: float,
     connection: Connection,
 ) -> None:
     """Write what a crawl learned about the URLs of SITE as files that crawlers load."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_rules(
-            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
-        )
+        answer = client.export_rules(crawl=crawl, site=site, formats=formats, min_confidence=min_confidence)
     counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} link paths"
     if answer.denied_rules:
         counts += f", {len(answer.denied_rules)} about copies"
@@ -398,13 +387,12 @@ def rules(
 @export.command()
 @_site
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
-@_policy
 @online
-def experience(site: str, out: Path, policy: policy_pb2.PolicySpec | None, connection: Connection) -> None:
+def experience(site: str, out: Path, connection: Connection) -> None:
     """Write what a crawl learned of SITE, for crawls of other sites of its software to start from."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_rules(crawl=crawl, site=site, formats=["experience"], policy=policy)
+        answer = client.export_rules(crawl=crawl, site=site, formats=["experience"])
     with _writing():
         out.write_bytes(answer.files[0].content)
     say(f"wrote {out}: {answer.files[0].notes[0]}")

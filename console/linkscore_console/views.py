@@ -87,7 +87,6 @@ class CrawlRow:
     name: str
     crawl: crawl_service_pb2.Crawl
     policy: str
-    extra: list[str]
     activity: crawl_service_pb2.Activity | None
     trouble: list[str]
 
@@ -145,7 +144,6 @@ async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
         name,
         crawl,
         words.policy_name(crawl.policy),
-        [words.policy_name(spec) for spec in crawl.extra_policies],
         activity,
         trouble,
     )

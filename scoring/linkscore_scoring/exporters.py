@@ -14,7 +14,6 @@ from itertools import chain
 
 import numpy as np
 
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.policies.base import Policy
@@ -61,12 +60,10 @@ class SiteRules:
     subdomains: bool = False  # the rules are for every host of the domain
 
 
-def site_rules(
-    crawl: CrawlModel, name: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
-) -> SiteRules:
+def site_rules(crawl: CrawlModel, name: str, *, min_confidence: float = 0.0) -> SiteRules:
     """Return what can be said about the URLs of a site; changes nothing."""
     shard = crawl.shard(name)
-    site, policy = shard.model, shard.policy(choice)
+    site, policy = shard.model, shard.served
     seeds = policy.suggest_seeds(_SEEDS, site)
     best = max((seed.value for seed in seeds), default=0.0)
     rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]

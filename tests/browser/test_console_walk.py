@@ -54,7 +54,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _crawl(target: str, folder: Path) -> None:
     with Client(target) as client:
-        client.create_crawl(crawl="demo", extra_policies=["in_degree", "breadth_first"])
+        client.create_crawl(crawl="demo")
     with demo_testbed(1, lambda _: None) as testbed:
         mode = scored("harvest", target, "demo")
         testbed.run(mode, testbed.budget("25%"), log=folder / "demo.log")

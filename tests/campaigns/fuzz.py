@@ -74,7 +74,7 @@ _LIKELY = {
     "status_code": (0, 200, 200, 200, 200, 301, 404, 500),
     "epoch_ms": tuple(1_700_000_000_000 + n * 10**7 for n in range(50)),
     **dict.fromkeys(("clients", "urls", "referrers"), (0, 1, 2, 3)),
-    "paths": ("policy", "extra_policies", "examples", "observe_only", "seed", "x"),
+    "paths": ("policy", "examples", "observe_only", "seed", "x"),
 }
 _SAME = {
     "ticket_values": "ticket",

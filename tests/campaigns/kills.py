@@ -26,7 +26,6 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from support.server_process import ServerProcess, Stubs, stubs
 from support.small_site import page, url_of
@@ -207,10 +206,9 @@ def counts(steps: list[Step]) -> tuple[int, int, int]:
 
 def creation() -> crawl_pb.CreateCrawlRequest:
     """Return the request that creates the crawl, which fetches pages again."""
-    ucc = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
     learning = crawl_pb.LearningConfig(sample_pages=16, max_sample_pages=2_000)
     again = crawl_pb.Revisit(fetches_per_day=N_PAGES)
-    config = crawl_pb.Crawl(name=CRAWL, extra_policies=[ucc], learning=learning, revisit=again)
+    config = crawl_pb.Crawl(name=CRAWL, learning=learning, revisit=again)
     return crawl_pb.CreateCrawlRequest(crawl=config)
 
 
@@ -232,15 +230,10 @@ def _is_answered(answer: Any) -> bool:
     return True
 
 
-def _scores(server: Stubs) -> list[list[float]]:
+def _scores(server: Stubs) -> list[float]:
     links = [pb.CandidateLink(url=url_of(n)) for n in range(200)]
-    found = []
-    for name in ("harvest", "source_ucc", "breadth_first"):
-        policy = policy_pb2.PolicySpec()
-        getattr(policy, name).SetInParent()
-        request = pb.ScoreLinksRequest(crawl=CRAWL, links=links, policy=policy)
-        found.append(list(server.links.ScoreLinks(request, timeout=_TIMEOUT_S).links.scores))
-    return found
+    request = pb.ScoreLinksRequest(crawl=CRAWL, links=links)
+    return list(server.links.ScoreLinks(request, timeout=_TIMEOUT_S).links.scores)
 
 
 def campaign(kills: int, seed: int) -> Outcome:

@@ -21,6 +21,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
+from support.link_calls import UCC
 from support.server_process import Stubs, serving, stubs
 from support.small_site import HOST, page
 
@@ -96,8 +97,22 @@ def crawl(new_crawl: Callable[..., str]) -> str:
 @pytest.fixture(scope="session")
 def learned(server: Stubs, groups: int) -> Iterator[str]:
     """A crawl whose only site is learned; tests that use it change nothing."""
+    with learned_site(server, groups) as crawl:
+        yield crawl
+
+
+@pytest.fixture(scope="session")
+def learned_ucc(server: Stubs, groups: int) -> Iterator[str]:
+    """The same under `source_ucc`."""
+    with learned_site(server, groups, policy=UCC) as crawl:
+        yield crawl
+
+
+@contextmanager
+def learned_site(server: Stubs, groups: int, **config: Any) -> Iterator[str]:
+    """Give a crawl whose only site is learned."""
     with crawls_on(server, groups) as make:
-        name = make(learning=crawl_pb.LearningConfig(sample_pages=2_000))
+        name = make(learning=crawl_pb.LearningConfig(sample_pages=2_000), **config)
         server.links.IngestPages(pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in range(60)]))
         server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{name}/sites/{HOST}"))
         yield name

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from linkscore.messages import policy_spec
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.link_calls import BREADTH, event_seq, ingest
+from support.link_calls import event_seq, ingest
 from support.server_process import Stubs
 
 
@@ -25,29 +27,25 @@ def test_buckets_are_ordered_by_value_and_ties_by_request(server: Stubs, crawl: 
 
 def test_only_the_best_buckets_are_returned_when_asked(server: Stubs, crawl: str) -> None:
     names = list(ingest(server, crawl, 0)[0].links.bucket_names)
-    every = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, policy=BREADTH))
-    best = server.links.RankBuckets(
-        pb.RankBucketsRequest(crawl=crawl, buckets=names, policy=BREADTH, max_results=1)
-    )
+    every = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
+    best = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, max_results=1))
     assert list(best.order) == list(every.order)[:1]
     assert list(best.values) == list(every.values)[:1]
 
 
 @pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "anthelion"])
 def test_answers_carry_the_value_that_ranking_gives_a_bucket_now(
-    server: Stubs, crawl: str, policy: str
+    server: Stubs, new_crawl: Callable[..., str], policy: str
 ) -> None:
-    spec = policy_spec(policy)
+    crawl = new_crawl(policy=policy_spec(policy), groups=1)
     ingest(server, crawl, *range(20))
-    page = ingest(server, crawl, 21, policy=spec)[0].links
+    page = ingest(server, crawl, 21)[0].links
     names, said = list(page.bucket_names), list(page.bucket_values)
-    ranked = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, policy=spec))
+    ranked = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
     values = {names[at]: value for at, value in zip(ranked.order, ranked.values, strict=True)}
     assert said == pytest.approx([values[name] for name in names])
     links = [pb.CandidateLink(url=url) for url in page.urls]
-    again = server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=links, policy=spec)).links
-    ranked = server.links.RankBuckets(
-        pb.RankBucketsRequest(crawl=crawl, buckets=again.bucket_names, policy=spec)
-    )
+    again = server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=links)).links
+    ranked = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=again.bucket_names))
     values = {again.bucket_names[at]: value for at, value in zip(ranked.order, ranked.values, strict=True)}
     assert list(again.bucket_values) == pytest.approx([values[name] for name in again.bucket_names])

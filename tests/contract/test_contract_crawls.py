@@ -49,10 +49,6 @@ def test_a_new_crawl_has_the_documented_defaults(server: Stubs, crawl: str) -> N
 def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(
         policy=UCC,
-        extra_policies=[
-            BREADTH,
-            policy_pb2.PolicySpec(uniform_random=policy_pb2.UniformRandomParams(seed=7)),
-        ],
         scope=pb.CRAWL_SCOPE_DOMAIN,
         learning=pb.LearningConfig(sample_pages=50, max_sample_pages=60),
         observe_only=True,
@@ -60,8 +56,6 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
     )
     made = get(server, name)
     assert made.policy == UCC
-    assert [spec.WhichOneof("policy") for spec in made.extra_policies] == ["breadth_first", "uniform_random"]
-    assert made.extra_policies[1].uniform_random.seed == 7
     assert made.scope == pb.CRAWL_SCOPE_DOMAIN
     assert (made.learning.sample_pages, made.learning.max_sample_pages) == (50, 60)
     assert made.observe_only
@@ -116,12 +110,6 @@ def test_a_bad_name_is_refused_by_field(server: Stubs, name: str, reason: str) -
             {"policy": policy_pb2.PolicySpec(source_ucc={"alpha": float("nan")})},
             "crawl.policy.source_ucc.alpha",
         ),
-        ({"extra_policies": [BREADTH, policy_pb2.PolicySpec()]}, "crawl.extra_policies[1]"),
-        (
-            {"extra_policies": [BREADTH, policy_pb2.PolicySpec(harvest={"exploration": -1})]},
-            "crawl.extra_policies[1].harvest.exploration",
-        ),
-        ({"extra_policies": [BREADTH] * 9}, "crawl.extra_policies"),
     ],
 )
 def test_a_bad_configuration_is_refused_by_field(server: Stubs, config: dict[str, Any], field: str) -> None:
@@ -206,10 +194,8 @@ def test_only_the_fields_of_the_mask_change(server: Stubs, crawl: str) -> None:
 
 
 def test_a_masked_field_that_is_not_set_is_cleared(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(observe_only=True, extra_policies=[BREADTH])
-    changed = update(server, "observe_only", "extra_policies", name=name)
-    assert not changed.observe_only
-    assert not changed.extra_policies
+    name = new_crawl(observe_only=True)
+    assert not update(server, "observe_only", name=name).observe_only
 
 
 def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -244,8 +230,6 @@ def test_fields_that_cannot_change_are_refused(server: Stubs, crawl: str, path: 
 
 
 def test_an_update_obeys_the_rules_of_creation(server: Stubs, crawl: str) -> None:
-    told = refusal(lambda: update(server, "extra_policies", name=crawl, extra_policies=[BREADTH] * 9))
-    assert set(told.violations) == {"crawl.extra_policies"}
     bad = policy_pb2.PolicySpec(source_ucc={"alpha": -1})
     told = refusal(lambda: update(server, "policy", name=crawl, policy=bad))
     assert set(told.violations) == {"crawl.policy.source_ucc.alpha"}
@@ -259,13 +243,13 @@ def test_changes_made_at_the_same_time_all_count(server: Stubs, new_crawl: Calla
             for changed in (
                 pb.Crawl(name=name, policy=BREADTH),
                 pb.Crawl(name=name, observe_only=True),
-                pb.Crawl(name=name, extra_policies=[UCC]),
+                pb.Crawl(name=name, examples=[pb.ExamplePage(url="http://a.test/1")]),
             )
         ]
         for call in calls:
             call.result()
         got = get(server, name)
-        assert (got.policy, got.observe_only, list(got.extra_policies)) == (BREADTH, True, [UCC])
+        assert (got.policy, got.observe_only, len(got.examples)) == (BREADTH, True, 1)
 
 
 def test_a_new_policy_serves_from_the_next_call_on(server: Stubs, crawl: str) -> None:

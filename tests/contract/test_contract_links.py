@@ -13,10 +13,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from linkscore.v1 import (
-    policy_pb2,
-)
-from support.link_calls import INVALID, UCC, UNKNOWN, event_seq, ingest, score
+from support.link_calls import UCC, event_seq, ingest, score
 from support.server_process import Stubs, refusal
 from support.small_site import ROOT, url_of
 
@@ -55,8 +52,8 @@ def test_bad_links_have_a_status_and_the_others_their_scores(server: Stubs, craw
         url_of(2),
         "http://a.test/" + "x" * 3_000,
     ]
-    got = score(server, crawl, *urls, encoding=common.PRIORITY_ENCODING_SCRAPY).links
-    assert len(got.scores) == len(got.encoded_priorities) == len(got.buckets) == 7
+    got = score(server, crawl, *urls).links
+    assert len(got.scores) == len(got.buckets) == 7
     reasons = {row: (item.problems[0].field, item.problems[0].reason) for row, item in got.statuses.items()}
     assert reasons == {
         1: ("links[1].url", "RELATIVE_URL"),
@@ -76,16 +73,17 @@ def test_no_links_are_no_scores_and_no_stage(server: Stubs, crawl: str) -> None:
 
 
 def test_a_policy_that_needs_learning_answers_from_its_fallback_and_says_the_stage(
-    server: Stubs, crawl: str
+    server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
+    crawl = new_crawl(policy=UCC)
     ingest(server, crawl, 0)
-    got = score(server, crawl, url_of(1), url_of(2), policy=UCC)
+    got = score(server, crawl, url_of(1), url_of(2))
     assert (got.policy, got.stage) == ("source_ucc", common.SITE_STAGE_SAMPLING)
     assert len(got.links.scores) == 2
 
 
-def test_a_learned_site_is_scored_by_its_model(server: Stubs, learned: str) -> None:
-    got = score(server, learned, *(url_of(n) for n in range(60, 70)), policy=UCC)
+def test_a_learned_site_is_scored_by_its_model(server: Stubs, learned_ucc: str) -> None:
+    got = score(server, learned_ucc, *(url_of(n) for n in range(60, 70)))
     assert got.stage == common.SITE_STAGE_READY
     assert all(0.0 <= value <= 1.0 for value in got.links.scores)
 
@@ -108,15 +106,11 @@ def test_a_ticket_of_another_crawl_or_a_damaged_one_is_no_ticket(
 
 
 @pytest.mark.parametrize("method", ["ScoreLinks", "RankBuckets", "RankSites", "SuggestExamples"])
-def test_crawl_and_policy_of_a_question_are_checked(server: Stubs, crawl: str, method: str) -> None:
+def test_the_crawl_of_a_question_is_checked(server: Stubs, method: str) -> None:
     ask, kind = getattr(server.links, method), getattr(pb, f"{method}Request")
     told = refusal(lambda: ask(kind(crawl="crawls/no-such")))
     assert (told.code, told.reason) == (grpc.StatusCode.NOT_FOUND, "CRAWL_NOT_FOUND")
     assert set(refusal(lambda: ask(kind())).violations) == {"crawl"}
-    told = refusal(lambda: ask(kind(crawl=crawl, policy=UNKNOWN)))
-    assert (told.code, told.reason) == (INVALID, "UNKNOWN_POLICY")
-    told = refusal(lambda: ask(kind(crawl=crawl, policy=policy_pb2.PolicySpec(source_ucc={"alpha": 7}))))
-    assert set(told.violations) == {"policy.source_ucc.alpha"}
 
 
 def test_too_many_links_or_buckets_are_refused(server: Stubs, crawl: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,10 +50,10 @@ def test_what_is_under_way_counts_against_its_bucket(server: Stubs, crawl: str, 
     assert rank(server, crawl, *buckets[:1], in_flight=[under_way(buckets[0], 5)]).values[0] < before
 
 
-def test_a_policy_that_does_not_learn_fills_every_place(
-    server: Stubs, crawl: str, buckets: list[str]
-) -> None:
-    got = rank(server, crawl, *buckets, n=50, in_flight=[under_way(buckets[0], 900)], policy=BREADTH)
+def test_a_policy_that_does_not_learn_fills_every_place(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl(policy=BREADTH)
+    buckets = list(ingest(server, crawl, 0)[0].links.bucket_names)
+    got = rank(server, crawl, *buckets, n=50, in_flight=[under_way(buckets[0], 900)])
     assert sum(got.urls) == 50
 
 

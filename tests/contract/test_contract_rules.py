@@ -12,7 +12,7 @@ import pytest
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as look_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from support.link_calls import BREADTH, UCC, UNKNOWN
+from support.link_calls import BREADTH
 from support.page_calls import INVALID, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
@@ -33,12 +33,12 @@ def test_a_policy_without_types_tells_none(server: Stubs, new_crawl: Callable[..
     assert (result.page_type, result.thread_id, list(result.links.url_types)) == (0, "", [])
 
 
-def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, learned: str) -> None:
-    got = export(server, learned, policy=UCC)
+def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, learned_ucc: str) -> None:
+    got = export(server, learned_ucc)
     assert [file.format for file in got.files] == [pb.RULE_FORMAT_JSON, pb.RULE_FORMAT_SCRAPY]
     assert (got.policy, got.model_revision, list(got.url_rules)) == ("source_ucc", 1, [])
     templates = server.inspection.ListTemplates(
-        look_pb.ListTemplatesRequest(name=f"{learned}/sites/{HOST}", page_size=1_000, max_exits=100)
+        look_pb.ListTemplatesRequest(name=f"{learned_ucc}/sites/{HOST}", page_size=1_000, max_exits=100)
     ).templates
     known = {template.name for template in templates} | {"outlier"}
     assert got.tag_path_rules
@@ -51,20 +51,21 @@ def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, lear
     document = json.loads(got.files[0].content)
     assert [row["tag_path"] for row in document["tag_paths"]] == [r.tag_path for r in got.tag_path_rules]
     assert b"restrict_xpaths" in got.files[1].content
-    assert got == export(server, learned, policy=UCC)
+    assert got == export(server, learned_ucc)
 
 
-def test_tag_paths_do_not_fit_a_crawler_that_filters_by_url(server: Stubs, learned: str) -> None:
-    told = refusal(lambda: export(server, learned, policy=UCC, formats=[pb.RULE_FORMAT_NUTCH]))
+def test_tag_paths_do_not_fit_a_crawler_that_filters_by_url(server: Stubs, learned_ucc: str) -> None:
+    told = refusal(lambda: export(server, learned_ucc, formats=[pb.RULE_FORMAT_NUTCH]))
     assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_RULES")
     assert "source_ucc" in told.message
     assert "json and scrapy" in told.message
 
 
-def test_a_site_of_which_nothing_is_known_has_no_rules(server: Stubs, crawl: str) -> None:
+def test_a_site_of_which_nothing_is_known_has_no_rules(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl(policy=BREADTH)
     ingest(server, crawl, page(0))
     for formats in ([], [pb.RULE_FORMAT_JSON], [pb.RULE_FORMAT_SCRAPY]):
-        told = refusal(lambda formats=formats: export(server, crawl, policy=BREADTH, formats=formats))
+        told = refusal(lambda formats=formats: export(server, crawl, formats=formats))
         assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_RULES")
         assert HOST in told.message
 
@@ -79,7 +80,6 @@ def test_a_site_of_which_nothing_is_known_has_no_rules(server: Stubs, crawl: str
         ({"min_confidence": -0.1}, INVALID, {"min_confidence"}),
         ({"min_confidence": 1.1}, INVALID, {"min_confidence"}),
         ({"min_confidence": float("nan")}, INVALID, {"min_confidence"}),
-        ({"policy": UNKNOWN}, INVALID, {"policy"}),
         ({"name": "crawls/no-such/sites/h"}, NOT_FOUND, set()),
         ({"name": "crawls/no-such"}, INVALID, {"name"}),
     ],
@@ -113,7 +113,6 @@ def test_a_policy_without_seeds_suggests_none(server: Stubs, new_crawl: Callable
         ({"site": "no-such.test"}, NOT_FOUND, set()),
         ({"site": "http://no-such.test/"}, NOT_FOUND, set()),
         ({"max_results": 1_001}, INVALID, {"max_results"}),
-        ({"policy": UNKNOWN}, INVALID, {"policy"}),
         ({"crawl": ""}, INVALID, {"crawl"}),
         ({"crawl": "crawls/no-such"}, NOT_FOUND, set()),
     ],

@@ -24,9 +24,6 @@ from linkscore.v1 import (
     link_scoring_service_pb2 as links_pb,
 )
 from linkscore.v1 import (
-    policy_pb2 as policy_pb,
-)
-from linkscore.v1 import (
     site_model_service_pb2 as pb,
 )
 from support.page_calls import ingest
@@ -84,21 +81,6 @@ def test_a_site_names_the_session_ids_in_its_urls(server: Stubs, crawl: str) -> 
     site = get(server, f"{crawl}/sites/{HOST}")
     assert site.session_names == ["sid"]
     assert site.link_count == 4 + 3 * 4  # two sessions, then none: the last page shows no new link
-
-
-def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, crawl: str) -> None:
-    """A seed is not judged: it was not found by a link."""
-    served = policy_pb.PolicySpec(breadth_first=policy_pb.BreadthFirstParams())
-    extra = policy_pb.PolicySpec(in_degree=policy_pb.InDegreeParams())
-    changed = crawl_pb.Crawl(name=crawl, policy=served, extra_policies=[extra])
-    server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
-    ingest(server, crawl, page(0), page(1), page(2))
-    rows = get(server, f"{crawl}/sites/{HOST}").policy_qualities
-    assert [(row.policy, row.role) for row in rows] == [
-        ("breadth_first", pb.POLICY_ROLE_SERVED),
-        ("in_degree", pb.POLICY_ROLE_EXTRA),
-    ]
-    assert [row.judged_count for row in rows] == [2, 2]
 
 
 @pytest.mark.parametrize("method", ["GetSite", "LearnSite"])

@@ -103,7 +103,7 @@ def test_no_panel_is_empty(tmp_path: Path) -> None:
         scraped(tmp_path, "--workers", "2", **often) as (server, address),
         Client(server.target, timeout_s=60) as client,
     ):
-        client.create_crawl(crawl="board", extra_policies=["breadth_first"])
+        client.create_crawl(crawl="board")
         for n in range(_ROUNDS):
             work(client, n)
             time.sleep(_EVERY_S)

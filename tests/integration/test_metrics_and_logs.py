@@ -89,8 +89,6 @@ def test_metrics_count_what_happened(tmp_path: Path) -> None:
         assert 0 < found["linkscore_bound_used site_links"] < 100
         assert found["linkscore_crawls"] == 1
         assert found["linkscore_crawls_damaged"] == 0
-        assert found["linkscore_policy_judged_links harvest served"] == 2
-        assert found["linkscore_policy_quality harvest served"] == 0.5
         assert any(name.startswith("linkscore_build_info") for name in found)
         assert not [name for name in found if HOST in name or "life" in name], "a label names what is crawled"
 

@@ -68,7 +68,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("advise", HOST, "--crawl", "life"): "30 pages",
         ("skipped", "--crawl", "spent"): f"crawl_budget\thttp://{HOST}/",
         ("skipped", HOST, "--crawl", "life"): "no link was left out",
-        ("seeds", HOST, "--crawl", "life", "--policy", "harvest"): "harvest suggests no page",
+        ("seeds", HOST, "--crawl", "life"): "harvest suggests no page",
         ("crawls", "create", "two", "--policy", "news_prefix:theta=0.5"): "news_prefix:theta=0.5",
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",
         ("crawls", "create", "ends", "--budget", "max_fetches=9", "--respect", "tdm"): "max_fetches=9",
@@ -123,7 +123,7 @@ def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
 def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path) -> None:
     example = tmp_path / "example.html"
     example.write_text("<html><body><p>What is wanted.</p></body></html>")
-    create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1", "--extra-policy", "opic"]
+    create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1"]
     create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
     create += ["--keep-titles"]
     assert run(*create, **there).exit_code == 0
@@ -133,15 +133,14 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     shown = json.loads(run("crawls", "show", "mine", "--json", "--sites", **there).output)
     assert shown["name"] == "crawls/mine"
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
-    assert shown["extra_policies"] == [{"opic": {}}]
     assert (shown["scope"], shown["seed"], shown["keep_titles"]) == ("CRAWL_SCOPE_DOMAIN", "7", True)
     assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]
     assert shown["sites"] == []
     text = run("crawls", "show", "mine", **there).output
-    for said in ("harvest:curiosity=0.1", "opic", "domain", "http://a.org/1", "a page without URL"):
+    for said in ("harvest:curiosity=0.1", "domain", "http://a.org/1", "a page without URL"):
         assert said in text
-    changed = run("crawls", "update", "mine", "--extra-policy", "in_degree", "--json", **there)
-    assert json.loads(changed.output)["extra_policies"] == [{"in_degree": {}}]
+    changed = run("crawls", "update", "mine", "--policy", "in_degree", "--json", **there)
+    assert json.loads(changed.output)["policy"] == {"in_degree": {}}
     assert "mine" in {
         crawl["name"][7:] for crawl in json.loads(run("crawls", "list", "--json", **there).output)
     }

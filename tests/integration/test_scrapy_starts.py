@@ -82,9 +82,11 @@ def odd(answer: Any) -> None:
         return
     links = answer.results[0].links
     number = int(links.urls[0].rpartition("/")[2])
-    name = ("urls", "scores", "buckets", "tickets", "bucket_names", "encoded_priorities")[number % 6]
+    name = ("urls", "scores", "buckets", "tickets", "bucket_names", "bucket_values")[number % 6]
     column = getattr(links, name)
-    wrong = "http://[bad/" if name in ("urls", "bucket_names") else math.nan if name[0] in "se" else 99
+    odd_ones = dict.fromkeys(("urls", "bucket_names"), "http://[bad/")
+    odd_ones |= dict.fromkeys(("scores", "bucket_values"), math.nan)
+    wrong = odd_ones.get(name, 99)
     ways: list[Callable[[], Any]] = [
         lambda: column.__delitem__(slice(None)),
         lambda: column.append(column[0]),

@@ -43,14 +43,14 @@ def sent(n: int) -> common.Page:
 
 def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> None:
     with Client(running[0]) as client:
-        made = client.create_crawl(crawl="blocking", policy="source_ucc", extra_policies=["harvest"], seed=3)
+        made = client.create_crawl(crawl="blocking", policy="source_ucc", seed=3)
         assert client.ensure_crawl(crawl="blocking").name == made.name == "crawls/blocking"
         assert client.get_crawl(crawl="blocking") == made
         assert made.name in {crawl.name for crawl in client.list_crawls(page_size=1)}
-        got = client.ingest_pages(crawl="blocking", pages=[sent(n) for n in range(30)], encoding=1)
+        got = client.ingest_pages(crawl="blocking", pages=[sent(n) for n in range(30)])
         links = list(rows(got.results[0].links))
         assert len(links) == 13
-        assert all(row.usable and row.ticket and row.encoded_priority is not None for row in links)
+        assert all(row.usable and row.ticket for row in links)
         assert client.learn_site(crawl="blocking", site=HOST).model_revision == 1
         scored = client.score_links(crawl="blocking", links=[(links[1].url, links[1].ticket), url_of(3)])
         assert scored.stage == common.SITE_STAGE_READY
@@ -58,7 +58,7 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert len(ranked.order) == 2
         told = client.report_feedback(crawl="blocking", feedback=[pb.Feedback(url=url_of(0), reward=1.0)])
         assert told.statuses[0].code == common.ITEM_CODE_OK
-        assert client.explain_links(crawl="blocking", links=[url_of(3)], policy="harvest").policy == "harvest"
+        assert client.explain_links(crawl="blocking", links=[url_of(3)]).policy == "source_ucc"
         assert [site.host for site in client.list_sites(crawl="blocking")] == [HOST]
         assert client.get_site(crawl="blocking", site=HOST).page_count == 30
         changed = client.update_crawl(
@@ -121,8 +121,8 @@ async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_sta
         got = await client.ingest_pages(crawl="c", pages=[sent(0)])
         assert (got.policy, len(got.results[0].links.scores)) == ("outside", 13)
         with pytest.raises(errors.InvalidArgument) as caught:
-            await client.score_links(crawl="c", links=[url_of(1)], policy=("outside", {"depth": 1}))
-        assert [v.field for v in caught.value.field_violations] == ["policy.external.params.depth"]
+            await client.update_crawl(crawl="c", policy=("outside", {"depth": 1}))
+        assert [v.field for v in caught.value.field_violations] == ["crawl.policy.external.params.depth"]
     monkeypatch.delitem(registry._external, "outside")
     async with serving_here(settings) as app, AsyncClient(app.address) as client:
         with pytest.raises(errors.FailedPrecondition) as refused:

@@ -20,9 +20,6 @@ from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
 from linkscore.v1 import (
-    policy_pb2,
-)
-from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
@@ -34,19 +31,11 @@ CRAWL = "crawls/crash"
 OK, DUPLICATE = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE
 LINKS = [pb.CandidateLink(url=url_of(n)) for n in range(200)]
 N_STEPS = 90
-POLICIES = ("harvest", "source_ucc", "breadth_first")
-
-
-def spec(name: str) -> policy_pb2.PolicySpec:
-    made = policy_pb2.PolicySpec()
-    getattr(made, name).SetInParent()
-    return made
 
 
 def create(server: Stubs, name: str = CRAWL, sample_pages: int = 40) -> None:
     config = crawl_pb.Crawl(
         name=name,
-        extra_policies=[spec("source_ucc")],
         learning=crawl_pb.LearningConfig(sample_pages=sample_pages, max_sample_pages=2_000),
     )
     server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=config))
@@ -77,9 +66,8 @@ def step(server: Stubs, n: int) -> None:
             pass
 
 
-def scores(server: Stubs) -> list[list[float]]:
-    asked = [pb.ScoreLinksRequest(crawl=CRAWL, links=LINKS, policy=spec(name)) for name in POLICIES]
-    return [list(server.links.ScoreLinks(request).links.scores) for request in asked]
+def scores(server: Stubs) -> list[float]:
+    return list(server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=CRAWL, links=LINKS)).links.scores)
 
 
 @pytest.mark.long

@@ -62,14 +62,11 @@ async def test_pages_carry_their_type_and_their_thread(client: AsyncClient) -> N
     assert [result.thread_id for result in got.results] == ["", url_of(1), ""]
 
 
-async def test_a_policy_of_one_call_tells_its_own_types(client: AsyncClient) -> None:
+async def test_a_policy_without_types_tells_none(client: AsyncClient) -> None:
     await client.create_crawl(crawl="other", policy="breadth_first")
     got = await client.ingest_pages(crawl="other", pages=[sent(1)])
     assert (got.results[0].page_type, got.results[0].thread_id) == (0, "")
     assert not got.results[0].links.url_types
-    got = await client.ingest_pages(crawl="other", pages=[sent(2)], policy="toy_ruled")
-    assert (got.results[0].page_type, got.results[0].thread_id) == (common.PAGE_TYPE_THREAD, url_of(2))
-    assert got.results[0].links.url_types
 
 
 async def test_the_plan_begins_with_what_the_policy_wants(client: AsyncClient) -> None:
@@ -143,20 +140,14 @@ async def test_the_console_writes_the_files(client: AsyncClient, address: str, t
 
 
 @pytest.mark.parametrize(
-    ("site", "policy", "formats", "word"),
-    [
-        ("no-such.test", "", [], "NOT_FOUND"),
-        (HOST, "breadth_first", [], "FAILED_PRECONDITION: site 'forum.test': breadth_first has no rules"),
-        (HOST, "", ["wget"], "is not one of 'json', 'scrapy'"),
-        (HOST, "no_such", [], "INVALID_ARGUMENT: --policy: "),
-    ],
+    ("site", "formats", "word"),
+    [("no-such.test", [], "NOT_FOUND"), (HOST, ["wget"], "is not one of 'json', 'scrapy'")],
 )
 async def test_the_console_says_why_there_are_no_files(
-    client: AsyncClient, address: str, tmp_path: Path, site: str, policy: str, formats: list[str], word: str
+    client: AsyncClient, address: str, tmp_path: Path, site: str, formats: list[str], word: str
 ) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
-    more = ["--policy", policy] if policy else []
-    more += [part for name in formats for part in ("--format", name)]
+    more = [part for name in formats for part in ("--format", name)]
     code, text = await said("export rules", site, address, "--out", tmp_path, *more)
     assert code != 0
     assert list(tmp_path.iterdir()) == []
@@ -167,8 +158,6 @@ async def test_the_console_prints_seeds(client: AsyncClient, address: str) -> No
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     code, text = await said("seeds", url_of(4), address, "-n", 5)
     assert (code, text) == (0, f"0.80  {ROOT}/board/0  most threads are one link away\n")
-    code, text = await said("seeds", HOST, address, "-n", 5, "--policy", "breadth_first")
-    assert (code, text) == (0, "breadth_first suggests no page\n")
     code, text = await said("seeds", "no-such.test", address, "-n", 5)
     assert code == 1
     assert "NOT_FOUND" in text

@@ -82,7 +82,6 @@ class Life:
 
     def config(self) -> CrawlConfig:
         draw, policies = self.draw, ["harvest", *OWN, *(WIDE if self.draw.random() < 0.4 else ())]
-        served, *extra = (PolicyChoice(draw.choice(policies)) for _ in range(draw.randrange(1, 4)))
         examples = [
             ExamplePage(f"http://{HOSTS[0]}/example/{n}", "", "", page_of("u", ["html/p/text()"]).paths)
             for n in range(draw.randrange(2))
@@ -90,8 +89,7 @@ class Life:
         limits = {"budget": {"max_fetches": 400}} if draw.random() < 0.3 else {}
         return CrawlConfig(
             "c",
-            served,
-            extra_policies=tuple(extra),
+            PolicyChoice(draw.choice(policies)),
             learning=LearningConfig(sample_pages=12),
             examples=tuple(examples),
             limits=limits,
@@ -208,7 +206,6 @@ def _id(event: Event) -> str:
 def vars_of(config: CrawlConfig) -> dict[str, Any]:
     return {
         "policy": config.policy,
-        "extra_policies": config.extra_policies,
         "limits": config.limits,
         "more_examples": config.examples,
     }

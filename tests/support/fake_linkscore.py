@@ -56,7 +56,6 @@ class FakeLinkscore(
         self.buckets_on: dict[tuple[str, str], str] = {}
         self.crawls: dict[str, crawl_service_pb2.Crawl] = {}
         self.pages: list[common_pb2.Page] = []
-        self.encodings: list[int] = []
         self.feedback: list[link_scoring_service_pb2.Feedback] = []
         self.ranked: list[list[str]] = []
         self.in_flight: list[dict[str, int]] = []
@@ -93,15 +92,13 @@ class FakeLinkscore(
     def value(self, bucket: str) -> float:
         return self.values.get(bucket, 0.5)
 
-    def _links(self, urls: list[str], encoding: int, source: str = "") -> common_pb2.LinkScores:
+    def _links(self, urls: list[str], source: str = "") -> common_pb2.LinkScores:
         buckets = [self.buckets_on.get((source, u)) or self.bucket_of(u) for u in urls]
         names = sorted(set(buckets))
         values = [self.value(b) for b in buckets]
-        wanted = encoding == common_pb2.PRIORITY_ENCODING_SCRAPY
         return common_pb2.LinkScores(
             urls=urls,
             scores=values,
-            encoded_priorities=[round(v * 31) for v in values] if wanted else [],
             buckets=[names.index(b) for b in buckets],
             bucket_names=names,
             bucket_values=map(self.value, names),
@@ -109,7 +106,7 @@ class FakeLinkscore(
             ticket_values=[f"t:{u}".encode()[-64:] for u in urls],
         )
 
-    def _result(self, page: common_pb2.Page, encoding: int) -> link_scoring_service_pb2.PageResult:
+    def _result(self, page: common_pb2.Page) -> link_scoring_service_pb2.PageResult:
         self.pages.append(page)
         base = page.final_url or page.url
         found = [link.url for link in page.outlinks] or [h.decode() for h in HREF.findall(page.body)]
@@ -119,7 +116,7 @@ class FakeLinkscore(
             page_type=common_pb2.PAGE_TYPE_THREAD if is_thread else common_pb2.PAGE_TYPE_UNSPECIFIED,
             thread_id=base.partition("?")[0] if is_thread else "",
             status=common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK),
-            links=self._links(urls, encoding, urlsplit(base).path),
+            links=self._links(urls, urlsplit(base).path),
             event_seq=len(self.pages),
             site=f"crawls/c/sites/{self.bucket_of(page.url)}",
             standing=self.standing,
@@ -128,15 +125,14 @@ class FakeLinkscore(
     def IngestPages(self, request, context):
         self._enter("IngestPages", context)
         self._known(request.crawl, context)
-        self.encodings.append(request.encoding)
-        results = [self._result(page, request.encoding) for page in request.pages]
+        results = [self._result(page) for page in request.pages]
         return self._spoiled(link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake"))
 
     def ScoreLinks(self, request, context):
         self._enter("ScoreLinks", context)
         urls = [link.url for link in request.links]
         self.scored += urls
-        links = self._links(urls, request.encoding)
+        links = self._links(urls)
         del links.urls[:]
         if any(url in self.skips for url in urls):
             links.skip_reasons.extend(self.skips.get(url, 0) for url in urls)

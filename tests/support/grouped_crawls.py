@@ -77,9 +77,7 @@ class Crawler:
             self.report(pages[::5], n)
 
     def ingest(self, pages: list[common.Page]) -> None:
-        got = self.server.links.IngestPages(
-            pb.IngestPagesRequest(crawl=self.crawl, pages=pages, encoding=common.PRIORITY_ENCODING_SCRAPY)
-        )
+        got = self.server.links.IngestPages(pb.IngestPagesRequest(crawl=self.crawl, pages=pages))
         for result in got.results[::2]:
             links = result.links
             self.links += [

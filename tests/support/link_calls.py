@@ -28,10 +28,8 @@ BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
 UNKNOWN = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="no_such"))
 
 
-def ingest(
-    server: Stubs, crawl: str, *numbers: int, policy: policy_pb2.PolicySpec | None = None
-) -> list[pb.PageResult]:
-    request = pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in numbers], policy=policy)
+def ingest(server: Stubs, crawl: str, *numbers: int) -> list[pb.PageResult]:
+    request = pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in numbers])
     return list(server.links.IngestPages(request).results)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import Event, FeedbackGiven, ModelActivated, PageFetched, decode, encode
 from linkscore_scoring.features.types import PageFeatures
@@ -10,14 +10,10 @@ from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 
-POLICIES = (PolicyChoice("source_ucc"), PolicyChoice("uniform_random"))
-
 
 def config(**changes: object) -> CrawlConfig:
-    """Return a configuration that learns after 24 pages and keeps three policies."""
-    return CrawlConfig(
-        "c", **{"extra_policies": POLICIES, "learning": LearningConfig(sample_pages=24), **changes}
-    )
+    """Return a configuration that learns after 24 pages."""
+    return CrawlConfig("c", **{"learning": LearningConfig(sample_pages=24), **changes})
 
 
 def model(**changes: object) -> CrawlModel:

@@ -24,7 +24,7 @@ READS = {
 ORDER = (
     *("errors", "bounded", "columns", "hashing", "sums", "state", "kernels", "urls", "features", "types"),
     *("wanted", "browse_logs", "pagination", "clustering", "site", "learners", "policies"),
-    *("encodings", "engine", "revisits", "limits", "respect", "copies", "exporters", "testing"),
+    *("engine", "revisits", "limits", "respect", "copies", "exporters", "testing"),
 )
 """Rooms of scoring: each reads those before it. A room that is not here may read and be read as it likes."""
 

@@ -290,78 +290,20 @@ func (x *ImportBrowseRecordsResponse) GetLeftOut() map[string]uint64 {
 	return nil
 }
 
-// A page that somebody looked at.
-type NewsLabel struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absolute URL.
-	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	// It is news.
-	IsNews        bool `protobuf:"varint,2,opt,name=is_news,json=isNews,proto3" json:"is_news,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *NewsLabel) Reset() {
-	*x = NewsLabel{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *NewsLabel) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*NewsLabel) ProtoMessage() {}
-
-func (x *NewsLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use NewsLabel.ProtoReflect.Descriptor instead.
-func (*NewsLabel) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *NewsLabel) GetUrl() string {
-	if x != nil {
-		return x.Url
-	}
-	return ""
-}
-
-func (x *NewsLabel) GetIsNews() bool {
-	if x != nil {
-		return x.IsNews
-	}
-	return false
-}
-
 // Request of MineSite.
 type MineSiteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}/sites/{site}`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Days of the window, 2..3,650; 0 means 60 (setting `browse_window_days`). It ends with the last day of the site's log.
-	WindowDays uint32 `protobuf:"varint,2,opt,name=window_days,json=windowDays,proto3" json:"window_days,omitempty"`
-	// Pages that are known to be news or not, at most 100,000: the threshold of news is fitted on them and kept. Empty
-	// keeps the one in force.
-	NewsLabels    []*NewsLabel `protobuf:"bytes,3,rep,name=news_labels,json=newsLabels,proto3" json:"news_labels,omitempty"`
+	WindowDays    uint32 `protobuf:"varint,2,opt,name=window_days,json=windowDays,proto3" json:"window_days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MineSiteRequest) Reset() {
 	*x = MineSiteRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -373,7 +315,7 @@ func (x *MineSiteRequest) String() string {
 func (*MineSiteRequest) ProtoMessage() {}
 
 func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -386,7 +328,7 @@ func (x *MineSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteRequest.ProtoReflect.Descriptor instead.
 func (*MineSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *MineSiteRequest) GetName() string {
@@ -403,68 +345,6 @@ func (x *MineSiteRequest) GetWindowDays() uint32 {
 	return 0
 }
 
-func (x *MineSiteRequest) GetNewsLabels() []*NewsLabel {
-	if x != nil {
-		return x.NewsLabels
-	}
-	return nil
-}
-
-// What one policy goes by after a mining.
-type MinedPolicy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
-	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What it learned, or why it abstains, in one sentence.
-	Summary       string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MinedPolicy) Reset() {
-	*x = MinedPolicy{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MinedPolicy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MinedPolicy) ProtoMessage() {}
-
-func (x *MinedPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MinedPolicy.ProtoReflect.Descriptor instead.
-func (*MinedPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *MinedPolicy) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
-func (x *MinedPolicy) GetSummary() string {
-	if x != nil {
-		return x.Summary
-	}
-	return ""
-}
-
 // Response of MineSite.
 type MineSiteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -476,8 +356,10 @@ type MineSiteResponse struct {
 	VisitCount uint64 `protobuf:"varint,3,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
 	// Pages visited, or that led to one.
 	PageCount uint64 `protobuf:"varint,4,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
-	// Policies of the crawl that read logs. Empty: none does, there was nothing to do and the other fields are unset.
-	Policies []*MinedPolicy `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
+	// Name of the crawl's policy. Empty: it reads no logs, there was nothing to do and the other fields are unset.
+	Policy string `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
+	// What it learned, or why it abstains, in one sentence.
+	Summary string `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Time it took.
 	Duration *durationpb.Duration `protobuf:"bytes,6,opt,name=duration,proto3" json:"duration,omitempty"`
 	// Visits of the window that were not counted: their clients visited more pages of the site on one day than people do
@@ -489,7 +371,7 @@ type MineSiteResponse struct {
 
 func (x *MineSiteResponse) Reset() {
 	*x = MineSiteResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +383,7 @@ func (x *MineSiteResponse) String() string {
 func (*MineSiteResponse) ProtoMessage() {}
 
 func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +396,7 @@ func (x *MineSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MineSiteResponse.ProtoReflect.Descriptor instead.
 func (*MineSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *MineSiteResponse) GetWindowStart() *timestamppb.Timestamp {
@@ -545,11 +427,18 @@ func (x *MineSiteResponse) GetPageCount() uint64 {
 	return 0
 }
 
-func (x *MineSiteResponse) GetPolicies() []*MinedPolicy {
+func (x *MineSiteResponse) GetPolicy() string {
 	if x != nil {
-		return x.Policies
+		return x.Policy
 	}
-	return nil
+	return ""
+}
+
+func (x *MineSiteResponse) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
 }
 
 func (x *MineSiteResponse) GetDuration() *durationpb.Duration {
@@ -577,7 +466,7 @@ type GetBrowseStatsRequest struct {
 
 func (x *GetBrowseStatsRequest) Reset() {
 	*x = GetBrowseStatsRequest{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +478,7 @@ func (x *GetBrowseStatsRequest) String() string {
 func (*GetBrowseStatsRequest) ProtoMessage() {}
 
 func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +491,7 @@ func (x *GetBrowseStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetBrowseStatsRequest) GetCrawl() string {
@@ -625,7 +514,7 @@ type BrowseDay struct {
 
 func (x *BrowseDay) Reset() {
 	*x = BrowseDay{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +526,7 @@ func (x *BrowseDay) String() string {
 func (*BrowseDay) ProtoMessage() {}
 
 func (x *BrowseDay) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +539,7 @@ func (x *BrowseDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseDay.ProtoReflect.Descriptor instead.
 func (*BrowseDay) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BrowseDay) GetStart() *timestamppb.Timestamp {
@@ -688,7 +577,7 @@ type BrowseSite struct {
 
 func (x *BrowseSite) Reset() {
 	*x = BrowseSite{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +589,7 @@ func (x *BrowseSite) String() string {
 func (*BrowseSite) ProtoMessage() {}
 
 func (x *BrowseSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +602,7 @@ func (x *BrowseSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseSite.ProtoReflect.Descriptor instead.
 func (*BrowseSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BrowseSite) GetSite() string {
@@ -777,7 +666,7 @@ type GetBrowseStatsResponse struct {
 
 func (x *GetBrowseStatsResponse) Reset() {
 	*x = GetBrowseStatsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +678,7 @@ func (x *GetBrowseStatsResponse) String() string {
 func (*GetBrowseStatsResponse) ProtoMessage() {}
 
 func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +691,7 @@ func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetBrowseStatsResponse) GetDays() []*BrowseDay {
@@ -873,19 +762,11 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\bleft_out\x18\x04 \x03(\v26.linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"6\n" +
-	"\tNewsLabel\x12\x10\n" +
-	"\x03url\x18\x01 \x01(\tR\x03url\x12\x17\n" +
-	"\ais_news\x18\x02 \x01(\bR\x06isNews\"\x80\x01\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"F\n" +
 	"\x0fMineSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vwindow_days\x18\x02 \x01(\rR\n" +
-	"windowDays\x128\n" +
-	"\vnews_labels\x18\x03 \x03(\v2\x17.linkscore.v1.NewsLabelR\n" +
-	"newsLabels\"?\n" +
-	"\vMinedPolicy\x12\x16\n" +
-	"\x06policy\x18\x01 \x01(\tR\x06policy\x12\x18\n" +
-	"\asummary\x18\x02 \x01(\tR\asummary\"\xc6\x02\n" +
+	"windowDays\"\xc1\x02\n" +
 	"\x10MineSiteResponse\x12=\n" +
 	"\fwindow_start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\vwindowStart\x12\x1f\n" +
 	"\vwindow_days\x18\x02 \x01(\rR\n" +
@@ -893,8 +774,9 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\vvisit_count\x18\x03 \x01(\x04R\n" +
 	"visitCount\x12\x1d\n" +
 	"\n" +
-	"page_count\x18\x04 \x01(\x04R\tpageCount\x125\n" +
-	"\bpolicies\x18\x05 \x03(\v2\x19.linkscore.v1.MinedPolicyR\bpolicies\x125\n" +
+	"page_count\x18\x04 \x01(\x04R\tpageCount\x12\x16\n" +
+	"\x06policy\x18\x05 \x01(\tR\x06policy\x12\x18\n" +
+	"\asummary\x18\b \x01(\tR\asummary\x125\n" +
 	"\bduration\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12$\n" +
 	"\x0eleft_out_count\x18\a \x01(\x04R\fleftOutCount\"-\n" +
 	"\x15GetBrowseStatsRequest\x12\x14\n" +
@@ -942,52 +824,48 @@ func file_linkscore_v1_browse_log_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_browse_log_service_proto_rawDescData
 }
 
-var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_linkscore_v1_browse_log_service_proto_goTypes = []any{
 	(*BrowseRecord)(nil),                // 0: linkscore.v1.BrowseRecord
 	(*ImportBrowseRecordsRequest)(nil),  // 1: linkscore.v1.ImportBrowseRecordsRequest
 	(*ImportBrowseRecordsResponse)(nil), // 2: linkscore.v1.ImportBrowseRecordsResponse
-	(*NewsLabel)(nil),                   // 3: linkscore.v1.NewsLabel
-	(*MineSiteRequest)(nil),             // 4: linkscore.v1.MineSiteRequest
-	(*MinedPolicy)(nil),                 // 5: linkscore.v1.MinedPolicy
-	(*MineSiteResponse)(nil),            // 6: linkscore.v1.MineSiteResponse
-	(*GetBrowseStatsRequest)(nil),       // 7: linkscore.v1.GetBrowseStatsRequest
-	(*BrowseDay)(nil),                   // 8: linkscore.v1.BrowseDay
-	(*BrowseSite)(nil),                  // 9: linkscore.v1.BrowseSite
-	(*GetBrowseStatsResponse)(nil),      // 10: linkscore.v1.GetBrowseStatsResponse
-	nil,                                 // 11: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	nil,                                 // 12: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	nil,                                 // 13: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	(*timestamppb.Timestamp)(nil),       // 14: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 15: google.protobuf.Duration
+	(*MineSiteRequest)(nil),             // 3: linkscore.v1.MineSiteRequest
+	(*MineSiteResponse)(nil),            // 4: linkscore.v1.MineSiteResponse
+	(*GetBrowseStatsRequest)(nil),       // 5: linkscore.v1.GetBrowseStatsRequest
+	(*BrowseDay)(nil),                   // 6: linkscore.v1.BrowseDay
+	(*BrowseSite)(nil),                  // 7: linkscore.v1.BrowseSite
+	(*GetBrowseStatsResponse)(nil),      // 8: linkscore.v1.GetBrowseStatsResponse
+	nil,                                 // 9: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	nil,                                 // 10: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	nil,                                 // 11: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	(*timestamppb.Timestamp)(nil),       // 12: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 13: google.protobuf.Duration
 }
 var file_linkscore_v1_browse_log_service_proto_depIdxs = []int32{
-	14, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
+	12, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: linkscore.v1.ImportBrowseRecordsRequest.records:type_name -> linkscore.v1.BrowseRecord
-	11, // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	12, // 3: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	3,  // 4: linkscore.v1.MineSiteRequest.news_labels:type_name -> linkscore.v1.NewsLabel
-	14, // 5: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
-	5,  // 6: linkscore.v1.MineSiteResponse.policies:type_name -> linkscore.v1.MinedPolicy
-	15, // 7: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
-	14, // 8: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
-	14, // 9: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
-	14, // 10: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
-	14, // 11: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
-	8,  // 12: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
-	9,  // 13: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
-	13, // 14: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	1,  // 15: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
-	4,  // 16: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
-	7,  // 17: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
-	2,  // 18: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
-	6,  // 19: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
-	10, // 20: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
-	18, // [18:21] is the sub-list for method output_type
-	15, // [15:18] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	9,  // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	10, // 3: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	12, // 4: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
+	13, // 5: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
+	12, // 6: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
+	12, // 7: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
+	12, // 8: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
+	12, // 9: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
+	6,  // 10: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
+	7,  // 11: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
+	11, // 12: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	1,  // 13: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
+	3,  // 14: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
+	5,  // 15: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
+	2,  // 16: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
+	4,  // 17: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
+	8,  // 18: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
+	16, // [16:19] is the sub-list for method output_type
+	13, // [13:16] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_browse_log_service_proto_init() }
@@ -1001,7 +879,7 @@ func file_linkscore_v1_browse_log_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_browse_log_service_proto_rawDesc), len(file_linkscore_v1_browse_log_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

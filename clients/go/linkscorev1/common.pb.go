@@ -444,84 +444,6 @@ func (ItemCode) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
-// Number format a crawler's queue wants. Order is kept as far as the format's range allows: the coarse ones send the
-// rank of a score among the scores of its site, so that all levels are used whatever the policy's scale.
-type PriorityEncoding int32
-
-const (
-	// No encoded priority is returned.
-	PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED PriorityEncoding = 0
-	// Scrapy `Request.priority`: whole number 0..31, higher first.
-	PriorityEncoding_PRIORITY_ENCODING_SCRAPY PriorityEncoding = 1
-	// Nutch score: [0, 1], higher first.
-	PriorityEncoding_PRIORITY_ENCODING_NUTCH PriorityEncoding = 2
-	// Frontera score: [0, 1], higher first.
-	PriorityEncoding_PRIORITY_ENCODING_FRONTERA PriorityEncoding = 3
-	// ACHE relevance: (0, 1], higher first; never 0, which ACHE drops.
-	PriorityEncoding_PRIORITY_ENCODING_ACHE PriorityEncoding = 4
-	// Heritrix precedence: whole number 1..127, LOWER first.
-	PriorityEncoding_PRIORITY_ENCODING_HERITRIX PriorityEncoding = 5
-	// URLFrontier next fetch date: whole seconds 1..1000001, LOWER first; never 0, which means never.
-	PriorityEncoding_PRIORITY_ENCODING_URLFRONTIER PriorityEncoding = 6
-	// Crawlee `forefront`: 1 for the better half of the site's links, else 0.
-	PriorityEncoding_PRIORITY_ENCODING_CRAWLEE PriorityEncoding = 7
-	// crawler4j priority: whole number -128..127, LOWER first.
-	PriorityEncoding_PRIORITY_ENCODING_CRAWLER4J PriorityEncoding = 8
-)
-
-// Enum value maps for PriorityEncoding.
-var (
-	PriorityEncoding_name = map[int32]string{
-		0: "PRIORITY_ENCODING_UNSPECIFIED",
-		1: "PRIORITY_ENCODING_SCRAPY",
-		2: "PRIORITY_ENCODING_NUTCH",
-		3: "PRIORITY_ENCODING_FRONTERA",
-		4: "PRIORITY_ENCODING_ACHE",
-		5: "PRIORITY_ENCODING_HERITRIX",
-		6: "PRIORITY_ENCODING_URLFRONTIER",
-		7: "PRIORITY_ENCODING_CRAWLEE",
-		8: "PRIORITY_ENCODING_CRAWLER4J",
-	}
-	PriorityEncoding_value = map[string]int32{
-		"PRIORITY_ENCODING_UNSPECIFIED": 0,
-		"PRIORITY_ENCODING_SCRAPY":      1,
-		"PRIORITY_ENCODING_NUTCH":       2,
-		"PRIORITY_ENCODING_FRONTERA":    3,
-		"PRIORITY_ENCODING_ACHE":        4,
-		"PRIORITY_ENCODING_HERITRIX":    5,
-		"PRIORITY_ENCODING_URLFRONTIER": 6,
-		"PRIORITY_ENCODING_CRAWLEE":     7,
-		"PRIORITY_ENCODING_CRAWLER4J":   8,
-	}
-)
-
-func (x PriorityEncoding) Enum() *PriorityEncoding {
-	p := new(PriorityEncoding)
-	*p = x
-	return p
-}
-
-func (x PriorityEncoding) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PriorityEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[7].Descriptor()
-}
-
-func (PriorityEncoding) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[7]
-}
-
-func (x PriorityEncoding) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PriorityEncoding.Descriptor instead.
-func (PriorityEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
-}
-
 // What a page is.
 type PageKind int32
 
@@ -563,11 +485,11 @@ func (x PageKind) String() string {
 }
 
 func (PageKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[8].Descriptor()
+	return file_linkscore_v1_common_proto_enumTypes[7].Descriptor()
 }
 
 func (PageKind) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[8]
+	return &file_linkscore_v1_common_proto_enumTypes[7]
 }
 
 func (x PageKind) Number() protoreflect.EnumNumber {
@@ -576,7 +498,7 @@ func (x PageKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PageKind.Descriptor instead.
 func (PageKind) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 // One field that breaks a rule.
@@ -1050,8 +972,6 @@ type LinkScores struct {
 	Urls []string `protobuf:"bytes,1,rep,name=urls,proto3" json:"urls,omitempty"`
 	// Score in [0, 1], higher first, comparable within a crawl.
 	Scores []float64 `protobuf:"fixed64,2,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// Number in the encoding asked for; empty if none was asked for or the crawl is `observe_only`.
-	EncodedPriorities []float64 `protobuf:"fixed64,3,rep,packed,name=encoded_priorities,json=encodedPriorities,proto3" json:"encoded_priorities,omitempty"`
 	// Index into `bucket_names`.
 	Buckets []uint32 `protobuf:"varint,4,rep,packed,name=buckets,proto3" json:"buckets,omitempty"`
 	// Distinct buckets of this list. Opaque, unique in the crawl, at most 200 bytes; what RankBuckets takes.
@@ -1121,13 +1041,6 @@ func (x *LinkScores) GetUrls() []string {
 func (x *LinkScores) GetScores() []float64 {
 	if x != nil {
 		return x.Scores
-	}
-	return nil
-}
-
-func (x *LinkScores) GetEncodedPriorities() []float64 {
-	if x != nil {
-		return x.EncodedPriorities
 	}
 	return nil
 }
@@ -1316,12 +1229,11 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\aheaders\x18\x15 \x03(\v2\x14.linkscore.v1.HeaderR\aheaders\x12*\n" +
 	"\x04kind\x18\x16 \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\x12!\n" +
 	"\fnot_modified\x18\r \x01(\bR\vnotModifiedB\t\n" +
-	"\acontent\"\x9b\x05\n" +
+	"\acontent\"\xec\x04\n" +
 	"\n" +
 	"LinkScores\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x16\n" +
-	"\x06scores\x18\x02 \x03(\x01R\x06scores\x12-\n" +
-	"\x12encoded_priorities\x18\x03 \x03(\x01R\x11encodedPriorities\x12\x18\n" +
+	"\x06scores\x18\x02 \x03(\x01R\x06scores\x12\x18\n" +
 	"\abuckets\x18\x04 \x03(\rR\abuckets\x12!\n" +
 	"\fbucket_names\x18\x05 \x03(\tR\vbucketNames\x12\x18\n" +
 	"\atickets\x18\x06 \x03(\rR\atickets\x12#\n" +
@@ -1381,17 +1293,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\fITEM_CODE_OK\x10\x01\x12\x17\n" +
 	"\x13ITEM_CODE_DUPLICATE\x10\x02\x12\x15\n" +
 	"\x11ITEM_CODE_INVALID\x10\x03\x12\x15\n" +
-	"\x11ITEM_CODE_PARTIAL\x10\x04*\xaf\x02\n" +
-	"\x10PriorityEncoding\x12!\n" +
-	"\x1dPRIORITY_ENCODING_UNSPECIFIED\x10\x00\x12\x1c\n" +
-	"\x18PRIORITY_ENCODING_SCRAPY\x10\x01\x12\x1b\n" +
-	"\x17PRIORITY_ENCODING_NUTCH\x10\x02\x12\x1e\n" +
-	"\x1aPRIORITY_ENCODING_FRONTERA\x10\x03\x12\x1a\n" +
-	"\x16PRIORITY_ENCODING_ACHE\x10\x04\x12\x1e\n" +
-	"\x1aPRIORITY_ENCODING_HERITRIX\x10\x05\x12!\n" +
-	"\x1dPRIORITY_ENCODING_URLFRONTIER\x10\x06\x12\x1d\n" +
-	"\x19PRIORITY_ENCODING_CRAWLEE\x10\a\x12\x1f\n" +
-	"\x1bPRIORITY_ENCODING_CRAWLER4J\x10\b*d\n" +
+	"\x11ITEM_CODE_PARTIAL\x10\x04*d\n" +
 	"\bPageKind\x12\x19\n" +
 	"\x15PAGE_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0ePAGE_KIND_PAGE\x10\x01\x12\x15\n" +
@@ -1411,7 +1313,7 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_common_proto_rawDescData
 }
 
-var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
 var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
@@ -1421,30 +1323,29 @@ var file_linkscore_v1_common_proto_goTypes = []any{
 	(UrlType)(0),                  // 4: linkscore.v1.UrlType
 	(PageType)(0),                 // 5: linkscore.v1.PageType
 	(ItemCode)(0),                 // 6: linkscore.v1.ItemCode
-	(PriorityEncoding)(0),         // 7: linkscore.v1.PriorityEncoding
-	(PageKind)(0),                 // 8: linkscore.v1.PageKind
-	(*FieldProblem)(nil),          // 9: linkscore.v1.FieldProblem
-	(*ItemStatus)(nil),            // 10: linkscore.v1.ItemStatus
-	(*Outlink)(nil),               // 11: linkscore.v1.Outlink
-	(*Header)(nil),                // 12: linkscore.v1.Header
-	(*Page)(nil),                  // 13: linkscore.v1.Page
-	(*LinkScores)(nil),            // 14: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 15: linkscore.v1.FetchSuggestion
-	nil,                           // 16: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(PageKind)(0),                 // 7: linkscore.v1.PageKind
+	(*FieldProblem)(nil),          // 8: linkscore.v1.FieldProblem
+	(*ItemStatus)(nil),            // 9: linkscore.v1.ItemStatus
+	(*Outlink)(nil),               // 10: linkscore.v1.Outlink
+	(*Header)(nil),                // 11: linkscore.v1.Header
+	(*Page)(nil),                  // 12: linkscore.v1.Page
+	(*LinkScores)(nil),            // 13: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),       // 14: linkscore.v1.FetchSuggestion
+	nil,                           // 15: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
-	9,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
-	11, // 2: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	17, // 3: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
-	12, // 4: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
-	8,  // 5: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
+	8,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
+	10, // 2: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
+	16, // 3: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	11, // 4: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
+	7,  // 5: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
 	1,  // 6: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	16, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	15, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
 	4,  // 8: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
 	2,  // 9: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
-	10, // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
+	9,  // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
@@ -1465,7 +1366,7 @@ func file_linkscore_v1_common_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
-			NumEnums:      9,
+			NumEnums:      8,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,

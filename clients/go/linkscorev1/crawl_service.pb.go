@@ -802,14 +802,12 @@ type Crawl struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Policy that scores; absent means harvest, or topic if `wanted` is given.
 	Policy *PolicySpec `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Policies kept learning beside it, to be asked per request or switched to; at most 8.
-	ExtraPolicies []*PolicySpec `protobuf:"bytes,3,rep,name=extra_policies,json=extraPolicies,proto3" json:"extra_policies,omitempty"`
 	// Which links belong to the crawl.
 	Scope CrawlScope `protobuf:"varint,4,opt,name=scope,proto3,enum=linkscore.v1.CrawlScope" json:"scope,omitempty"`
 	// How site models are learned.
 	Learning *LearningConfig `protobuf:"bytes,5,opt,name=learning,proto3" json:"learning,omitempty"`
 	// Learn and count, and leave the crawl its own order, for trying linkscore on a live one: pages, links, buckets and sites
-	// are answered breadth first, without encoded priorities, unless a request names a policy.
+	// are answered breadth first.
 	ObserveOnly bool `protobuf:"varint,6,opt,name=observe_only,json=observeOnly,proto3" json:"observe_only,omitempty"`
 	// Seed of all random draws; default 0.
 	Seed uint64 `protobuf:"varint,7,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -826,7 +824,7 @@ type Crawl struct {
 	// Examples of the pages wanted, of any number of types; at most 100, three per type do well. Policies that learn
 	// from rewards (harvest) then reward pages like these instead of pages with new text.
 	Examples []*ExamplePage `protobuf:"bytes,13,rep,name=examples,proto3" json:"examples,omitempty"`
-	// What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
+	// What the crawl is for, in words. Needs a policy that goes by it.
 	Wanted *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
 	// Groups that its sites are divided into, 1..256; 0 means 1, or what a crawl has that is there. Each group has a log
 	// and a model of its own, so several processes share one crawl; fixed when it is created. Only 1 goes with a policy
@@ -903,13 +901,6 @@ func (x *Crawl) GetName() string {
 func (x *Crawl) GetPolicy() *PolicySpec {
 	if x != nil {
 		return x.Policy
-	}
-	return nil
-}
-
-func (x *Crawl) GetExtraPolicies() []*PolicySpec {
-	if x != nil {
-		return x.ExtraPolicies
 	}
 	return nil
 }
@@ -1514,7 +1505,7 @@ type UpdateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl; `name` is required.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
+	// Fields to take from `crawl`: `policy`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
 	// `copies`, `revisit`. Empty means all of these that are set; what else is set must be as it is.
 	// A `budget` or `respect` named here and not set is lifted; of `copies` so named what was learned is forgotten. Examples are added to those of the crawl; one whose URL is there already takes its place, unless only that one has HTML.
 	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
@@ -2127,11 +2118,10 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12&\n" +
 	"\x0ffetches_per_day\x18\x02 \x01(\x01R\rfetchesPerDay\x12@\n" +
 	"\x0eleast_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xdb\a\n" +
+	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x9a\a\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
-	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
-	"\x0eextra_policies\x18\x03 \x03(\v2\x18.linkscore.v1.PolicySpecR\rextraPolicies\x12.\n" +
+	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12.\n" +
 	"\x05scope\x18\x04 \x01(\x0e2\x18.linkscore.v1.CrawlScopeR\x05scope\x128\n" +
 	"\blearning\x18\x05 \x01(\v2\x1c.linkscore.v1.LearningConfigR\blearning\x12!\n" +
 	"\fobserve_only\x18\x06 \x01(\bR\vobserveOnly\x12\x12\n" +
@@ -2323,46 +2313,45 @@ var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	29, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
 	29, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
 	30, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	30, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
-	0,  // 7: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	3,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	31, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	7,  // 11: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	8,  // 12: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
-	9,  // 13: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	32, // 14: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
-	10, // 15: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
-	11, // 16: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	11, // 17: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	11, // 18: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	15, // 19: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
-	11, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	11, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	33, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	11, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	2,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	28, // 26: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
-	12, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	14, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	17, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	19, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	21, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	23, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	26, // 33: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
-	13, // 34: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	16, // 35: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	18, // 36: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	20, // 37: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	22, // 38: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	25, // 39: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	27, // 40: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
-	34, // [34:41] is the sub-list for method output_type
-	27, // [27:34] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	0,  // 6: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
+	3,  // 7: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	31, // 8: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 9: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	7,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	8,  // 11: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
+	9,  // 12: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
+	32, // 13: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	10, // 14: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	11, // 15: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	11, // 16: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	11, // 17: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	15, // 18: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
+	11, // 19: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	11, // 20: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	33, // 21: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	11, // 22: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	2,  // 23: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	24, // 24: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	28, // 25: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
+	12, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	14, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	26, // 32: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
+	13, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	16, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	18, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	20, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	22, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	25, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	27, // 39: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
+	33, // [33:40] is the sub-list for method output_type
+	26, // [26:33] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }

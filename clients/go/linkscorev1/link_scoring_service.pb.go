@@ -148,11 +148,7 @@ type IngestPagesRequest struct {
 	// Resource name `crawls/{crawl}`. Required.
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// The pages; at least one.
-	Pages []*Page `protobuf:"bytes,2,rep,name=pages,proto3" json:"pages,omitempty"`
-	// Policy that scores the links of this call; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Number format of `encoded_priorities`; unspecified means none.
-	Encoding      PriorityEncoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=linkscore.v1.PriorityEncoding" json:"encoding,omitempty"`
+	Pages         []*Page `protobuf:"bytes,2,rep,name=pages,proto3" json:"pages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,20 +195,6 @@ func (x *IngestPagesRequest) GetPages() []*Page {
 		return x.Pages
 	}
 	return nil
-}
-
-func (x *IngestPagesRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
-func (x *IngestPagesRequest) GetEncoding() PriorityEncoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
 // What became of one page.
@@ -634,10 +616,6 @@ type ScoreLinksRequest struct {
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// The links.
 	Links []*CandidateLink `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
-	// Policy; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Number format; unspecified means none.
-	Encoding PriorityEncoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=linkscore.v1.PriorityEncoding" json:"encoding,omitempty"`
 	// Also say why, in words and numbers; at most 100 links then.
 	Explain       bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -686,20 +664,6 @@ func (x *ScoreLinksRequest) GetLinks() []*CandidateLink {
 		return x.Links
 	}
 	return nil
-}
-
-func (x *ScoreLinksRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
-func (x *ScoreLinksRequest) GetEncoding() PriorityEncoding {
-	if x != nil {
-		return x.Encoding
-	}
-	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
 func (x *ScoreLinksRequest) GetExplain() bool {
@@ -854,8 +818,6 @@ type RankBucketsRequest struct {
 	// Names of the buckets that are not empty; at most 100,000. Others sleep. Name first what has the link that waits
 	// longest: among equal buckets the one named first comes first.
 	Buckets []string `protobuf:"bytes,2,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	// Policy; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// How many to return, best first; 0 means all. Those that are given links are returned in any case.
 	MaxResults uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	// Places to fill: how many links to hand out, at most 10,000. 0 means none: only order and values are wanted.
@@ -912,13 +874,6 @@ func (x *RankBucketsRequest) GetCrawl() string {
 func (x *RankBucketsRequest) GetBuckets() []string {
 	if x != nil {
 		return x.Buckets
-	}
-	return nil
-}
-
-func (x *RankBucketsRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
 	}
 	return nil
 }
@@ -1117,8 +1072,6 @@ type RankSitesRequest struct {
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// The sites that have URLs waiting; at most 100,000. Others sleep.
 	Sites []*WaitingSite `protobuf:"bytes,2,rep,name=sites,proto3" json:"sites,omitempty"`
-	// Policy; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// How many URLs to hand out in total, at most 10,000; absent means 1, 0 values the sites and hands out none.
 	N *uint32 `protobuf:"varint,4,opt,name=n,proto3,oneof" json:"n,omitempty"`
 	// How many sites to return; 0 means all. Those that are given URLs are returned in any case.
@@ -1171,13 +1124,6 @@ func (x *RankSitesRequest) GetSites() []*WaitingSite {
 	return nil
 }
 
-func (x *RankSitesRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
 func (x *RankSitesRequest) GetN() uint32 {
 	if x != nil && x.N != nil {
 		return *x.N
@@ -1203,9 +1149,6 @@ type RankSitesResponse struct {
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// How many URLs of each entry of `order` to fetch; their sum is `n`, or less if fewer wait.
 	Urls []uint32 `protobuf:"varint,3,rep,packed,name=urls,proto3" json:"urls,omitempty"`
-	// Probability in [0, 1] with which a decision takes each entry of `order` while all of them are awake. Empty if nothing
-	// is drawn.
-	DrawProbs []float64 `protobuf:"fixed64,4,rep,packed,name=draw_probs,json=drawProbs,proto3" json:"draw_probs,omitempty"`
 	// Name of the policy that ranked.
 	Policy string `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Sequence number of the last event the order reflects.
@@ -1261,13 +1204,6 @@ func (x *RankSitesResponse) GetValues() []float64 {
 func (x *RankSitesResponse) GetUrls() []uint32 {
 	if x != nil {
 		return x.Urls
-	}
-	return nil
-}
-
-func (x *RankSitesResponse) GetDrawProbs() []float64 {
-	if x != nil {
-		return x.DrawProbs
 	}
 	return nil
 }
@@ -1727,8 +1663,6 @@ type SuggestExamplesRequest struct {
 	// Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
 	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// Policy; absent means the crawl's. Only `harvest` suggests any pages.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// How many pages to return, at most 100; 0 means 5.
 	MaxResults    uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1777,13 +1711,6 @@ func (x *SuggestExamplesRequest) GetSite() string {
 		return x.Site
 	}
 	return ""
-}
-
-func (x *SuggestExamplesRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
 }
 
 func (x *SuggestExamplesRequest) GetMaxResults() uint32 {
@@ -2412,12 +2339,10 @@ var File_linkscore_v1_link_scoring_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\n" +
-	"'linkscore/v1/link_scoring_service.proto\x12\flinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xc2\x01\n" +
+	"'linkscore/v1/link_scoring_service.proto\x12\flinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\"T\n" +
 	"\x12IngestPagesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
-	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\x9f\x06\n" +
+	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\x9f\x06\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2460,12 +2385,10 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x1f\n" +
 	"\vanchor_text\x18\x03 \x01(\tR\n" +
-	"anchorText\"\xe4\x01\n" +
+	"anchorText\"v\n" +
 	"\x11ScoreLinksRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x121\n" +
-	"\x05links\x18\x02 \x03(\v2\x1b.linkscore.v1.CandidateLinkR\x05links\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\x12\x18\n" +
+	"\x05links\x18\x02 \x03(\v2\x1b.linkscore.v1.CandidateLinkR\x05links\x12\x18\n" +
 	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xeb\x01\n" +
 	"\x12ScoreLinksResponse\x12.\n" +
 	"\x05links\x18\x01 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x16\n" +
@@ -2476,11 +2399,10 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x0eBucketInFlight\x12\x16\n" +
 	"\x06bucket\x18\x01 \x01(\tR\x06bucket\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01B\b\n" +
-	"\x06_count\"\x8e\x02\n" +
+	"\x06_count\"\xdc\x01\n" +
 	"\x12RankBucketsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x18\n" +
-	"\abuckets\x18\x02 \x03(\tR\abuckets\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
+	"\abuckets\x18\x02 \x03(\tR\abuckets\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
 	"maxResults\x12\f\n" +
 	"\x01n\x18\x05 \x01(\rR\x01n\x12\x18\n" +
@@ -2498,21 +2420,18 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x1d\n" +
 	"\awaiting\x18\x02 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
 	"\n" +
-	"\b_waiting\"\xc5\x01\n" +
+	"\b_waiting\"\x93\x01\n" +
 	"\x10RankSitesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12/\n" +
-	"\x05sites\x18\x02 \x03(\v2\x19.linkscore.v1.WaitingSiteR\x05sites\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x11\n" +
+	"\x05sites\x18\x02 \x03(\v2\x19.linkscore.v1.WaitingSiteR\x05sites\x12\x11\n" +
 	"\x01n\x18\x04 \x01(\rH\x00R\x01n\x88\x01\x01\x12\x1f\n" +
 	"\vmax_results\x18\x05 \x01(\rR\n" +
 	"maxResultsB\x04\n" +
-	"\x02_n\"\xa9\x01\n" +
+	"\x02_n\"\x8a\x01\n" +
 	"\x11RankSitesResponse\x12\x14\n" +
 	"\x05order\x18\x01 \x03(\rR\x05order\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x12\n" +
-	"\x04urls\x18\x03 \x03(\rR\x04urls\x12\x1d\n" +
-	"\n" +
-	"draw_probs\x18\x04 \x03(\x01R\tdrawProbs\x12\x16\n" +
+	"\x04urls\x18\x03 \x03(\rR\x04urls\x12\x16\n" +
 	"\x06policy\x18\x05 \x01(\tR\x06policy\x12\x1b\n" +
 	"\tevent_seq\x18\x06 \x01(\x04R\beventSeq\"\xb3\x01\n" +
 	"\bFeedback\x12\x19\n" +
@@ -2546,11 +2465,10 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\vskip_reason\x18\n" +
 	" \x01(\x0e2\x18.linkscore.v1.SkipReasonR\n" +
 	"skipReason\x123\n" +
-	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"\x95\x01\n" +
+	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"c\n" +
 	"\x16SuggestExamplesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
-	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
 	"maxResults\"\xb5\x01\n" +
 	"\x10SuggestedExample\x12\x10\n" +
@@ -2670,82 +2588,73 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*NoticeStatus)(nil),            // 27: linkscore.v1.NoticeStatus
 	(*NotifyChangedResponse)(nil),   // 28: linkscore.v1.NotifyChangedResponse
 	(*Page)(nil),                    // 29: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 30: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 31: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 32: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 33: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 34: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 35: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 36: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
-	(Decision)(0),                   // 38: linkscore.v1.Decision
-	(SkipReason)(0),                 // 39: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 40: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 41: linkscore.v1.FieldProblem
+	(*ItemStatus)(nil),              // 30: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 31: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 32: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 33: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 34: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 35: google.protobuf.Timestamp
+	(Decision)(0),                   // 36: linkscore.v1.Decision
+	(SkipReason)(0),                 // 37: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 38: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 39: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	29, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	30, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	32, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	33, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	34, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	35, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	36, // 7: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	37, // 8: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	4,  // 9: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	38, // 10: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	38, // 11: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	3,  // 12: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	6,  // 13: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	30, // 14: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 15: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	34, // 16: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	33, // 17: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	19, // 18: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	30, // 19: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	9,  // 20: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	38, // 21: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	12, // 22: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	30, // 23: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	15, // 24: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	32, // 25: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	32, // 26: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	18, // 27: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	33, // 28: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	39, // 29: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	30, // 30: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	21, // 31: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	37, // 32: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 33: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	37, // 34: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	40, // 35: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	24, // 36: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	37, // 37: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 38: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	41, // 39: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	27, // 40: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 41: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 42: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	10, // 43: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	13, // 44: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	16, // 45: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	20, // 46: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	23, // 47: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	26, // 48: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	5,  // 49: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	8,  // 50: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	11, // 51: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	14, // 52: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	17, // 53: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	22, // 54: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	25, // 55: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	28, // 56: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	49, // [49:57] is the sub-list for method output_type
-	41, // [41:49] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	30, // 1: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	31, // 2: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	32, // 3: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	33, // 4: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	34, // 5: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	35, // 6: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	4,  // 7: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	36, // 8: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	36, // 9: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	3,  // 10: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	6,  // 11: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	32, // 12: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	31, // 13: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	19, // 14: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	9,  // 15: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	36, // 16: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	12, // 17: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	15, // 18: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	30, // 19: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	30, // 20: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	18, // 21: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	31, // 22: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	37, // 23: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	21, // 24: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	35, // 25: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 26: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	35, // 27: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	38, // 28: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	24, // 29: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	35, // 30: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 31: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	39, // 32: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	27, // 33: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 34: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 35: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	10, // 36: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	13, // 37: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	16, // 38: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	20, // 39: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	23, // 40: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	26, // 41: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	5,  // 42: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 43: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	11, // 44: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	14, // 45: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	17, // 46: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	22, // 47: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	25, // 48: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	28, // 49: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	42, // [42:50] is the sub-list for method output_type
+	34, // [34:42] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -2754,7 +2663,6 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 		return
 	}
 	file_linkscore_v1_common_proto_init()
-	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[7].OneofWrappers = []any{}

@@ -958,13 +958,12 @@ func (x *FocusParams) GetDryPages() uint32 {
 	return 0
 }
 
-// Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
-// when several are named.
+// Parameters of `news_prefix`. All but the fallback say how browse logs are mined.
 type NewsPrefixParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Policy that scores while this one abstains, with its default parameters; default "harvest".
 	Fallback *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
-	// Decay of clicks above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 0.
+	// Decay of clicks above which a page is news, [0, 100]; default 0.
 	Threshold *float64 `protobuf:"fixed64,2,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
 	// Least mean of daily clicks of a page that is looked at, [0, 1e6]; default 1.
 	MinDailyClicks *float64 `protobuf:"fixed64,3,opt,name=min_daily_clicks,json=minDailyClicks,proto3,oneof" json:"min_daily_clicks,omitempty"`

@@ -23,59 +23,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What part a policy has on a site.
-type PolicyRole int32
-
-const (
-	// Not known.
-	PolicyRole_POLICY_ROLE_UNSPECIFIED PolicyRole = 0
-	// It serves.
-	PolicyRole_POLICY_ROLE_SERVED PolicyRole = 1
-	// It learns beside the one that serves.
-	PolicyRole_POLICY_ROLE_EXTRA PolicyRole = 2
-)
-
-// Enum value maps for PolicyRole.
-var (
-	PolicyRole_name = map[int32]string{
-		0: "POLICY_ROLE_UNSPECIFIED",
-		1: "POLICY_ROLE_SERVED",
-		2: "POLICY_ROLE_EXTRA",
-	}
-	PolicyRole_value = map[string]int32{
-		"POLICY_ROLE_UNSPECIFIED": 0,
-		"POLICY_ROLE_SERVED":      1,
-		"POLICY_ROLE_EXTRA":       2,
-	}
-)
-
-func (x PolicyRole) Enum() *PolicyRole {
-	p := new(PolicyRole)
-	*p = x
-	return p
-}
-
-func (x PolicyRole) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PolicyRole) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_site_model_service_proto_enumTypes[0].Descriptor()
-}
-
-func (PolicyRole) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_site_model_service_proto_enumTypes[0]
-}
-
-func (x PolicyRole) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PolicyRole.Descriptor instead.
-func (PolicyRole) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{0}
-}
-
 // What a reward is.
 type RewardSource int32
 
@@ -113,11 +60,11 @@ func (x RewardSource) String() string {
 }
 
 func (RewardSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_site_model_service_proto_enumTypes[1].Descriptor()
+	return file_linkscore_v1_site_model_service_proto_enumTypes[0].Descriptor()
 }
 
 func (RewardSource) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_site_model_service_proto_enumTypes[1]
+	return &file_linkscore_v1_site_model_service_proto_enumTypes[0]
 }
 
 func (x RewardSource) Number() protoreflect.EnumNumber {
@@ -126,7 +73,7 @@ func (x RewardSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RewardSource.Descriptor instead.
 func (RewardSource) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{1}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{0}
 }
 
 // Why a part of a site is suspected.
@@ -170,11 +117,11 @@ func (x TrapKind) String() string {
 }
 
 func (TrapKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_site_model_service_proto_enumTypes[2].Descriptor()
+	return file_linkscore_v1_site_model_service_proto_enumTypes[1].Descriptor()
 }
 
 func (TrapKind) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_site_model_service_proto_enumTypes[2]
+	return &file_linkscore_v1_site_model_service_proto_enumTypes[1]
 }
 
 func (x TrapKind) Number() protoreflect.EnumNumber {
@@ -183,7 +130,7 @@ func (x TrapKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TrapKind.Descriptor instead.
 func (TrapKind) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{1}
 }
 
 // Whom a file is for.
@@ -245,11 +192,11 @@ func (x RuleFormat) String() string {
 }
 
 func (RuleFormat) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_site_model_service_proto_enumTypes[3].Descriptor()
+	return file_linkscore_v1_site_model_service_proto_enumTypes[2].Descriptor()
 }
 
 func (RuleFormat) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_site_model_service_proto_enumTypes[3]
+	return &file_linkscore_v1_site_model_service_proto_enumTypes[2]
 }
 
 func (x RuleFormat) Number() protoreflect.EnumNumber {
@@ -258,7 +205,7 @@ func (x RuleFormat) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RuleFormat.Descriptor instead.
 func (RuleFormat) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
 }
 
 // A site.
@@ -293,8 +240,6 @@ type Site struct {
 	// What the crawl's policy goes by on the site, and why it abstains if it does, one sentence; empty if it has nothing to
 	// say.
 	PolicyState string `protobuf:"bytes,16,opt,name=policy_state,json=policyState,proto3" json:"policy_state,omitempty"`
-	// How each policy of the crawl did on the links that were fetched: the one that serves, then the extra ones.
-	PolicyQualities []*PolicyQuality `protobuf:"bytes,20,rep,name=policy_qualities,json=policyQualities,proto3" json:"policy_qualities,omitempty"`
 	// Query keys in lower case, and places of path segments (`/2`), that were found to be session ids on the site, at most
 	// 200; links are the same link whatever these say. Names that are session ids everywhere (`PHPSESSID`) are not listed.
 	SessionNames  []string `protobuf:"bytes,21,rep,name=session_names,json=sessionNames,proto3" json:"session_names,omitempty"`
@@ -430,101 +375,11 @@ func (x *Site) GetPolicyState() string {
 	return ""
 }
 
-func (x *Site) GetPolicyQualities() []*PolicyQuality {
-	if x != nil {
-		return x.PolicyQualities
-	}
-	return nil
-}
-
 func (x *Site) GetSessionNames() []string {
 	if x != nil {
 		return x.SessionNames
 	}
 	return nil
-}
-
-// How a policy did on the links of a site, each scored before its page was known.
-type PolicyQuality struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the policy.
-	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	// What part it has.
-	Role PolicyRole `protobuf:"varint,2,opt,name=role,proto3,enum=linkscore.v1.PolicyRole" json:"role,omitempty"`
-	// Links it was judged on, of the latest 128; of those with feedback alone once there are eight.
-	JudgedCount uint64 `protobuf:"varint,3,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
-	// How often the better of two of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
-	// is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
-	Quality float64 `protobuf:"fixed64,4,opt,name=quality,proto3" json:"quality,omitempty"`
-	// Mean reward of the last links that were fetched, [0, 1], whoever chose them.
-	Reward        float64 `protobuf:"fixed64,5,opt,name=reward,proto3" json:"reward,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PolicyQuality) Reset() {
-	*x = PolicyQuality{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PolicyQuality) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PolicyQuality) ProtoMessage() {}
-
-func (x *PolicyQuality) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PolicyQuality.ProtoReflect.Descriptor instead.
-func (*PolicyQuality) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *PolicyQuality) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
-func (x *PolicyQuality) GetRole() PolicyRole {
-	if x != nil {
-		return x.Role
-	}
-	return PolicyRole_POLICY_ROLE_UNSPECIFIED
-}
-
-func (x *PolicyQuality) GetJudgedCount() uint64 {
-	if x != nil {
-		return x.JudgedCount
-	}
-	return 0
-}
-
-func (x *PolicyQuality) GetQuality() float64 {
-	if x != nil {
-		return x.Quality
-	}
-	return 0
-}
-
-func (x *PolicyQuality) GetReward() float64 {
-	if x != nil {
-		return x.Reward
-	}
-	return 0
 }
 
 // Request of ListSites.
@@ -542,7 +397,7 @@ type ListSitesRequest struct {
 
 func (x *ListSitesRequest) Reset() {
 	*x = ListSitesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +409,7 @@ func (x *ListSitesRequest) String() string {
 func (*ListSitesRequest) ProtoMessage() {}
 
 func (x *ListSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +422,7 @@ func (x *ListSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSitesRequest.ProtoReflect.Descriptor instead.
 func (*ListSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *ListSitesRequest) GetCrawl() string {
@@ -604,7 +459,7 @@ type ListSitesResponse struct {
 
 func (x *ListSitesResponse) Reset() {
 	*x = ListSitesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +471,7 @@ func (x *ListSitesResponse) String() string {
 func (*ListSitesResponse) ProtoMessage() {}
 
 func (x *ListSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +484,7 @@ func (x *ListSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSitesResponse.ProtoReflect.Descriptor instead.
 func (*ListSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ListSitesResponse) GetSites() []*Site {
@@ -661,7 +516,7 @@ type GetSiteRequest struct {
 
 func (x *GetSiteRequest) Reset() {
 	*x = GetSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +528,7 @@ func (x *GetSiteRequest) String() string {
 func (*GetSiteRequest) ProtoMessage() {}
 
 func (x *GetSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +541,7 @@ func (x *GetSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSiteRequest.ProtoReflect.Descriptor instead.
 func (*GetSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetSiteRequest) GetName() string {
@@ -727,7 +582,7 @@ type GetSiteResponse struct {
 
 func (x *GetSiteResponse) Reset() {
 	*x = GetSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +594,7 @@ func (x *GetSiteResponse) String() string {
 func (*GetSiteResponse) ProtoMessage() {}
 
 func (x *GetSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +607,7 @@ func (x *GetSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSiteResponse.ProtoReflect.Descriptor instead.
 func (*GetSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetSiteResponse) GetSite() *Site {
@@ -798,7 +653,7 @@ type SkippedLink struct {
 
 func (x *SkippedLink) Reset() {
 	*x = SkippedLink{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +665,7 @@ func (x *SkippedLink) String() string {
 func (*SkippedLink) ProtoMessage() {}
 
 func (x *SkippedLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +678,7 @@ func (x *SkippedLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedLink.ProtoReflect.Descriptor instead.
 func (*SkippedLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SkippedLink) GetUrl() string {
@@ -864,7 +719,7 @@ type CopyHypothesis struct {
 
 func (x *CopyHypothesis) Reset() {
 	*x = CopyHypothesis{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +731,7 @@ func (x *CopyHypothesis) String() string {
 func (*CopyHypothesis) ProtoMessage() {}
 
 func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +744,7 @@ func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopyHypothesis.ProtoReflect.Descriptor instead.
 func (*CopyHypothesis) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CopyHypothesis) GetName() string {
@@ -964,7 +819,7 @@ type SiteAdvice struct {
 
 func (x *SiteAdvice) Reset() {
 	*x = SiteAdvice{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +831,7 @@ func (x *SiteAdvice) String() string {
 func (*SiteAdvice) ProtoMessage() {}
 
 func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +844,7 @@ func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SiteAdvice.ProtoReflect.Descriptor instead.
 func (*SiteAdvice) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SiteAdvice) GetRewardSource() RewardSource {
@@ -1120,7 +975,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +987,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1000,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Coverage) GetShare() float64 {
@@ -1220,7 +1075,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1087,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1100,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1328,7 +1183,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1195,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1208,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1444,7 +1299,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1456,7 +1311,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1469,7 +1324,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1490,7 +1345,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1357,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1370,7 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
@@ -1534,8 +1389,6 @@ type SuggestSeedsRequest struct {
 	// `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required,
 	// unless the crawl has a browse log and the policy looks for news in it: then empty means all sites.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// Policy that is asked; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// At most this many, 1..1000; 0 means 16.
 	MaxResults    uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1544,7 +1397,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1409,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1422,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -1584,13 +1437,6 @@ func (x *SuggestSeedsRequest) GetSite() string {
 		return x.Site
 	}
 	return ""
-}
-
-func (x *SuggestSeedsRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
 }
 
 func (x *SuggestSeedsRequest) GetMaxResults() uint32 {
@@ -1617,7 +1463,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1475,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1488,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Seed) GetUrl() string {
@@ -1692,7 +1538,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1550,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1563,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -1762,8 +1608,6 @@ type ExportRulesRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The files wanted, at most 16, each once; empty means all that can say something.
 	Formats []RuleFormat `protobuf:"varint,2,rep,packed,name=formats,proto3,enum=linkscore.v1.RuleFormat" json:"formats,omitempty"`
-	// Policy whose rules are wanted; absent means the crawl's.
-	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Leave out URL rules of less confidence, [0, 1]; 0 keeps all.
 	MinConfidence float64 `protobuf:"fixed64,4,opt,name=min_confidence,json=minConfidence,proto3" json:"min_confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1772,7 +1616,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1628,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1641,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -1810,13 +1654,6 @@ func (x *ExportRulesRequest) GetName() string {
 func (x *ExportRulesRequest) GetFormats() []RuleFormat {
 	if x != nil {
 		return x.Formats
-	}
-	return nil
-}
-
-func (x *ExportRulesRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
 	}
 	return nil
 }
@@ -1850,7 +1687,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +1699,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +1712,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -1941,7 +1778,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +1790,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +1803,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2030,7 +1867,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +1879,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +1892,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2120,7 +1957,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2132,7 +1969,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2145,7 +1982,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2208,7 +2045,7 @@ var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xcb\x04\n" +
+	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\"\x83\x04\n" +
 	"\x04Site\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12-\n" +
@@ -2226,15 +2063,8 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"text_chars\x18\f \x01(\x04R\ttextChars\x12'\n" +
 	"\x0fduplicate_share\x18\r \x01(\x01R\x0eduplicateShare\x12\x1a\n" +
 	"\blearning\x18\x0f \x01(\bR\blearning\x12!\n" +
-	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12F\n" +
-	"\x10policy_qualities\x18\x14 \x03(\v2\x1b.linkscore.v1.PolicyQualityR\x0fpolicyQualities\x12#\n" +
-	"\rsession_names\x18\x15 \x03(\tR\fsessionNames\"\xaa\x01\n" +
-	"\rPolicyQuality\x12\x16\n" +
-	"\x06policy\x18\x01 \x01(\tR\x06policy\x12,\n" +
-	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12!\n" +
-	"\fjudged_count\x18\x03 \x01(\x04R\vjudgedCount\x12\x18\n" +
-	"\aquality\x18\x04 \x01(\x01R\aquality\x12\x16\n" +
-	"\x06reward\x18\x05 \x01(\x01R\x06reward\"d\n" +
+	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12#\n" +
+	"\rsession_names\x18\x15 \x03(\tR\fsessionNames\"d\n" +
 	"\x10ListSitesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
@@ -2322,11 +2152,10 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x10LearnSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\";\n" +
 	"\x11LearnSiteResponse\x12&\n" +
-	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\"\x92\x01\n" +
+	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\"`\n" +
 	"\x13SuggestSeedsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
-	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
 	"maxResults\"e\n" +
 	"\x04Seed\x12\x10\n" +
@@ -2340,11 +2169,10 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +
 	"\x06policy\x18\x03 \x01(\tR\x06policy\x12!\n" +
 	"\fpolicy_state\x18\x04 \x01(\tR\vpolicyState\x12\x1b\n" +
-	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\xb5\x01\n" +
+	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\x83\x01\n" +
 	"\x12ExportRulesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
-	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12%\n" +
+	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\x12%\n" +
 	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"\xba\x01\n" +
 	"\aUrlRule\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
@@ -2381,12 +2209,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\fpolicy_state\x18\x05 \x01(\tR\vpolicyState\x12%\n" +
 	"\x0emodel_revision\x18\x06 \x01(\x04R\rmodelRevision\x12\x1b\n" +
 	"\tevent_seq\x18\a \x01(\x04R\beventSeq\x128\n" +
-	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*X\n" +
-	"\n" +
-	"PolicyRole\x12\x1b\n" +
-	"\x17POLICY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n" +
-	"\x12POLICY_ROLE_SERVED\x10\x01\x12\x15\n" +
-	"\x11POLICY_ROLE_EXTRA\x10\x02*d\n" +
+	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*d\n" +
 	"\fRewardSource\x12\x1d\n" +
 	"\x19REWARD_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REWARD_SOURCE_NOVELTY\x10\x01\x12\x1a\n" +
@@ -2426,83 +2249,76 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_site_model_service_proto_rawDescData
 }
 
-var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
-	(PolicyRole)(0),              // 0: linkscore.v1.PolicyRole
-	(RewardSource)(0),            // 1: linkscore.v1.RewardSource
-	(TrapKind)(0),                // 2: linkscore.v1.TrapKind
-	(RuleFormat)(0),              // 3: linkscore.v1.RuleFormat
-	(*Site)(nil),                 // 4: linkscore.v1.Site
-	(*PolicyQuality)(nil),        // 5: linkscore.v1.PolicyQuality
-	(*ListSitesRequest)(nil),     // 6: linkscore.v1.ListSitesRequest
-	(*ListSitesResponse)(nil),    // 7: linkscore.v1.ListSitesResponse
-	(*GetSiteRequest)(nil),       // 8: linkscore.v1.GetSiteRequest
-	(*GetSiteResponse)(nil),      // 9: linkscore.v1.GetSiteResponse
-	(*SkippedLink)(nil),          // 10: linkscore.v1.SkippedLink
-	(*CopyHypothesis)(nil),       // 11: linkscore.v1.CopyHypothesis
-	(*SiteAdvice)(nil),           // 12: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),             // 13: linkscore.v1.Coverage
-	(*GroupYield)(nil),           // 14: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),        // 15: linkscore.v1.TrapSuspicion
-	(*LearnSiteRequest)(nil),     // 16: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),    // 17: linkscore.v1.LearnSiteResponse
-	(*SuggestSeedsRequest)(nil),  // 18: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                 // 19: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil), // 20: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),   // 21: linkscore.v1.ExportRulesRequest
-	(*UrlRule)(nil),              // 22: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),          // 23: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),             // 24: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),  // 25: linkscore.v1.ExportRulesResponse
-	nil,                          // 26: linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	(SiteStage)(0),               // 27: linkscore.v1.SiteStage
-	(SkipReason)(0),              // 28: linkscore.v1.SkipReason
-	(Decision)(0),                // 29: linkscore.v1.Decision
-	(*PolicySpec)(nil),           // 30: linkscore.v1.PolicySpec
+	(RewardSource)(0),            // 0: linkscore.v1.RewardSource
+	(TrapKind)(0),                // 1: linkscore.v1.TrapKind
+	(RuleFormat)(0),              // 2: linkscore.v1.RuleFormat
+	(*Site)(nil),                 // 3: linkscore.v1.Site
+	(*ListSitesRequest)(nil),     // 4: linkscore.v1.ListSitesRequest
+	(*ListSitesResponse)(nil),    // 5: linkscore.v1.ListSitesResponse
+	(*GetSiteRequest)(nil),       // 6: linkscore.v1.GetSiteRequest
+	(*GetSiteResponse)(nil),      // 7: linkscore.v1.GetSiteResponse
+	(*SkippedLink)(nil),          // 8: linkscore.v1.SkippedLink
+	(*CopyHypothesis)(nil),       // 9: linkscore.v1.CopyHypothesis
+	(*SiteAdvice)(nil),           // 10: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),             // 11: linkscore.v1.Coverage
+	(*GroupYield)(nil),           // 12: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),        // 13: linkscore.v1.TrapSuspicion
+	(*LearnSiteRequest)(nil),     // 14: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),    // 15: linkscore.v1.LearnSiteResponse
+	(*SuggestSeedsRequest)(nil),  // 16: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                 // 17: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil), // 18: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),   // 19: linkscore.v1.ExportRulesRequest
+	(*UrlRule)(nil),              // 20: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),          // 21: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),             // 22: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),  // 23: linkscore.v1.ExportRulesResponse
+	nil,                          // 24: linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	(SiteStage)(0),               // 25: linkscore.v1.SiteStage
+	(SkipReason)(0),              // 26: linkscore.v1.SkipReason
+	(Decision)(0),                // 27: linkscore.v1.Decision
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	27, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	5,  // 1: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
-	0,  // 2: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
-	4,  // 3: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
-	4,  // 4: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	12, // 5: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
-	10, // 6: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
-	26, // 7: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	28, // 8: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
-	1,  // 9: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	14, // 10: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	15, // 11: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	29, // 12: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	13, // 13: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	11, // 14: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
-	2,  // 15: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	4,  // 16: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	30, // 17: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	19, // 18: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 19: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	30, // 20: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 21: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	24, // 22: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	22, // 23: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	23, // 24: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	22, // 25: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	6,  // 26: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	8,  // 27: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	16, // 28: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	18, // 29: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	21, // 30: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	7,  // 31: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	9,  // 32: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	17, // 33: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	20, // 34: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	25, // 35: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	31, // [31:36] is the sub-list for method output_type
-	26, // [26:31] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	25, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	3,  // 1: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
+	3,  // 2: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
+	10, // 3: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	8,  // 4: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
+	24, // 5: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	26, // 6: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
+	0,  // 7: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
+	12, // 8: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	13, // 9: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	27, // 10: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	11, // 11: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	9,  // 12: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
+	1,  // 13: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	3,  // 14: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	17, // 15: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	2,  // 16: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	2,  // 17: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	22, // 18: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	20, // 19: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	21, // 20: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	20, // 21: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	4,  // 22: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	6,  // 23: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	14, // 24: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	16, // 25: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	19, // 26: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	5,  // 27: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	7,  // 28: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	15, // 29: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	18, // 30: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	23, // 31: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	27, // [27:32] is the sub-list for method output_type
+	22, // [22:27] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2511,14 +2327,13 @@ func file_linkscore_v1_site_model_service_proto_init() {
 		return
 	}
 	file_linkscore_v1_common_proto_init()
-	file_linkscore_v1_policy_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   23,
+			NumEnums:      3,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

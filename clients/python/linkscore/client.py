@@ -19,14 +19,12 @@ from linkscore.messages import (
     Buckets,
     CrawlOptions,
     Link,
-    Policy,
     Sites,
     candidate,
     crawl_name,
     crawl_spec,
     failed_page,
     feedback,
-    policy_spec,
     problem_of,
     rule_format,
     site_name,
@@ -149,10 +147,10 @@ class Client:
         return answer
 
     def _ask(self, kind: Any, timeout_s: float | None, **fields: Any) -> Any:
-        """Make the call of this kind of request: crawls go by id or name, policies as callers write them."""
-        spelled: dict[str, Any] = {"crawl": crawl_name, "policy": policy_spec}
-        given = {name: spelled[name](value) if name in spelled else value for name, value in fields.items()}
-        return self._call(kind(**given), timeout_s)
+        """Make the call of this kind of request: crawls go by id or name."""
+        if "crawl" in fields:
+            fields["crawl"] = crawl_name(fields["crawl"])
+        return self._call(kind(**fields), timeout_s)
 
     def _list(self, request: Any, name: str, timeout_s: float | None) -> Iterator[Any]:
         while True:
@@ -259,8 +257,6 @@ class Client:
         *,
         crawl: str,
         pages: Iterable[common_pb2.Page],
-        policy: Policy | None = None,
-        encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> scoring_pb2.IngestPagesResponse:
         """Send fetched pages, failed fetches too; the answer scores every link of them.
@@ -271,10 +267,6 @@ class Client:
             Id or resource name.
         pages
             Messages made by `linkscore.page`; at most 500.
-        policy
-            Another policy than the crawl's.
-        encoding
-            `PriorityEncoding`: also give each score as the number a crawler wants.
         timeout_s
             Deadline, seconds; the client's if None.
 
@@ -310,8 +302,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             pages=pages,
-            policy=policy,
-            encoding=encoding,
         )
 
     def score_links(
@@ -319,8 +309,6 @@ class Client:
         *,
         crawl: str,
         links: Iterable[Link],
-        policy: Policy | None = None,
-        encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Score links again: URLs, or (URL, ticket) pairs.
@@ -340,8 +328,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             links=map(candidate, links),
-            policy=policy,
-            encoding=encoding,
         )
 
     def rank_buckets(
@@ -349,7 +335,6 @@ class Client:
         *,
         crawl: str,
         buckets: Buckets,
-        policy: Policy | None = None,
         max_results: int = 0,
         n: int = 0,
         in_flight: Mapping[str, int] | None = None,
@@ -386,7 +371,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             buckets=buckets,
-            policy=policy,
             max_results=max_results,
             n=n,
             waiting=buckets.values() if isinstance(buckets, Mapping) else (),
@@ -400,7 +384,6 @@ class Client:
         crawl: str,
         sites: Sites,
         n: int = 1,
-        policy: Policy | None = None,
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankSitesResponse:
@@ -411,7 +394,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             sites=[scoring_pb2.WaitingSite(site=site, waiting=count) for site, count in waiting],
-            policy=policy,
             n=n,
             max_results=max_results,
         )
@@ -499,7 +481,6 @@ class Client:
         *,
         crawl: str,
         links: Iterable[Link],
-        policy: Policy | None = None,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Say why links have their scores."""
@@ -508,7 +489,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             links=map(candidate, links),
-            policy=policy,
             explain=True,
         )
 
@@ -517,7 +497,6 @@ class Client:
         *,
         crawl: str,
         site: str = "",
-        policy: Policy | None = None,
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> scoring_pb2.SuggestExamplesResponse:
@@ -527,7 +506,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             site=site,
-            policy=policy,
             max_results=max_results,
         )
 
@@ -602,7 +580,6 @@ class Client:
         *,
         crawl: str,
         site: str = "",
-        policy: Policy | None = None,
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> site_pb2.SuggestSeedsResponse:
@@ -622,7 +599,6 @@ class Client:
             timeout_s,
             crawl=crawl,
             site=site,
-            policy=policy,
             max_results=max_results,
         )
 
@@ -632,7 +608,6 @@ class Client:
         crawl: str,
         site: str,
         formats: Iterable[int | str] = (),
-        policy: Policy | None = None,
         min_confidence: float = 0.0,
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
@@ -642,7 +617,6 @@ class Client:
             timeout_s,
             name=site_name(crawl, site),
             formats=map(rule_format, formats),
-            policy=policy,
             min_confidence=min_confidence,
         )
 
@@ -695,7 +669,7 @@ class Client:
     def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
-        """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
+        """Say what the fetches of a site brought over time."""
         return self._ask(
             inspection_pb2.GetHarvestRequest,
             timeout_s,
@@ -735,22 +709,14 @@ class Client:
         crawl: str,
         site: str,
         window_days: int = 0,
-        news_labels: Mapping[str, bool] | None = None,
         timeout_s: float | None = None,
     ) -> browse_pb2.MineSiteResponse:
-        """Mine the browse log of a site now. Large logs need a longer `timeout_s`.
-
-        `news_labels` says of URLs whether they are news: the threshold is fitted on them.
-        """
-        labels = [
-            browse_pb2.NewsLabel(url=url, is_news=is_news) for url, is_news in (news_labels or {}).items()
-        ]
+        """Mine the browse log of a site now. Large logs need a longer `timeout_s`."""
         return self._ask(
             browse_pb2.MineSiteRequest,
             timeout_s,
             name=site_name(crawl, site),
             window_days=window_days,
-            news_labels=labels,
         )
 
     def get_browse_stats(

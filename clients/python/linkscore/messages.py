@@ -58,11 +58,10 @@ class CrawlOptions(TypedDict, total=False):
     """What a crawl may be created with; what is left out has the server's default."""
 
     policy: Policy | None  # that scores: a name, (name, parameters) or the message
-    extra_policies: Sequence[Policy]  # that learn beside it, at most 8
     scope: int  # `CrawlScope`: which links belong to the crawl
     learning: crawl_pb2.LearningConfig | None  # how site models are learned
     learn: int  # when sites are learned, a `Learn` of `linkscore.v1`
-    observe_only: bool  # answer without encoded priorities
+    observe_only: bool  # learn, and leave the crawl its own order
     seed: int  # of all random draws
     examples: Sequence[Example]  # of the pages wanted, at most 100; see `example_page`
     wanted: Wanted | None  # what it is for in words; without a policy `topic` scores. See `wanted_spec`
@@ -91,7 +90,6 @@ class Row:
     index: int  # place in the answer: input order, or document order when the server extracted the links
     url: str  # absolute; empty in answers of `score_links`, which are in input order
     score: float  # [0, 1], higher first
-    encoded_priority: float | None  # the number in the encoding asked for; None if none was
     bucket: str  # name of the group whose value moves together
     bucket_value: float  # what `rank_buckets` would answer for `bucket` now
     ticket: bytes  # opaque, to keep with the URL and send back
@@ -120,7 +118,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     >>> [(row.url, row.score, row.bucket) for row in rows(links)]
     [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
     """
-    urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
+    urls, verdicts, scope = links.urls, links.verdicts, links.in_scope
     reasons, copies = links.skip_reasons, links.duplicate_probabilities
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
     for i, score in enumerate(links.scores):
@@ -128,7 +126,6 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             index=i,
             url=urls[i] if urls else "",
             score=score,
-            encoded_priority=priorities[i] if priorities else None,
             bucket=names[links.buckets[i]] if links.buckets else "",
             bucket_value=links.bucket_values[links.buckets[i]] if links.buckets else score,
             ticket=values[links.tickets[i]] if links.tickets else b"",
@@ -485,7 +482,6 @@ def _several(given: Any) -> list[Any]:
 
 _SPECS: dict[str, Any] = {
     "policy": policy_spec,
-    "extra_policies": lambda given: [policy_spec(policy) for policy in given],
     "wanted": wanted_spec,
     "budget": lambda given: message_of(crawl_pb2.Budget, given),
     "copies": lambda given: message_of(crawl_pb2.Copies, given),
@@ -528,7 +524,7 @@ def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCraw
 
 # Columns of `LinkScores` with an entry for each link, if they are there.
 _COLUMNS = (
-    *("urls", "encoded_priorities", "buckets", "tickets", "verdicts", "in_scope"),
+    *("urls", "buckets", "tickets", "verdicts", "in_scope"),
     *("skip_reasons", "duplicate_probabilities", "url_types"),
 )
 
@@ -574,5 +570,5 @@ def _columns_looked_at(links: common_pb2.LinkScores) -> Iterator[tuple[bool, str
         is_beyond = any(not 0 <= at < len(values) for at in getattr(links, name))
         yield is_beyond, f"column {name} points beyond what is there"
     yield any(len(each) > 64 for each in links.ticket_values), "a ticket has more than 64 bytes"
-    for name in ("scores", "encoded_priorities", "bucket_values"):
+    for name in ("scores", "bucket_values"):
         yield not all(map(math.isfinite, getattr(links, name))), f"column {name} has a number that is none"

@@ -202,7 +202,6 @@ class CrawlSession:
         An option cannot be what is given, which the message names.
     """
 
-    encoding = common_pb2.PRIORITY_ENCODING_UNSPECIFIED
     sleep: Callable[[float], Awaitable[Any]] = staticmethod(asyncio.sleep)
     """Waits between two probes."""
 
@@ -425,9 +424,7 @@ class CrawlSession:
 
     async def score(self, links: Iterable[Link]) -> common_pb2.LinkScores | None:
         """Score links by their URLs alone, or by the tickets that they were found with."""
-        answer = await self.call(
-            partial(AsyncClient.score_links, crawl=self.crawl, links=links, encoding=self.encoding)
-        )
+        answer = await self.call(partial(AsyncClient.score_links, crawl=self.crawl, links=links))
         return None if answer is None else answer.links
 
     async def is_to_skip(self, url: str, ticket: bytes) -> bool:
@@ -485,7 +482,7 @@ class CrawlSession:
         return self.unknown if is_long else self._lost
 
     async def _ingest(self, owed: OwedPage, client: AsyncClient) -> scoring_pb2.PageResult:
-        answer = await client.ingest_pages(crawl=self.crawl, pages=[owed.page], encoding=self.encoding)
+        answer = await client.ingest_pages(crawl=self.crawl, pages=[owed.page])
         raise_if_invalid(answer.results[0].status)
         return answer.results[0]
 

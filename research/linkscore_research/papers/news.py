@@ -18,7 +18,6 @@ from linkscore_scoring.browse_logs.news import (
     NewsPages,
     NewsSettings,
     find_prefixes,
-    fit_threshold,
     mine_crawl,
     page_signals,
     prefix_of,
@@ -85,17 +84,17 @@ def paper_prefixes(counts: BrowseCounts, labels: Mapping[str, bool] | None) -> l
 
 
 def fitted(signals: Floats, given: NDArray[np.int64]) -> float:
-    """Return the threshold that labels give, 0 for none; -1 is no label."""
-    found = fit_threshold(signals[given >= 0], given[given >= 0] == 1)
-    return found.value if found else 0.0
+    """Return the midpoint that parts labelled pages best (section 6.1), 0 for none; -1 is no label."""
+    values, is_news = signals[given >= 0], given[given >= 0] == 1
+    ranked = np.unique(values)
+    cuts = (ranked[1:] + ranked[:-1]) / 2
+    hits = [int(((values > cut) == is_news).sum()) for cut in cuts]
+    return float(max(zip(hits, cuts, strict=True))[1]) if hits and 0 < is_news.sum() < len(values) else 0.0
 
 
 def read_news_labels(path: Path) -> dict[str, bool]:
     """Return whether pages are news, by identity, from a table with columns ``url`` and ``is_news``."""
     rows = [(row["url"], row["is_news"]) for _, row in read_table(path, ("url", "is_news"), field="labels")]
-    odd = next((value for _, value in rows if value not in ("0", "1")), None)
-    if odd is not None:
-        raise InvalidInput(f"{path}: is_news must be 0 or 1, got {odd!r:.100}", field="labels")
     return {identity(url): value == "1" for url, value in rows}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linkscore_scoring.browse_logs.behavior import BehaviorModel, mine_behavior
@@ -21,20 +20,12 @@ class MinedSite:
     behavior: BehaviorModel | None = None  # URL patterns as people browse them; None if the log has no visit
 
 
-def mine_site(
-    counts: BrowseCounts,
-    settings: NewsSettings | None = None,
-    labels: Mapping[str, bool] | None = None,
-    before: MinedSite | None = None,
-) -> MinedSite:
-    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be parallel.
-
-    `settings`, `labels`: see `mine_news`. `before`: what the last mining gave.
-    """
+def mine_site(counts: BrowseCounts, settings: NewsSettings | None = None) -> MinedSite:
+    """Mine the counts of one site; deterministic."""
     return MinedSite(
         counts.first_day,
         counts.n_days,
         int(counts.clicks.sum()),
-        news=mine_news(counts, settings, labels, before.news if before else None),
+        news=mine_news(counts, settings),
         behavior=mine_behavior(counts),
     )

@@ -1,6 +1,6 @@
 """News of a site, from its browse log (Wang 2008): which pages are news, where they lie, what leads to them.
 
-`mine_news` goes through it in order: the signal of every page, its threshold, prefixes, hubs; `mine_crawl`
+`mine_news` goes through it in order: the signal of every page, prefixes, hubs; `mine_crawl`
 does it over all sites of a crawl at once.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from itertools import accumulate, chain, groupby, islice
@@ -140,7 +140,7 @@ class NewsPages:
     urls: Sequence[str]  # their identities, and the nodes above them; see `steps_of`
     steps: Sequence[list[str]]
     is_news: NDArray[np.bool_]  # (n,) bool: the best guess
-    # (n,) float64: ln(p(signal | news) / p(signal | other)), +-`CERTAIN` where somebody said it.
+    # (n,) float64: ln(p(signal | news) / p(signal | other))
     ratios: NDArray[np.float64]
 
     def part(self, rows: NDArray[np.intp]) -> NewsPages:
@@ -188,13 +188,8 @@ alike"."""
 # Means of the Beta priors tried.
 _MEANS = np.arange(0.05, 1.0, 0.05)
 
-CERTAIN = 30.0
-"""Log-likelihood ratio of a page of which somebody said what it is: e^30, so that no other page outweighs
-it."""
-
-# Ratios are rounded to these, so that pages can be counted by level; beyond e^8 to one a page is as good as
-# certain.
-_LEVELS = np.concatenate([[-CERTAIN], np.arange(-160, 161) * 0.05, [CERTAIN]])
+# Ratios are rounded to these, so that pages can be counted by level; signals are in (-1, 1).
+_LEVELS = np.arange(-160, 161) * 0.05
 
 
 Rate = Callable[[Rows], tuple[float, float]]
@@ -250,9 +245,6 @@ DECAY_DAYS = 5.0
 """Days in which clicks on news fall to a third. Between 3 and 8 it tells news from other pages equally well
 on three logs, see research/notebook/news-from-logs.md."""
 
-_FEWEST_LABELS = 20
-"""Labelled pages from which a threshold is fitted. Chosen, not measured."""
-
 MAX_SEEDS = 1_000
 """Seeds that are kept: a bound, as many as `SuggestSeeds` gives."""
 
@@ -268,7 +260,7 @@ _MAX_HUBS = 100
 class NewsSettings:
     """Settings of `mine_news`."""
 
-    threshold: float = 0.0  # `decay_gain` above which a page is news; 0: fitted on labels, else 0
+    threshold: float = 0.0  # `decay_gain` above which a page is news
     # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
     min_daily_clicks: float = 1.0
     theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
@@ -288,64 +280,6 @@ def decay_gain(counts: BrowseCounts) -> Floats:
     seen = np.maximum(counts.n_days - first, 1)
     mass = -np.expm1(-seen / days) / -np.expm1(-1.0 / days)
     return np.asarray(np.where(totals > 0, np.tanh(np.log(seen / mass) - mean_age / days), 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class NewsThreshold:
-    """A threshold: news is what lies strictly above."""
-
-    value: float  # the threshold
-    n: int = 0  # labelled pages that it is fitted on
-
-    def origin(self) -> str:
-        """Say where the threshold comes from."""
-        return f"fitted on {self.n} labelled pages" if self.n else "not fitted"
-
-
-def fit_threshold(values: NDArray[np.float64], is_news: NDArray[np.bool_]) -> NewsThreshold | None:
-    """Return the threshold that classifies most labelled pages rightly, the larger one of equals.
-
-    Candidates are the midpoints between neighbouring values; None if there is none, or pages of one kind
-    only. Wang 2008, section 6.1; section 5.1 says "less" where it must be "greater".
-    """
-    order = np.argsort(values, kind="stable")
-    ranked, news = values[order], is_news[order]
-    cuts = np.flatnonzero(ranked[1:] > ranked[:-1])
-    if not len(cuts) or news.all() or not news.any():
-        return None
-    below = np.cumsum(news)[cuts]
-    above = int(news.sum()) - below
-    hits = (cuts + 1 - below) + above
-    cut = cuts[len(hits) - 1 - int(np.argmax(hits[::-1]))]
-    return NewsThreshold(float((ranked[cut] + ranked[cut + 1]) / 2), len(values))
-
-
-@dataclass(frozen=True, slots=True)
-class NewsEvidence:
-    """Log-likelihood ratio of news against other pages: ``slope * signal + offset``."""
-
-    slope: float
-    offset: float
-
-    def ratios(self, signals: Floats) -> Floats:
-        """Return ln(p(signal | news) / p(signal | other)) of signals, same shape."""
-        return self.slope * signals + self.offset
-
-
-def fit_evidence(signals: Floats, is_news: Mask) -> NewsEvidence:
-    """Return the evidence that labelled pages of both kinds show: a logistic curve without its base rate.
-
-    The slope has the prior of a standard normal distribution, so that kinds that are apart have one too.
-    """
-    from scipy.optimize import minimize  # slow to import: only where there are labels
-
-    side = np.where(is_news, 1.0, -1.0)
-
-    def loss(line: Floats) -> float:
-        return float(np.logaddexp(0.0, -side * (line[0] * signals + line[1])).sum() + line[0] ** 2 / 2.0)
-
-    slope, offset = minimize(loss, np.zeros(2), tol=1e-10).x
-    return NewsEvidence(float(slope), float(offset - np.log(is_news.mean() / (1.0 - is_news.mean()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +339,7 @@ def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple
 class NewsModel:
     """News of one site, mined from one window of its browse log."""
 
-    threshold: NewsThreshold  # of the signal that tells news, and how sure a value is
-    evidence: NewsEvidence
+    threshold: float  # signal above which a page is news
     pages: int  # pages with enough clicks, and of them news
     news: int
     prefixes: list[NewsPrefix]  # news prefixes, by text; none lies below another
@@ -422,45 +355,35 @@ class NewsModel:
 
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""
-        rule = f"decay > {self.threshold.value:.3g}, {self.threshold.origin()}"
+        rule = f"decay > {self.threshold:.3g}"
         seen = f"{self.news} of {self.pages} pages are news ({rule})"
         if self.reason:
             return f"abstains: {self.reason}; {seen}"
         return f"{len(self.prefixes)} news prefixes hold {self.covered:.0%} of the news; {seen}"
 
 
-# Without labels: rounded means of what the labelled pages of three sites gave, which lie close together.
-_USUAL_EVIDENCE = NewsEvidence(slope=3.4, offset=1.0)
+# Log-likelihood ratio of news against other pages by signal: rounded means of what labelled pages of three
+# sites gave, which lie close together.
+_SLOPE, _OFFSET = 3.4, 1.0
 
 
 def mine_news(
-    counts: BrowseCounts,
-    settings: NewsSettings | None = None,
-    labels: Mapping[str, bool] | None = None,
-    before: NewsModel | None = None,
-    *,
-    max_hubs: int = _MAX_HUBS,
+    counts: BrowseCounts, settings: NewsSettings | None = None, *, max_hubs: int = _MAX_HUBS
 ) -> NewsModel:
     """Return what the browse log of a site tells about its news (Wang 2008, sections 4 and 5).
 
-    `labels`, pages by identity, fit threshold and evidence and stand for themselves; if none come, what
-    `before` was fitted on stays in force. The model abstains where prefixes do not hold the news of pages
+    The model abstains where prefixes do not hold the news of pages
     they were not learned from.
     """
     settings = settings or NewsSettings()
     rows, signals = page_signals(counts, settings)
-    given = np.array([int((labels or {}).get(counts.urls[row], -1)) for row in rows], dtype=np.int8)
-    threshold, evidence = _calibrated(signals, given, settings, before)
-    is_news = np.where(given >= 0, given == 1, signals > threshold.value)
-    ratios = evidence.ratios(signals)
-    ratios[given == 0], ratios[given == 1] = -CERTAIN, CERTAIN
+    is_news = signals > settings.threshold
     urls = [counts.urls[row] for row in rows.tolist()]
-    pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, ratios)
+    pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, _SLOPE * signals + _OFFSET)
     of_all_urls = np.zeros(len(counts.urls), dtype=np.bool_)
     of_all_urls[rows[is_news]] = True
     model = NewsModel(
-        threshold=threshold,
-        evidence=evidence,
+        threshold=settings.threshold,
         pages=len(is_news),
         news=int(is_news.sum()),
         prefixes=learn_prefixes(pages, settings.theta),
@@ -477,20 +400,6 @@ def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[
     totals = np.bincount(counts.click_urls, counts.clicks, len(counts.urls))
     rows = np.flatnonzero((totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days))
     return rows, decay_gain(counts)[rows]
-
-
-def _calibrated(
-    signals: Floats, given: NDArray[np.int8], settings: NewsSettings, before: NewsModel | None
-) -> tuple[NewsThreshold, NewsEvidence]:
-    """Return threshold and evidence: fitted on labels (-1: none), else those of `before`, else usual ones."""
-    known, usual = given >= 0, NewsThreshold(settings.threshold)
-    enough = int(known.sum()) >= _FEWEST_LABELS
-    fitted = fit_threshold(signals[known], given[known] == 1) if enough else None
-    if fitted is not None:
-        return usual if settings.threshold else fitted, fit_evidence(signals[known], given[known] == 1)
-    if before is not None:
-        return before.threshold if before.threshold.n and not settings.threshold else usual, before.evidence
-    return usual, _USUAL_EVIDENCE
 
 
 def _reason(model: NewsModel, settings: NewsSettings) -> str:
@@ -537,7 +446,7 @@ def mine_crawl(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
     model = mine_news(counts, settings, max_hubs=MAX_SEEDS)
     rows, signals = page_signals(counts, settings)
     is_news = np.zeros(len(counts.urls), dtype=np.bool_)
-    is_news[rows[signals > model.threshold.value]] = True
+    is_news[rows[signals > model.threshold]] = True
     found = [CrawlSeed(hub.url, hub.news, hub.gain, is_hub=True) for hub in model.hubs]
     found += _front_pages(counts, is_news, model.hubs)
     found.sort(key=lambda seed: -seed.gain)

@@ -69,7 +69,6 @@ class CrawlConfig:
 
     name: str
     policy: PolicyChoice = field(default_factory=PolicyChoice)
-    extra_policies: tuple[PolicyChoice, ...] = ()
     scope: Scope = "host"
     learning: LearningConfig = field(default_factory=LearningConfig)
     bounds: SiteBounds = field(default_factory=SiteBounds)
@@ -88,21 +87,19 @@ class CrawlConfig:
     def check(self) -> None:
         """Refuse a configuration that cannot work.
 
-        Raises `InvalidInput` with one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`,
+        Raises `InvalidInput` with one problem per field: `policy.*`, `learning.*`,
         `examples`, `wanted.*`, `experience`, `groups`, `revisit.*` and those of `limits`. Raises `NotFound`
         if a policy is not registered. Raises `PolicyFailed` if one from outside cannot be made.
         """
         problems = [*_problems("policy", self.policy)]
-        for i, choice in enumerate(self.extra_policies):
-            problems += _problems(f"extra_policies[{i}]", choice)
         problems += self.learning.problems("learning")
         if len(self.examples) > MAX_EXAMPLES:
             rule = f"must have at most {MAX_EXAMPLES} entries, got {len(self.examples)}"
             problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))
         if self.wanted is not None:
             problems += self.wanted.problems("wanted")
-            if not problems and not any(choice.has("takes_wanted") for choice in self.choices):
-                rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
+            if not problems and not self.policy.has("takes_wanted"):
+                rule = f"{self.policy.name} does not go by words: the policies topic and keyword do"
                 problems.append(FieldProblem("wanted", rule))
         problems += self._experience_problems()
         problems += limit_problems(self.limits, groups=self.groups)
@@ -111,9 +108,8 @@ class CrawlConfig:
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
-        for choice in self.choices:
-            if why := failure_of(choice.made(self.seed)):
-                raise PolicyFailed(f"{why}; choose another policy")
+        if why := failure_of(self.policy.made(self.seed)):
+            raise PolicyFailed(f"{why}; choose another policy")
 
     def _experience_problems(self) -> Iterator[FieldProblem]:
         if len(self.experience) > MAX_EXPERIENCES:
@@ -128,9 +124,8 @@ class CrawlConfig:
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
             yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
-        whole = [choice.name for choice in self.choices if choice.made().crawl_wide is not None]
-        if whole and self.groups > 1:
-            rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
+        if self.groups > 1 and self.policy.made().crawl_wide is not None:
+            rule = f"must be 1: {self.policy.name} learns one model from all sites, got {self.groups}"
             yield FieldProblem("groups", rule)
 
     @cached_property
@@ -145,25 +140,25 @@ class CrawlConfig:
 
     @cached_property
     def reads_layout(self) -> bool:
-        """Whether a policy of the crawl, served or extra, reads the layout of pages."""
-        return any(choice.has("reads_layout") for choice in self.choices)
+        """Whether the policy reads the layout of pages."""
+        return self.policy.has("reads_layout")
 
     @cached_property
     def words(self) -> Words:
-        """What to read of the words of pages: nothing, unless a policy reads them and `wanted` is given."""
-        if self.wanted is None or not any(choice.has("reads_words") for choice in self.choices):
+        """What to read of the words of pages: nothing, unless the policy reads them and `wanted` is given."""
+        if self.wanted is None or not self.policy.has("reads_words"):
             return Words.NONE
         return self.wanted.reads
 
     @cached_property
     def reads_templates(self) -> bool:
-        """Whether a policy of the crawl, served or extra, reads the templates of sites."""
-        return any(choice.has("reads_templates") for choice in self.choices)
+        """Whether the policy reads the templates of sites."""
+        return self.policy.has("reads_templates")
 
     @property
-    def choices(self) -> tuple[PolicyChoice, ...]:
-        """The served policy, and those kept learning beside it."""
-        return (self.policy, *self.extra_policies)
+    def order(self) -> PolicyChoice:
+        """What says in which order to fetch: the policy, breadth-first where it is to observe only."""
+        return PolicyChoice("breadth_first") if self.observe_only else self.policy
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return it with more examples; each replaces its like, by URL or whole, and keeps its HTML."""

@@ -32,7 +32,6 @@ from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.limits.budget import Budget, CrawlBudget
 from linkscore_scoring.pagination.page_links import find_page_links
-from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.revisits.site import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import Fetch, SiteModel
@@ -94,7 +93,7 @@ class CrawlModel:
     domain; for scope ``domain`` and redirects. `sites`: makes the table that the sites are kept in.
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
-    `crawl_wide`: what policies know across sites. `budget`: what it has spent, over all sites; None
+    `crawl_wide`: what the policy knows across sites. `budget`: what it has spent, over all sites; None
     without one.
     `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
     `take_jobs`.
@@ -257,14 +256,15 @@ class CrawlModel:
         if not isinstance(event, PageFetched):
             return False
         shard = self.known_or_new(event.site)
-        outcome = self._outcome(event, shard, self.links_again(event, shard, shard.served))
+        outcome = self._outcome(event, shard, self.links_again(event))
         outcome.duplicate = True
         return outcome
 
-    def links_again(self, event: PageFetched, shard: SiteShard, policy: Policy) -> ScoredLinks:
+    def links_again(self, event: PageFetched) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model."""
+        shard = self.known_or_new(event.site)
         fetch = self.fetch_of(strip_session_ids(event, shard.model.sessions))
-        return shard.score_page(fetch, self.book, policy, is_spent=self.is_spent)
+        return shard.score_page(fetch, self.book, is_spent=self.is_spent)
 
     def _page(self, event: PageFetched) -> PageOutcome:
         shard = self.sites.writable(event.site)
@@ -286,8 +286,7 @@ class CrawlModel:
         job = model.due_job(self.seq)
         if job is not None:
             self.jobs.append(job)
-        links = shard.score_page(fetch, self.book, shard.served, is_spent=self.is_spent, seen=observation)
-        shard.scale.update(links.scores)
+        links = shard.score_page(fetch, self.book, is_spent=self.is_spent, seen=observation)
         if found is not None and links.verdicts is not None:
             shard.skipped.note(event.url, found.links.urls, links)
         return self._outcome(event, shard, links, observation)
@@ -339,7 +338,7 @@ class CrawlModel:
             observation=observation,
             stage=model.stage,
             revision=model.revision,
-            policy=served.name,
+            policy=shard.order.name,
             links=links or ScoredLinks(np.zeros(0)),
             suggestions=shard.fetch_plan(_SUGGESTIONS)
             if served.needs_learning

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.site.model import Fetch, SiteModel
+from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch
 from linkscore_scoring.urls.session_ids import SessionIds
 
@@ -123,22 +123,6 @@ def _remembered(model: SiteModel, key: int) -> tuple[int, int, int]:
     contexts = model.memory.contexts(key) or [(0, UNKNOWN_LINK_PATH)]
     source, link_path = contexts[0]
     return link_path, model.cluster_of(source), model.memory.depth(key) or 0
-
-
-def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
-    """Return the link that a fetch followed, one row, as known before; None for a seed or a repetition."""
-    memory, key = model.memory, fetch.requested
-    depth, pattern, contexts = memory.known(key)
-    if fetch.link_path != UNKNOWN_LINK_PATH:
-        contexts = [(fetch.source, fetch.link_path)]
-    if not contexts or memory.is_fetched(key):
-        return None
-    source, link_path = contexts[0]
-    if depth is None or pattern is None:
-        depth, pattern = fetch.depth or 0, model.patterns.levels(fetch.requested_key)[-1]
-    return LinkBatch(
-        [fetch.requested_key], [key], [link_path], [model.cluster_of(source)], [depth], [pattern], [""]
-    )
 
 
 def strip_session_ids(event: PageFetched, sessions: SessionIds) -> PageFetched:

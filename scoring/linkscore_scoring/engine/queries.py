@@ -20,15 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, picking
-from linkscore_scoring.encodings import ENCODINGS, PriorityScale
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.links import batch_of
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks
+from linkscore_scoring.engine.results import LinkExplained, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.policies.answers import FetchesInFlight, SitesRanked, allocate_best, best_first
+from linkscore_scoring.policies.answers import FetchesInFlight, Plan, allocate_best
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import ExampleWanted, LinkBatch
@@ -38,21 +35,6 @@ _MOST_ASKED = 200
 """A bound, chosen: sites that are asked which examples would help, if none is named."""
 _MAX_VALUED = 50_000
 """A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
-
-
-@dataclass(slots=True)
-class FetchPlan:
-    """What buckets are worth now, and how many links of each to fetch before asking again.
-
-    `values`: (n_buckets,) float64 in [0, 1], what is in flight counted. `takes`: (n_buckets,) int64.
-    """
-
-    values: NDArray[np.float64]
-    takes: NDArray[np.int64]
-
-    def order(self, at_most: int = 0) -> NDArray[np.int64]:
-        """Return buckets best first, ties as given; `at_most` (0: all) cuts only those given nothing."""
-        return best_first(self.values, self.takes, at_most)
 
 
 class SiteInFlight:
@@ -190,7 +172,7 @@ def offers(
     return found
 
 
-def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: int) -> FetchPlan:
+def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: int) -> Plan:
     """Hand out n fetches by the offers of groups, whose rows are those of the whole question.
 
     `groups`: offers of each, as `offers` returned them. `values`: value of each row at the beginning,
@@ -199,36 +181,17 @@ def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: 
     takes = np.zeros(len(values), dtype=np.int64)
     for offer in islice(merge(*groups), n):
         takes[offer.row] += 1
-    return FetchPlan(values, takes)
+    return Plan(values, takes)
 
 
 class CrawlQueries:
     """Reads of one crawl, at any time between two events.
-
-    A query that names a policy (`choice`) is answered by it, by default by the one that serves.
 
     `crawl`: the crawl that is asked.
     """
 
     def __init__(self, crawl: CrawlModel) -> None:
         self.crawl = crawl
-
-    def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
-        """Score the links of a page that was applied before, with today's model."""
-        shard = self.crawl.shard(event.site)
-        return self.crawl.links_again(event, shard, shard.policy(choice))
-
-    def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
-        """Let a policy answer for a page that was just applied."""
-        shard = self.crawl.shard(event.site)
-        outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
-        if (seen := outcome.observation) is not None:
-            outcome.note = shard.policy(choice).page_note(seen, shard.model)
-
-    def encode(self, outcome: PageOutcome, name: str) -> None:
-        """Add the encoded priorities of an encoding to the links of an outcome."""
-        shard, links = self.crawl.shard(outcome.site), outcome.links
-        links.priorities = _encoded(name, links.scores, shard, outcome.policy)
 
     def score_links(
         self,
@@ -239,8 +202,6 @@ class CrawlQueries:
         *,
         rows: Sequence[int] = (),
         n: int = 0,
-        choice: PolicyChoice | None = None,
-        encode: str = "",
     ) -> ScoredLinks:
         """Score links from URL, identity and ticket; cost O(n) and the policy's.
 
@@ -249,13 +210,9 @@ class CrawlQueries:
         rows, n = rows or range(len(urls)), n or len(urls)
         found = []
         for shard, own, batch in self._by_site(urls, keys, tickets, anchors):
-            policy = shard.policy(choice)
-            part = shard.score(policy, batch, is_spent=self.crawl.is_spent)
-            if encode:
-                part.priorities = _encoded(encode, part.scores, shard, policy.name)
-            found.append((picking(own)(rows), part))
+            found.append((picking(own)(rows), shard.score(batch, is_spent=self.crawl.is_spent)))
         is_whole = len(found) == 1 and len(rows) == n
-        return found[0][1] if is_whole else _joined(found, n, priorities=bool(encode))
+        return found[0][1] if is_whole else _joined(found, n)
 
     def plan_fetches(
         self,
@@ -265,8 +222,7 @@ class CrawlQueries:
         waiting: Sequence[int] = (),
         in_flight: Mapping[str, int] | None = None,
         fill: bool = False,
-        choice: PolicyChoice | None = None,
-    ) -> FetchPlan:
+    ) -> Plan:
         """Return what buckets are worth while fetches are under way, and how many links of each come next.
 
         Buckets of sites that are not known are worth 0. The same question at the same event has the same
@@ -278,9 +234,7 @@ class CrawlQueries:
         answered, by the bucket their link was taken from. `fill`: fill all places. Else fewer are while too
         little is known of a site (`FetchesInFlight.places`).
         """
-        values, own = self.offer_fetches(
-            buckets, n, waiting=waiting, in_flight=in_flight, fill=fill, choice=choice
-        )
+        values, own = self.offer_fetches(buckets, n, waiting=waiting, in_flight=in_flight, fill=fill)
         return allocate([own], values, n)
 
     def offer_fetches(
@@ -290,7 +244,6 @@ class CrawlQueries:
         *,
         waiting: Sequence[int] = (),
         in_flight: Mapping[str, int] | None = None,
-        choice: PolicyChoice | None = None,
         fill: bool = False,
     ) -> tuple[NDArray[np.float64], list[Offer]]:
         """Return what buckets are worth, and the fetches that would begin if all n places were for them.
@@ -307,9 +260,9 @@ class CrawlQueries:
         def flight_of(site: str) -> SiteInFlight | None:
             if site not in self.crawl.sites:
                 return None
-            return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
+            return SiteInFlight(partial(self._look, site), under_way.get(site, {}), fill=fill)
 
-        values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
+        values = self._worth(given.distinct, flight_of, under_way)[given.places]
         if over := self._stopped(name.partition("/")[0] for name in given):
             values[list(over)] = 0.0
             waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
@@ -328,7 +281,7 @@ class CrawlQueries:
     def unvalued(self, buckets: Sequence[str]) -> list[list[str]]:
         """Return the buckets of each site whose values would be kept and are not known."""
         known, by_site = self.crawl.sites.known_values.buckets, defaultdict[str, list[str]](list)
-        if self.crawl.crawl_wide.served_is_local:
+        if self.crawl.crawl_wide.is_local:
             for name in filterfalse(known.__contains__, buckets):
                 by_site[name.partition("/")[0]].append(name)
         return list(by_site.values())
@@ -350,13 +303,12 @@ class CrawlQueries:
         names: Sequence[str],
         flight_of: Callable[[str], SiteInFlight | None],
         under_way: Collection[str],
-        choice: PolicyChoice | None,
     ) -> NDArray[np.float64]:
         """Return the values of distinct buckets: of sites that did not change, those known already.
 
         Of a site with fetches in flight, one of `under_way`, nothing is known beforehand.
         """
-        keeps = choice is None and self.crawl.crawl_wide.served_is_local
+        keeps = self.crawl.crawl_wide.is_local
         known = self.crawl.sites.known_values
         worth = np.full(len(names), np.nan)
         if keeps:
@@ -375,25 +327,19 @@ class CrawlQueries:
                 known.keep(site, dict(zip(picking(places)(names), worth[places].tolist(), strict=True)))
         return worth
 
-    def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
+    def _look(self, site: str) -> tuple[Policy, SiteModel]:
         shard = self.crawl.sites[site]
-        return shard.policy(choice), shard.model
+        return shard.order, shard.model
 
-    def _site_value(self, site: str, choice: PolicyChoice | None) -> float:
+    def _site_value(self, site: str) -> float:
         """Return the value of a site; of one that is not at hand, what is kept of it."""
-        value = self.crawl.sites.kept_value(site) if choice is None else None
+        value = self.crawl.sites.kept_value(site)
         if value is not None:
             return value
         shard = self.crawl.known_or_new(site)
-        return shard.policy(choice).site_value(shard.model)
+        return shard.order.site_value(shard.model)
 
-    def rank_sites(
-        self,
-        sites: Sequence[str],
-        waiting: Sequence[int | None],
-        n: int,
-        choice: PolicyChoice | None = None,
-    ) -> SitesRanked:
+    def rank_sites(self, sites: Sequence[str], waiting: Sequence[int | None], n: int) -> Plan:
         """Order sites with URLs waiting, and hand out n fetches: by a host bandit, or the best site first.
 
         Cost O(sites + n log sites), for Thompson sampling O(n x distinct posteriors), plus the policy's.
@@ -401,28 +347,26 @@ class CrawlQueries:
         `sites`: names, all different. `waiting`: URLs of each that wait, None: enough. A site of which none
         wait sleeps: it has a value, no fetch. `n`: fetches to hand out; fewer are if all sites fall asleep.
         """
-        values = self.site_values(sites, choice)
+        values = self.site_values(sites)
         if stopped := self._stopped(sites):
             waiting = [0 if row in stopped else most for row, most in enumerate(waiting)]
         left = [n if most is None else min(n, most) for most in waiting]
-        first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
-        bandit = first.site_bandit() if first is not None else None
+        bandit = self.crawl.known_or_new(sites[0]).order.site_bandit() if sites else None
         if bandit is not None:
             return bandit.rank(sites, values, left, n, self.crawl.seq)
         return best_sites(values, waiting, n)
 
-    def site_values(self, sites: Sequence[str], choice: PolicyChoice | None = None) -> NDArray[np.float64]:
+    def site_values(self, sites: Sequence[str]) -> NDArray[np.float64]:
         """Return what a fetch from each site is worth, (n_sites,) float64."""
         values, unseen = np.zeros(len(sites)), None
-        keeps = choice is None and self.crawl.crawl_wide.served_is_local
-        known = self.crawl.sites.known_values.sites if keeps else {}
+        known = self.crawl.sites.known_values.sites if self.crawl.crawl_wide.is_local else {}
         for row, site in enumerate(sites):
             if site in known:
                 values[row] = known[site]
             elif site in self.crawl.sites:
-                values[row] = known[site] = self._site_value(site, choice)
+                values[row] = known[site] = self._site_value(site)
             else:  # sites never seen are one and the same, asked once
-                unseen = self._site_value(site, choice) if unseen is None else unseen
+                unseen = self._site_value(site) if unseen is None else unseen
                 values[row] = unseen
         return values
 
@@ -432,14 +376,12 @@ class CrawlQueries:
         keys: Sequence[str],
         tickets: Sequence[bytes],
         anchors: Sequence[str],
-        choice: PolicyChoice | None = None,
     ) -> list[LinkExplained]:
         """Say why links have their scores, in input order."""
         explained: dict[int, LinkExplained] = {}
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
-            policy, model = shard.policy(choice), shard.model
-            scored = shard.score(policy, batch, is_spent=self.crawl.is_spent)
-            for i, (row, why) in enumerate(zip(rows, policy.explain(batch, model), strict=True)):
+            model, scored = shard.model, shard.score(batch, is_spent=self.crawl.is_spent)
+            for i, (row, why) in enumerate(zip(rows, shard.order.explain(batch, model), strict=True)):
                 explained[row] = LinkExplained(
                     float(scored.scores[i]),
                     scored.bucket_names[scored.buckets[i]],
@@ -452,9 +394,7 @@ class CrawlQueries:
                 )
         return [explained[row] for row in range(len(urls))]
 
-    def suggest_examples(
-        self, n: int, site: str = "", choice: PolicyChoice | None = None
-    ) -> list[tuple[str, ExampleWanted]]:
+    def suggest_examples(self, n: int, site: str = "") -> list[tuple[str, ExampleWanted]]:
         """Return up to `n` fetched pages whose label would teach most, with their site, best first.
 
         Cost O(URL patterns) a site, 1 ms; `site` empty means all of them, the `_MOST_ASKED` largest if more.
@@ -466,7 +406,7 @@ class CrawlQueries:
             (name, wanted)
             for name in asked
             for shard in [self.crawl.shard(name)]
-            for wanted in shard.policy(choice).suggest_examples(n, shard.model)
+            for wanted in shard.served.suggest_examples(n, shard.model)
         ]
         return sorted(found, key=lambda pair: -pair[1].value)[:n]
 
@@ -495,16 +435,14 @@ class CrawlQueries:
             yield shard, own, batch_of(shard.model, pick(urls), pick(keys), known, pick(anchors))
 
 
-def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int, *, priorities: bool) -> ScoredLinks:
+def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> ScoredLinks:
     """Return the answers of several sites as one, in the order of a question of `n` links."""
-    whole = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if priorities else None, stage=Stage.READY)
+    whole = ScoredLinks(np.zeros(n), stage=Stage.READY)
     places, names, values = np.full(n, -1, dtype=np.int64), list[str](), list[float]()
     optional: dict[str, list[Any]] = {}
     for rows, part in parts:
         whole.stage = min(whole.stage, part.stage)
         whole.scores[rows] = part.scores
-        if whole.priorities is not None:
-            whole.priorities[rows] = part.priorities
         places[rows] = np.array(part.buckets, dtype=np.int64) + len(names)
         names += part.bucket_names
         values += part.bucket_values
@@ -524,13 +462,8 @@ def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int, *, prior
     return whole
 
 
-def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: int) -> SitesRanked:
+def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: int) -> Plan:
     """Hand out n fetches by what sites are worth; `waiting` as of `CrawlQueries.rank_sites`."""
     awake = {row: n if most is None else min(n, most) for row, most in enumerate(waiting) if most != 0}
     shares = allocate_best({row: float(values[row]) for row in awake}, awake, n)
-    return SitesRanked(values, np.array([shares[row] for row in range(len(values))], dtype=np.int64))
-
-
-def _encoded(name: str, scores: NDArray[np.float64], shard: SiteShard, policy: str) -> NDArray[np.float64]:
-    """Return scores in an encoding, on the scale of what the served policy answered on the site so far."""
-    return ENCODINGS[name](scores, shard.scale if policy == shard.served.name else PriorityScale())
+    return Plan(values, np.array([shares[row] for row in range(len(values))], dtype=np.int64))

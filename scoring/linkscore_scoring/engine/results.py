@@ -63,8 +63,7 @@ class ScoredLinks:
     advice; None if no link has any. `url_types`: type of each link's URL, see `site.url_rules`; None if no
     link has any. `skip_reasons`: why each link is to skip by a setting of the crawl, 0 if none says so; None
     if no link is. `duplicates`: how probable each link leads to a copy of another page; None if nothing says
-    so of any. `in_scope`: per link, or None if all are. `priorities`: encoded priorities, None if not asked
-    for. `stage`: lowest stage of the sites involved.
+    so of any. `in_scope`: per link, or None if all are. `stage`: lowest stage of the sites involved.
     """
 
     scores: NDArray[np.float64]
@@ -75,7 +74,6 @@ class ScoredLinks:
     tickets: list[int] = field(default_factory=list)
     verdicts: list[int] | None = None
     in_scope: list[bool] | None = None
-    priorities: NDArray[np.float64] | None = None
     stage: int = 0
     url_types: list[int] | None = None
     skip_reasons: list[int] | None = None

@@ -1,4 +1,4 @@
-"""One site of a crawl: its model, the policies that learn on it, and the scale of their scores.
+"""One site of a crawl: its model, and the policy that learns on it.
 
 What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
 """
@@ -14,16 +14,14 @@ import numpy as np
 
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.columns import Repeated, picking
-from linkscore_scoring.encodings import PriorityScale
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.limits import SiteLimits, SkippedLinks
 from linkscore_scoring.engine.links import Ticket, TicketBook
-from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.engine.results import ScoredLinks, Stop
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.policies.answers import CrawlKnowledge, Experience, PolicyQuality
+from linkscore_scoring.policies.answers import CrawlKnowledge, Experience
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import builtin_policy, find_policy
@@ -58,54 +56,44 @@ _WHY_PLANNED = {
 
 
 class CrawlWide:
-    """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7.
+    """What the policy of a crawl knows across sites, `known`, None if it knows nothing; see ADR 7.
 
-    `is_empty`: no policy of the crawl knows anything across sites. `served_is_local`: what the served one
-    says of a site holds until an event changes that site. One from another package may fail once.
+    `is_local`: what is said of a site holds until an event changes that site. Of a policy from another
+    package nobody knows, for it may fail once.
     """
 
     def __init__(self, config: CrawlConfig) -> None:
-        self._known: dict[str, CrawlKnowledge] = {}
-        self.is_empty, self.served_is_local = True, False
+        self.known: CrawlKnowledge | None = None
+        self._key, self.is_local = "", False
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
-        """Take over the crawl's policies; one that is kept keeps what it knows.
+        """Take over the crawl's policy; one that is kept keeps what it knows.
 
         A policy that is not registered is none of ours to report: the first site will ask for it.
         """
-        kept, self._known = self._known, {}
-        for choice in config.choices:
-            if find_policy(choice.name) is None:
-                continue
-            if (made := choice.made(config.seed).crawl_wide) is not None:
-                self._known[choice.key] = kept.get(choice.key, made)
-        served, self.is_empty = config.policy, not self._known
-        self.served_is_local = builtin_policy(served.name) is not None and served.key not in self._known
+        choice = config.policy
+        if find_policy(choice.name) is None:
+            self.known, self._key = None, ""
+        elif choice.key != self._key:
+            self.known, self._key = choice.made(config.seed).crawl_wide, choice.key
+        self.is_local = builtin_policy(config.order.name) is not None and self.known is None
 
-    def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
-        """Let a policy of one site share what the crawl's policies of this choice know; return it."""
-        if choice.key in self._known:
-            policy.crawl_wide = self._known[choice.key]
-        return policy
-
-    def to_state(self) -> dict[str, Any]:
-        """Return all knowledge as plain values."""
-        return {key: known.to_state() for key, known in self._known.items()}
+    def to_state(self) -> dict[str, Any] | None:
+        """Return the knowledge as plain values."""
+        return self.known.to_state() if self.known is not None else None
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`.
-
-        Raises `CorruptState` if a policy refuses its part.
-        """
-        for key, known in self._known.items():
-            known.load_state(state[key])
+        """Take over the knowledge of `to_state`, or raise `CorruptState`."""
+        if self.known is not None:
+            self.known.load_state(state)
 
 
 class SiteShard:
-    """A site with the policies of the crawl: the served one first, then those kept learning beside it.
+    """A site with the policy of the crawl.
 
-    `crawl_wide` is what they share with those of other sites, `examples` the example pages of this one.
+    `crawl_wide` is what it shares with those of other sites, `examples` the example pages of this one.
+    `served`: the policy. `order`: what says in which order to fetch, the policy itself as a rule.
     """
 
     def __init__(
@@ -117,33 +105,26 @@ class SiteShard:
     ) -> None:
         self.model = model
         self._crawl_wide = crawl_wide
-        self._seed = config.seed
-        self._policies: dict[str, Policy] = {}
+        self._key = ""
+        self.served: Policy
         self._examples, self._wanted = examples, config.wanted
-        self.scale = PriorityScale()
         self.limits = SiteLimits()
         self.skipped = SkippedLinks()
-        self.validation = PolicyValidation()
         self.revisitor: SiteRevisits | None = None
         self._sampled = (0, 0)  # pages of the sample, and their nodes
         self.configure(config, examples)
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
-        """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
+        """Take over the crawl's policy; one that stays keeps what it knows unless it failed."""
         self.model.navigates = config.reads_templates
-        served = [policy.name for policy in self._policies.values()][:1]
-        kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}
         is_told = (examples, config.wanted) == (self._examples, self._wanted)
-        self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
-        self._policies = {c.key: kept.get(c.key) or self._make(c) for c in config.choices}
-        for key, policy in kept.items():
-            if key in self._policies and not is_told:
-                policy.set_examples(examples, self.model)
-                policy.set_wanted(config.wanted, self.model)
-        self.served = self._policies[config.policy.key]
-        if served != [self.served.name]:
-            self.scale = PriorityScale()
-        self.validation.configure(list(self._policies))
+        self._examples, self._wanted = examples, config.wanted
+        if self._key != config.policy.key or failure_of(self.served):
+            self._key, self.served = config.policy.key, self._made(config)
+        elif not is_told:
+            self.served.set_examples(examples, self.model)
+            self.served.set_wanted(config.wanted, self.model)
+        self.order = config.order.made(config.seed) if config.observe_only else self.served
         self.limits.configure(config.limits)
         if config.revisit is None:
             self.revisitor = None
@@ -159,27 +140,11 @@ class SiteShard:
         """Whether neither examples, nor words, nor feedback say what is wanted of this site."""
         return not (self._examples or self._wanted or self.model.history.reported)
 
-    def policy(self, choice: PolicyChoice | None) -> Policy:
-        """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
-
-        A policy made for the question reads the site model but has learned nothing of its own.
-        """
-        if choice is None:
-            return self.served
-        exact = self._policies.get(choice.key)
-        if exact is not None:
-            return exact
-        by_name = [p for p in self._policies.values() if p.name == choice.name]
-        return by_name[0] if by_name and not choice.params else self._make(choice)
-
     def observe(self, fetch: Fetch) -> PageObservation:
-        """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
-        self.validation.expect(fetch, self._policies.values(), self.model)
+        """Let the model, then the policy, learn from the fetch."""
         observation = self.model.observe(fetch)
-        self.validation.record(observation)
-        for policy in self._policies.values():
-            policy.observe(observation, self.model)
-        if observation.reported is not None:  # before the page came: told again, policies know it now
+        self.served.observe(observation, self.model)
+        if observation.reported is not None:  # before the page came: told again, the policy knows it now
             page = observation
             self._label(
                 FeedbackObservation(
@@ -197,17 +162,15 @@ class SiteShard:
         page = self.model.aliases.get(fetch.requested, fetch.requested)
         return self.revisitor.unchanged(page, fetch.now_s)
 
-    def score(
-        self, policy: Policy, links: LinkBatch, *, is_spent: bool, page: PageFeatures | None = None
-    ) -> ScoredLinks:
-        """Return what a policy makes of links and what the settings of the crawl forbid.
+    def score(self, links: LinkBatch, *, is_spent: bool, page: PageFeatures | None = None) -> ScoredLinks:
+        """Return in which order to fetch links, and what the settings of the crawl forbid.
 
         `is_spent`: the crawl as a whole stops. `page`: what all links were found on.
         """
-        scored = policy.score(links, self.model)
+        scored = self.order.score(links, self.model)
         buckets = Repeated.of(scored.buckets)
-        if policy.residual:
-            values = [float(value) for value in policy.value(buckets.distinct, self.model)]
+        if self.order.residual:
+            values = [float(value) for value in self.order.value(buckets.distinct, self.model)]
         else:  # a link is worth its bucket
             of_last = np.zeros(len(buckets.distinct))
             of_last[buckets.places] = scored.scores
@@ -233,7 +196,6 @@ class SiteShard:
         self,
         fetch: Fetch,
         book: TicketBook,
-        policy: Policy,
         *,
         is_spent: bool,
         seen: PageObservation | None = None,
@@ -266,7 +228,7 @@ class SiteShard:
             )
             if taken is not None:
                 batch.group_like(taken, inside, model.link_paths.folded)
-        found = self.score(policy, batch, is_spent=is_spent, page=page)
+        found = self.score(batch, is_spent=is_spent, page=page)
         if any(fetch.page_links):
             flips = list(map(PAGE_FLIP.__mul__, map(bool, fetch.page_links)))
             pairs = zip(found.url_types or (), flips, strict=False)
@@ -279,31 +241,27 @@ class SiteShard:
         return found
 
     def activate(self, learned: LearnedSite) -> None:
-        """Make a learned model active and tell every policy."""
+        """Make a learned model active and tell the policy."""
         self.model.activate(learned)
-        for policy in self._policies.values():
-            policy.model_activated(self.model)
+        self.served.model_activated(self.model)
 
     def mined(self, mined: MinedSite) -> None:
-        """Take over what the browse logs of the site gave, and tell every policy."""
+        """Take over what the browse logs of the site gave, and tell the policy."""
         self.model.browse = mined
-        for policy in self._policies.values():
-            policy.logs_mined(self.model)
+        self.served.logs_mined(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
-        """Let the model, then every policy, learn from feedback."""
+        """Let the model, then the policy, learn from feedback."""
         self.model.feedback(event)
         self._label(event)
 
     def _label(self, event: FeedbackObservation) -> None:
-        self.validation.label(event)
         if self.revisitor is not None:
             self.revisitor.feedback(event)
-        for policy in self._policies.values():
-            policy.feedback(event, self.model)
+        self.served.feedback(event, self.model)
 
     def fetch_plan(self, n: int) -> list[Suggestion]:
-        """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
+        """Return up to `n` pages to fetch for learning: those the policy asks for, then the sample."""
         wanted = self.served.suggest_fetches(n, self.model)
         named = {suggestion.url for suggestion in wanted}
         sample = [
@@ -312,22 +270,19 @@ class SiteShard:
         ]
         return [*wanted, *(found for found in sample if found.url not in named)][:n]
 
-    def experience(self, choice: PolicyChoice | None = None) -> Experience:
+    def experience(self) -> Experience:
         """Return what was learned on the site that helps on others; raises `NoRules` if that is nothing."""
-        policy = self.policy(choice)
-        learned = policy.experience(self.model)
+        learned = self.served.experience(self.model)
         if learned is None or not learned.groups:
             name = self.model.name
-            raise NoRules(f"site {name!r}: {policy.name} has learned nothing yet that helps on other sites")
+            raise NoRules(
+                f"site {name!r}: {self.served.name} has learned nothing yet that helps on other sites"
+            )
         return learned
 
     def stop(self) -> Stop | None:
         """Return why the site stops by a setting of the crawl, None if it goes on."""
         return self.limits.budget.stop(self.model) if self.limits.budget is not None else None
-
-    def policy_qualities(self) -> list[PolicyQuality]:
-        """Return how each policy did here: the served one, then those beside it."""
-        return self.validation.figures(list(self._policies.values()))
 
     def memory_bytes(self) -> int:
         """Estimate what the site takes in memory, from counts; O(pages sampled since the last time)."""
@@ -355,38 +310,35 @@ class SiteShard:
 
     def state_parts(self) -> dict[str, Any]:
         """Return what the site keeps as it is, for `state.packed`."""
-        return self._parts() | {
-            "policies": {key: policy.to_state() for key, policy in self._policies.items()}
-        }
+        return self._parts() | {"policy": self.served.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the site of `to_state`; a setting that is not there was made later."""
         for name, part in self._parts().items():
             if part is not None and state[name] is not None:
                 part.load_state(state[name])
-        for key, policy in self._policies.items():
-            policy.load_state(state["policies"][key])
+        self.served.load_state(state["policy"])
 
     def _parts(self) -> dict[str, Any]:
-        """Return what the site keeps beside its policies."""
+        """Return what the site keeps beside its policy."""
         return {
             "model": self.model,
-            "validation": self.validation,
-            "scale": self.scale,
             "skipped": self.skipped,
             "revisits": self.revisitor,
             **self.limits.parts(),
         }
 
-    def _make(self, choice: PolicyChoice) -> Policy:
-        policy = self._crawl_wide.join(choice, choice.made(self._seed))
+    def _made(self, config: CrawlConfig) -> Policy:
+        policy = config.policy.made(config.seed)
+        if self._crawl_wide.known is not None:
+            policy.crawl_wide = self._crawl_wide.known
         if self.model.templates is not None:
             policy.model_activated(self.model)
         if self.model.browse is not None:
             policy.logs_mined(self.model)
         policy.set_examples(self._examples, self.model)
-        policy.set_wanted(self._wanted, self.model)
-        policy.set_experience(self._experiences, self.model)
+        policy.set_wanted(config.wanted, self.model)
+        policy.set_experience(config.experiences, self.model)
         return policy
 
 
@@ -400,7 +352,7 @@ _MOST_VALUES = 300_000
 
 
 class KnownValues:
-    """What buckets and sites are worth to the served policy, kept until an event changes their site.
+    """What buckets and sites are worth, kept until an event changes their site.
 
     A frontier of many sites asks about all of them after each fetch, which changed one. Of values that depend
     on other sites too nothing may be kept.

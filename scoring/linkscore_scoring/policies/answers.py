@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import InvalidInput
 
-SERVED, EXTRA = 1, 2
-"""What part a policy has on a site; numbers as in the wire contract."""
-
 
 class CrawlKnowledge(Protocol):
     """What the policies of all sites of a crawl know together; made of plain values like a policy's own.
@@ -74,33 +71,24 @@ NOTHING = PageNote()
 """Of a policy that says nothing of pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyQuality:
-    """How a policy did on the links of a site that were fetched."""
-
-    policy: str  # its name
-    role: int  # `SERVED` or `EXTRA`
-    judged: int  # links it was judged on, of the latest
-    # agreement of its scores with rewards over these; see `engine.progressive_validation`
-    quality: float
-    reward: float  # mean reward of the latest of these links, whoever chose them
-
-
 @dataclass(slots=True)
-class SitesRanked:
-    """What sites are worth and how many fetches each gets, all of it in the order of the question."""
+class Plan:
+    """What sites, or buckets, are worth and how many fetches each gets, in the order of the question.
 
-    # (n_sites,) float64 in [0, 1]: what the best decision goes by, without exploration; of a value that is
-    # drawn the median
+    `values`: (n,) float64 in [0, 1], without exploration. `takes`: (n,) int64, fetches handed out.
+    """
+
     values: NDArray[np.float64]
-    urls: NDArray[np.int64]  # (n_sites,) int64, fetches handed out
-    # (n_sites,) float64: the probability with which a decision takes the site while none has fallen asleep;
-    # None if nothing is drawn, or if values are drawn over more than 500 sites
-    probs: NDArray[np.float64] | None = None
+    takes: NDArray[np.int64]
 
     def order(self, at_most: int = 0) -> NDArray[np.int64]:
-        """Return sites best first, ties as given; `at_most` (0: all) cuts sites without fetches only."""
-        return best_first(self.values, self.urls, at_most)
+        """Return rows best first, ties as given; `at_most` (0: all) cuts only those given nothing."""
+        order = np.argsort(-self.values, kind="stable")
+        if not at_most:
+            return order
+        given = self.takes[order] > 0
+        room = max(0, at_most - int(given.sum()))
+        return order[given | (np.cumsum(~given) <= room)]
 
 
 class SiteBandit(Protocol):
@@ -108,7 +96,7 @@ class SiteBandit(Protocol):
 
     def rank(
         self, names: Sequence[str], best: NDArray[np.float64], waiting: Sequence[int], n: int, seq: int
-    ) -> SitesRanked:
+    ) -> Plan:
         """Return what sites are worth, and how n fetches are handed out among them; changes nothing.
 
         `names`: names of the sites, all different.
@@ -117,16 +105,6 @@ class SiteBandit(Protocol):
         `n`: fetches to hand out.
         `seq`: event the decisions are made at.
         """
-
-
-def best_first(values: NDArray[np.float64], urls: NDArray[np.int64], at_most: int = 0) -> NDArray[np.int64]:
-    """Return rows best first, ties as given; `at_most` (0: all) cuts rows that were given no fetches only."""
-    order = np.argsort(-values, kind="stable")
-    if not at_most:
-        return order
-    given = urls[order] > 0
-    room = max(0, at_most - int(given.sum()))
-    return order[given | (np.cumsum(~given) <= room)]
 
 
 def allocate_best(

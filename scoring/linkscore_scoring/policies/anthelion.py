@@ -25,7 +25,7 @@ from linkscore_scoring.learners.link_features import (
     link_features,
 )
 from linkscore_scoring.learners.online import CLASSIFIERS, Features, OnlineClassifier, sigmoid
-from linkscore_scoring.policies.answers import SitesRanked, allocate_best
+from linkscore_scoring.policies.answers import Plan, allocate_best
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -163,28 +163,14 @@ class HostBandit(Stateful):
 
         return allocate_best(values, waiting, n, draw)
 
-    def chances(self, worth: Mapping[int, float]) -> dict[int, float] | None:
-        """Return the probability with which a decision takes each awake arm, None if nothing is drawn."""
-        explore = self.explore_prob_now
-        if not worth or not explore:
-            return None
-        best = max(worth, key=worth.__getitem__)
-        return {arm: explore / len(worth) + (1.0 - explore) * (arm == best) for arm in worth}
-
-    def rank(
-        self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int
-    ) -> SitesRanked:
+    def rank(self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int) -> Plan:
         """Return values and shares of sites, see `answers.SiteBandit`; `best`: of each its best link's p."""
         arms = list(map(host_arm, names))
         values = host_scores(self.function, self.worth(arms, best), np.full(len(arms), _MEDIAN))
         awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
         worth = {arm: value for arm, value in zip(arms, values.tolist(), strict=True) if arm in awake}
-        chances, shares = self.chances(worth), self.allocate(worth, awake, n, seq)
-        return SitesRanked(
-            values,
-            np.array([shares[arm] for arm in arms], dtype=np.int64),
-            None if chances is None else np.array([chances.get(arm, 0.0) for arm in arms]),
-        )
+        shares = self.allocate(worth, awake, n, seq)
+        return Plan(values, np.array([shares[arm] for arm in arms], dtype=np.int64))
 
 
 def host_arm(name: str) -> int:

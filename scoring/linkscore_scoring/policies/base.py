@@ -160,11 +160,6 @@ class Policy(Stateful, ABC):
     def logs_mined(self, site: SiteModel) -> None:
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
 
-    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
-        """Say whether scores are more than a fallback; `has_feedback`: a page of the site was reported on."""
-        is_taught = has_feedback or not self.needs_feedback
-        return is_taught and (site.templates is not None or not self.needs_learning)
-
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the reward expected of one more link of each group, (n_groups,) float64 in [0, 1].
 

@@ -141,8 +141,6 @@ _ASKED = ["load_state", "to_state"] + [
 
 def _stand_in(name: str) -> Callable[..., Any]:
     """Return what answers in place of a method: breadth-first order, which knows nothing else."""
-    if name == "is_able":
-        return lambda self, site, *, has_feedback: False
     if name in _LEARNS:
         return lambda *args, **kwargs: None
     return cast("Callable[..., Any]", getattr(BreadthFirst, name))

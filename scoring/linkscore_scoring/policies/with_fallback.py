@@ -151,10 +151,6 @@ class WithFallback(Policy):
             for found in self.fallback.explain(links, site)
         ]
 
-    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
-        """Say whether the policy itself, not its fallback, scores the site."""
-        return self.is_ready(site)
-
 
 def _told_always(name: str) -> Callable[..., Any]:
     def told(self: WithFallback, *args: Any) -> Any:

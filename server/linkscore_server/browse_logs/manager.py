@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client import Counter as Metric
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
 from linkscore_scoring.errors import NotFound
@@ -35,7 +33,6 @@ from linkscore_server.tasks import child_processes
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
-    from linkscore_scoring.browse_logs.mining import MinedSite
     from linkscore_scoring.browse_logs.news import CrawlNews, NewsSettings
 
 FOLDER = "browse"
@@ -67,13 +64,11 @@ class BrowseMetrics:
         self.mining_failures = Metric("linkscore_mining_failures", "Minings that failed", registry=registry)
 
 
-def mine(
-    counts: BrowseCounts, settings: NewsSettings | None, labels: Mapping[str, bool], before: MinedSite | None
-) -> State:
+def mine(counts: BrowseCounts, settings: NewsSettings | None) -> State:
     """Mine one site, in a process of its own; see `mine_site`."""
     from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
 
-    mined: State = plain(mine_site(counts, settings, labels, before))
+    mined: State = plain(mine_site(counts, settings))
     return mined
 
 
@@ -159,38 +154,23 @@ class BrowseLogManager:
             self._metrics.records.labels(outcome).inc(count)
         return event
 
-    async def mine(
-        self, actor: CrawlActor, site: str, labels: Mapping[str, bool], window_days: int = 0
-    ) -> BrowseCounts | None:
-        """Mine a site now; returns what was read once its policies know, None if none of them reads logs.
-
-        `labels` say of pages, by identity, whether they are news.
+    async def mine(self, actor: CrawlActor, site: str, window_days: int = 0) -> BrowseCounts | None:
+        """Mine a site now; returns what was read once its policy knows, None if it reads no logs.
 
         Raises NotFound if there are no visits of the site, and what the mining failed with.
         """
-        if not reading_policies(actor):
+        if not reads_logs(actor):
             return None
         spans = await self.spans(actor)
         if site not in spans:
             name = actor.model.config.name
             raise NotFound(f"site {site!r}: no browse log of crawl {name!r} has a visit of it")
-        return await self._mine(actor, site, spans[site], labels, window_days)
+        return await self._mine(actor, site, spans[site], window_days)
 
-    async def _mine(
-        self,
-        actor: CrawlActor,
-        site: str,
-        span: SiteSpan,
-        labels: Mapping[str, bool] = MappingProxyType({}),
-        window_days: int = 0,
-    ) -> BrowseCounts:
+    async def _mine(self, actor: CrawlActor, site: str, span: SiteSpan, window_days: int = 0) -> BrowseCounts:
         width = window_days or self._settings.browse_window_days
-        known = actor.model.sites.get(site)
-        before = known.model.browse if known is not None else None
-        config = actor.model.config
-        settings = news_settings(*config.extra_policies, config.policy)
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
-        mined = await self._in_process(mine, counts, settings, dict(labels), before)
+        mined = await self._in_process(mine, counts, news_settings(actor))
         await actor.submit(LogsMined(site, mined))
         return counts
 
@@ -229,7 +209,7 @@ class BrowseLogManager:
     async def _mine_due(self, actor: CrawlActor) -> None:
         """Mine the sites that are due, all at once; one that fails is left for the next time."""
         actor.use()
-        if not reading_policies(actor):
+        if not reads_logs(actor):
             return
         while (wait_s := self._last_batch_s[actor.key] + _QUIET_S - time.monotonic()) > 0:
             await asyncio.sleep(wait_s)
@@ -310,10 +290,9 @@ def problems_in(folder: DataFolder, shard: str) -> Iterator[str]:
     return iter(visits_in(place, memory_mb=DEFAULT_MEMORY_MB).problems() if place else ())
 
 
-def reading_policies(actor: CrawlActor) -> list[str]:
-    """Return the policies of a crawl that read browse logs, by name."""
-    choices = actor.model.config.choices
-    return list(dict.fromkeys(choice.name for choice in choices if choice.has("reads_logs")))
+def reads_logs(actor: CrawlActor) -> bool:
+    """Say whether the policy of a crawl reads browse logs."""
+    return actor.model.config.policy.has("reads_logs")
 
 
 def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
@@ -324,7 +303,6 @@ def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
     return counts
 
 
-def news_settings(*choices: PolicyChoice) -> NewsSettings | None:
-    """Return how policies want news mined, None if none does; the last one has the last word."""
-    found = [getattr(choice.checked(), "news", None) for choice in choices]
-    return next(filter(None, reversed(found)), None)
+def news_settings(actor: CrawlActor) -> NewsSettings | None:
+    """Return how the policy of a crawl wants news mined, None if it does not."""
+    return getattr(actor.model.config.policy.checked(), "news", None)

@@ -18,13 +18,11 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.browse_logs.manager import (
     BrowseLogManager,
     BrowseMetrics,
     news_settings,
-    reading_policies,
 )
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
@@ -33,7 +31,6 @@ from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.observability import Metrics
 from linkscore_server.services.messages import (
     MAX_ITEMS,
-    choice_of,
     parse_crawl,
     parse_site,
 )
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_SITES = 1_000
 _MAX_WINDOW_DAYS = 3_650  # ten years
-_MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
 _MAX_BATCH_ID_BYTES, _MAX_REASONS = 128, 32
 _MAX_LEFT_OUT = 1_000_000_000
 """Records that a sender left out of one batch for one reason. Sums of them stay far from 64 bits."""
@@ -86,16 +82,21 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         crawl, site = parse_site(request.name)
         actor = await self._registry.open(crawl)
         started = time.perf_counter()
-        result = await self.manager.mine(actor, site, _labels(request), request.window_days)
+        if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW_DAYS:
+            rule = f"must be in [2, {_MAX_WINDOW_DAYS}], got {request.window_days}"
+            raise InvalidInput(rule, field="window_days")
+        result = await self.manager.mine(actor, site, request.window_days)
         if result is None:
             return pb.MineSiteResponse()
+        shard = actor.model.shard(site)
         return pb.MineSiteResponse(
             window_start=_midnight(result.first_day),
             window_days=result.n_days,
             visit_count=int(result.clicks.sum()),
             page_count=len(result.urls),
             left_out_count=result.left_out,
-            policies=_policies(actor, site),
+            policy=shard.served.name,
+            summary=shard.served.describe(shard.model),
             duration=_duration(time.perf_counter() - started),
         )
 
@@ -124,12 +125,13 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         its policy looks for no news in a log.
         """
         actor = await self._registry.open(parse_crawl(request.crawl))
-        choice = choice_of(request.policy) or actor.model.config.policy
-        settings = news_settings(choice)
+        settings = news_settings(actor)
         if settings is None or not actor.model.ledger.batches:
             return None
         n, found = seeds_wanted(request), await self._found(actor, settings)
-        answer = site_pb.SuggestSeedsResponse(policy=choice.name, event_seq=actor.model.seq)
+        answer = site_pb.SuggestSeedsResponse(
+            policy=actor.model.config.policy.name, event_seq=actor.model.seq
+        )
         if found is None:
             answer.policy_state = "abstains: all days of the browse log are deleted"
             return answer
@@ -166,32 +168,6 @@ def _check(request: pb.ImportBrowseRecordsRequest) -> None:
             problems.append(FieldProblem(name, f"must be at most {most}{unit}, got {size}"))
     if problems:
         raise InvalidInput(problems[:_MAX_PROBLEMS])
-
-
-def _labels(request: pb.MineSiteRequest) -> dict[str, bool]:
-    problems = []
-    if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW_DAYS:
-        rule = f"must be in [2, {_MAX_WINDOW_DAYS}], got {request.window_days}"
-        problems.append(FieldProblem("window_days", rule))
-    if len(request.news_labels) > _MAX_LABELS:
-        rule = f"must be at most {_MAX_LABELS}, got {len(request.news_labels)}"
-        problems.append(FieldProblem("news_labels", rule))
-    if problems:
-        raise InvalidInput(problems)
-    return {
-        validate_url(label.url, f"news_labels[{i}].url", error=InvalidInput): label.is_news
-        for i, label in enumerate(request.news_labels)
-    }
-
-
-def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
-    shard = actor.model.shard(site)
-    config = actor.model.config
-    choices = {choice.name: choice for choice in (*config.extra_policies, config.policy)}
-    return [
-        pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).describe(shard.model))
-        for name in reading_policies(actor)
-    ]
 
 
 def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:

@@ -395,7 +395,8 @@ class CrawlActor:
         try:
             becomes = False  # of policies that know something across sites, or no more of such
             if isinstance(event := group[0].events[0], ConfigChanged):
-                becomes = self.model.is_wide == CrawlWide(CrawlConfig.from_state(event.config)).is_empty
+                wide = CrawlWide(CrawlConfig.from_state(event.config)).known is not None
+                becomes = self.model.is_wide != wide
             if becomes:  # no event before it is to be applied by policies after it
                 async with self._turn:
                     sites = list(self.model.sites)

@@ -1,16 +1,14 @@
-"""What is counted when Prometheus asks: sites by stage, use of the bounds, how policies do."""
+"""What is counted when Prometheus asks: sites by stage, use of the bounds, policies that fail."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel, Stage
@@ -20,7 +18,6 @@ from linkscore_server.settings import Settings
 
 _Gauge = tuple[str, str, float]
 """Name, meaning and value."""
-_ROLES = {SERVED: "served", EXTRA: "extra"}
 
 
 class RegistryCollector(Collector):
@@ -36,8 +33,7 @@ class RegistryCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         actors = self._registry.actors()
         tables = [actor.model.sites for actor in actors]
-        shards = [shard for table in tables for shard in table.in_memory]
-        sites = [shard.model for shard in shards]
+        sites = [shard.model for table in tables for shard in table.in_memory]
         for name, meaning, value in self._gauges(actors, sites):
             yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
         stages = Counter({stage.name.lower(): 0 for stage in Stage})
@@ -45,7 +41,7 @@ class RegistryCollector(Collector):
         stages["put_away"] = sum(map(len, tables)) - len(sites)
         yield _labelled("sites", "Sites by stage; put_away: evicted, of any stage", "stage", stages)
         yield from self._bounds(sites)
-        yield from _policies(shards)
+        yield _failures()
 
     def _gauges(self, actors: Sequence[CrawlActor], sites: list[SiteModel]) -> Iterator[_Gauge]:
         registry, budget = self._registry, self._registry.memory.budget
@@ -78,24 +74,12 @@ class RegistryCollector(Collector):
         yield _labelled("bound_used", meaning, "bound", used)
 
 
-def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
-    """Yield how policies did on the links fetched, by name and by what part they have."""
-    judged, right = Counter[tuple[str, str]](), defaultdict[tuple[str, str], float](float)
-    for shard in shards:
-        for figures in shard.policy_qualities():
-            key = figures.policy, _ROLES[figures.role]
-            judged[key] += figures.judged
-            right[key] += figures.quality * figures.judged
-    quality = {key: right[key] / links for key, links in sorted(judged.items()) if links}
-    meaning = "Fetched links a policy was judged on, of all sites"
-    yield _labelled("policy_judged_links", meaning, "policy role", dict(sorted(judged.items())))
-    meaning = "How often the better of two links had the higher score, 0.5 is chance; mean by judged links"
-    yield _labelled("policy_quality", meaning, "policy role", quality)
+def _failures() -> Metric:
     meaning = "Errors of policies from other packages; breadth-first order replaced them"
     failures = CounterMetricFamily("linkscore_policy_failures", meaning, labels=["policy"])
     for name, count in sorted(FAILURES.items()):
         failures.add_metric([name], count)
-    yield failures
+    return failures
 
 
 def _labelled(name: str, meaning: str, labels: str, values: Mapping[Any, float]) -> GaugeMetricFamily:

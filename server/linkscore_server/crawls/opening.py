@@ -27,8 +27,7 @@ from linkscore_server.store import Store, StoredEvent, StoredShard
 
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
-    for choice in config.choices:
-        choice.made().load_libraries()
+    config.policy.made().load_libraries()
     if Words.LANGUAGE in config.words:
         languages()
     if config.scope == "domain":
@@ -101,7 +100,7 @@ def _begun(model: StoredCrawl, shard: StoredShard) -> Iterator[StoredEvent]:
     began, behind = Counter(event.site for event in later), shard.behind()
     new = {event.id for event in later}
     model.load_core(core, (id for id in shard.ids() if id not in new))
-    require_policies(model.config)
+    model.config.policy.checked()  # NotFound if it is not registered
     for row in rows:
         before = behind.get(row.site, 0) - began[row.site]
         if row.seq or before:  # else the first event is still to be applied
@@ -150,12 +149,6 @@ def digest_of(model: CrawlModel) -> str:
     return hashlib.blake2b(packed(model.to_state()), digest_size=16).hexdigest()
 
 
-def require_policies(config: CrawlConfig) -> None:
-    """Raise NotFound if a policy of a crawl is not registered."""
-    for choice in config.choices:
-        choice.checked()
-
-
 def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
     """Apply an event as when it came first: what could not be applied then fails again."""
     try:
@@ -167,8 +160,8 @@ def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
     sites, becomes = model.sites, False
     if isinstance(event, ConfigChanged):
         config = CrawlConfig.from_state(event.config)
-        require_policies(config)
-        becomes = model.is_wide != (not CrawlWide(config).is_empty)
+        config.policy.checked()
+        becomes = model.is_wide != (CrawlWide(config).known is not None)
     sites.bring_back(sites if becomes else [stored.site])
     try:
         model.apply(stored.seq, event, size=len(stored.body))

@@ -68,7 +68,7 @@ class SiteFacts(NamedTuple):
 
 def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
     """Return the facts of a site, under a configuration by number."""
-    site, policy = shard.model, shard.served
+    site, policy = shard.model, shard.order
     is_its_own = policy.crawl_wide is None
     return SiteFacts(
         int(site.stage),
@@ -391,8 +391,8 @@ class StoredCrawl(CrawlModel):
 
     @property
     def is_wide(self) -> bool:
-        """Whether policies know something across sites: then no site can be read back by its events alone."""
-        return not self.crawl_wide.is_empty
+        """Whether the policy knows something across sites: then none can be read back by its events alone."""
+        return self.crawl_wide.known is not None
 
     def core(self) -> Core:
         """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""

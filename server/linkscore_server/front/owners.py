@@ -115,7 +115,7 @@ class LocalOwner:
     async def answer_bids(self, request: bytes) -> Values:
         """Return the values of buckets, and the fetches that the group offers."""
         asked = pb.RankBucketsRequest.FromString(request)
-        actor, choice, _ = await self._services["LinkScoringService"].resolve(asked)
+        actor = await self._registry.open(messages.parse_crawl(asked.crawl))
         values, offered = await actor.ask(
             lambda: actor.queries.offer_fetches(
                 asked.buckets,
@@ -123,13 +123,12 @@ class LocalOwner:
                 waiting=asked.waiting,
                 in_flight=messages.fetches_in_flight(asked),
                 fill=asked.fill,
-                choice=choice,
             )
         )
         return {
             "values": values.tolist(),
             "bids": [list(offer) for offer in offered],
-            "policy": (choice or actor.model.config.policy).name,
+            "policy": actor.model.config.order.name,
             "event_seq": actor.model.seq,
         }
 

@@ -32,7 +32,6 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.groups import Shard
 from linkscore_server.services.messages import (
-    check_count,
     check_most,
     choice_of,
     crawl_name,
@@ -44,10 +43,9 @@ from linkscore_server.services.messages import (
     spec_of,
 )
 
-_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
+_UPDATABLE = ("policy", "observe_only", "examples", "wanted", "revisit", *LIMITS)
 _FIXED = ("scope", "learning", "groups", "seed", "keep_titles", "experience_count")
 VERSION = version("linkscore")
-_MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
 _MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
 _NO_URL = "http://example.invalid/"  # of an example or a sample without one; its links are not read
@@ -82,8 +80,6 @@ class CrawlService:
         for path in _paths(request):
             if path == "policy":
                 changes["policy"] = _named(crawl.policy, "crawl.policy")
-            elif path == "extra_policies":
-                changes["extra_policies"] = _extra_policies(crawl)
             elif path == "examples":
                 changes["more_examples"] = await asyncio.to_thread(_examples_of, crawl.examples)
             elif path == "wanted":
@@ -156,7 +152,6 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
             choice_of(crawl.policy, "crawl.policy")
             or (PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice())
         ),
-        "extra_policies": lambda: _extra_policies(crawl),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
         "learning": lambda: _learning(crawl),
         "examples": lambda: _examples_of(crawl.examples),
@@ -174,12 +169,6 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
         create_time_s=now_s,
         **values,
     )
-
-
-def _extra_policies(crawl: pb.Crawl) -> tuple[PolicyChoice, ...]:
-    """Return the policies kept learning beside the served one."""
-    check_count("crawl.extra_policies", len(crawl.extra_policies), _MAX_EXTRA_POLICIES)
-    return tuple(_named(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies))
 
 
 def _named(spec: PolicySpec, field: str) -> PolicyChoice:
@@ -212,7 +201,6 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
     message = pb.Crawl(
         name=crawl_name(config.name),
         policy=spec_of(config.policy),
-        extra_policies=[spec_of(choice) for choice in config.extra_policies],
         scope=f"CRAWL_SCOPE_{config.scope.upper()}",
         learning=same_fields(pb.LearningConfig, config.learning),
         observe_only=config.observe_only,

@@ -17,11 +17,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import common_pb2, policy_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.queries import FetchPlan
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Stop
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.policies.answers import Plan
+from linkscore_scoring.policies.base import Params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import Revisit, cluster_name
@@ -172,8 +172,8 @@ def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoic
     else:
         choice = PolicyChoice(name, set_fields(getattr(spec, name)))
         path = f"{field}.{name}"
-    _check(choice, path, field)
-    return choice
+    params = _checked(choice, path, field)  # numbers of a Struct are floats
+    return PolicyChoice(choice.name, {name: getattr(params, name) for name in choice.params})
 
 
 def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
@@ -198,13 +198,13 @@ def set_fields(params: Message) -> dict[str, object]:
     }
 
 
-def _check(choice: PolicyChoice, path: str, field: str) -> None:
+def _checked(choice: PolicyChoice, path: str, field: str) -> Params:
     try:
         policy_class(choice.name)
     except LinkscoreError as exc:
         raise InvalidInput(str(exc), field=field, reason="UNKNOWN_POLICY") from exc
     try:
-        choice.checked()
+        return choice.checked()
     except InvalidInput as exc:
         raise exc.under(path) from exc
 
@@ -336,8 +336,6 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
     for column, name in _OPTIONAL.items():
         if values := getattr(scored, name):
             getattr(message, column).extend(values)
-    if scored.priorities is not None:
-        message.encoded_priorities.extend(scored.priorities.tolist())
     if links is None:
         return
     message.urls.extend(links.urls)
@@ -448,7 +446,7 @@ def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:
 
 
 def planned_fetches(
-    plan: FetchPlan, request: pb.RankBucketsRequest, *, policy: str, event_seq: int
+    plan: Plan, request: pb.RankBucketsRequest, *, policy: str, event_seq: int
 ) -> pb.RankBucketsResponse:
     """Return what was asked for of a plan: buckets best first, and the links each is given."""
     order = plan.order(request.max_results)
@@ -480,16 +478,13 @@ def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[s
     return list(names), waiting, n
 
 
-def ranked_sites(
-    found: SitesRanked, max_results: int, *, policy: str, event_seq: int
-) -> pb.RankSitesResponse:
+def ranked_sites(found: Plan, max_results: int, *, policy: str, event_seq: int) -> pb.RankSitesResponse:
     """Return the columns of the answer, best site first."""
     order = found.order(max_results)
     return pb.RankSitesResponse(
         order=order.tolist(),
         values=found.values[order].tolist(),
-        urls=found.urls[order].tolist(),
-        draw_probs=[] if found.probs is None else found.probs[order].tolist(),
+        urls=found.takes[order].tolist(),
         policy=policy,
         event_seq=event_seq,
     )

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated, drop_oldest
-from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import Outcome, PageOutcome
@@ -30,8 +29,6 @@ from linkscore_server.services.messages import (
     MAX_ITEMS,
     check_count,
     check_most,
-    choice_of,
-    enum_names,
     invalid,
     parse_crawl,
     site_name,
@@ -61,12 +58,8 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 # seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
-_ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
 _UNREADABLE = ["CORRUPT_BODY", "BODY_TOO_LARGE", "TRUNCATED_BODY", "UNSUPPORTED_ENCODING", "LIMIT_EXCEEDED"]
 """Reasons of a page whose fetch has failed."""
-_OWN_ORDER = PolicyChoice("breadth_first")
-"""Answers a crawl that is to keep its own order, `Crawl.observe_only`."""
-_OWN_QUESTION = pb.SuggestExamplesRequest  # what a policy would be taught is its own to say
 _GROUP = 256  # feedback checked and submitted before other calls are served; chosen, not measured
 _LOOKS = frozenset(round(40 * 1.5**n) for n in range(50))
 """Fetches of a site at which it is looked at: a look costs what there is of links, so a fetch costs the same
@@ -94,7 +87,7 @@ class LinkScoringService:
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
-        actor, choice, encode = await self.resolve(request)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("pages", len(request.pages), MAX_ITEMS["pages"], least=1)
         self._registry.check_room()
         options = ParseOptions.of(actor.model.config)
@@ -126,28 +119,26 @@ class LinkScoringService:
         finally:
             for group in written:
                 group.cancel()
-        answer = pb.IngestPagesResponse(policy=(choice or actor.model.config.policy).name)
+        answer = pb.IngestPagesResponse(policy=actor.model.config.order.name)
         for event in parsed:
-            if choice is not None:
-                await asyncio.sleep(0)  # another policy may take its time for each page
             result = answer.results.add()
             if isinstance(event, PageFetched):
-                self._add_result(result, actor, event, outcomes[id(event)], choice, encode)
+                self._add_result(result, actor, event, outcomes[id(event)])
             else:
                 result.status.CopyFrom(event)
         return answer
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again, and say why if asked to."""
-        actor, choice, encode = await self.resolve(request)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         most = MAX_EXPLAINED if request.explain else MAX_ITEMS["links"]
         check_count("links", len(request.links), most)
 
         def answer() -> pb.ScoreLinksResponse:
             rows, columns, bad = _candidates(request.links, self._parser)
             n = len(request.links)
-            scored = actor.queries.score_links(*columns, rows=rows, n=n, choice=choice, encode=encode)
-            policy = (choice or actor.model.config.policy).name
+            scored = actor.queries.score_links(*columns, rows=rows, n=n)
+            policy = actor.model.config.order.name
             self._metrics.of("links_scored", policy).inc(len(rows))
             response = pb.ScoreLinksResponse(
                 policy=policy,
@@ -159,7 +150,7 @@ class LinkScoringService:
             for row, item in bad.items():
                 response.links.statuses[row].CopyFrom(item)
             if request.explain:
-                found = actor.queries.explain(*columns, choice)
+                found = actor.queries.explain(*columns)
                 response.explanations.extend(messages.explanations(request.links, rows, found, bad))
             return response
 
@@ -168,10 +159,10 @@ class LinkScoringService:
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
-        actor, choice, _ = await self.resolve(request)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
         in_flight, buckets = messages.fetches_in_flight(request), Repeated.of(request.buckets)
-        new = actor.queries.unvalued(buckets.distinct) if choice is None else []
+        new = actor.queries.unvalued(buckets.distinct)
         if len(new) > _BIG_EXAMPLES:  # as when a server has started; pages are taken in meanwhile
             await actor.ask_each(new, lambda names: actor.queries.plan_fetches(names, 0))
 
@@ -182,9 +173,8 @@ class LinkScoringService:
                 waiting=request.waiting,
                 in_flight=in_flight,
                 fill=request.fill,
-                choice=choice,
             )
-            policy = (choice or actor.model.config.policy).name
+            policy = actor.model.config.order.name
             found = messages.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
             if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
@@ -195,13 +185,13 @@ class LinkScoringService:
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
-        actor, choice, _ = await self.resolve(request)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("sites", len(request.sites), MAX_ITEMS["sites"])
 
         def answer() -> pb.RankSitesResponse:
             names, waiting, n = messages.site_ranking_query(request, actor.model.config.name)
-            found = actor.queries.rank_sites(names, waiting, n, choice)
-            policy = (choice or actor.model.config.policy).name
+            found = actor.queries.rank_sites(names, waiting, n)
+            policy = actor.model.config.order.name
             return messages.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
@@ -226,11 +216,11 @@ class LinkScoringService:
         self, request: pb.SuggestExamplesRequest
     ) -> tuple[list[float], pb.SuggestExamplesResponse]:
         """Return what each suggested page would teach, and the answer."""
-        actor, choice, _ = await self.resolve(request)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         model = actor.model
         n, site = messages.example_query(request, model.config.name)
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
-        question = partial(actor.queries.suggest_examples, n, site, choice)
+        question = partial(actor.queries.suggest_examples, n, site)
         found = await (actor.ask(question) if is_big else actor.answer(question))
         examples = [
             pb.SuggestedExample(
@@ -243,7 +233,7 @@ class LinkScoringService:
             )
             for site, wanted in found
         ]
-        policy = (choice or model.config.policy).name
+        policy = model.config.policy.name
         answer = pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=model.seq)
         return [wanted.value for _, wanted in found], answer
 
@@ -264,18 +254,6 @@ class LinkScoringService:
             return await actor.ask(answer)
         finally:
             queue.calls.release()
-
-    async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
-        """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        choice = choice_of(request.policy)
-        if choice is None and actor.model.config.observe_only and not isinstance(request, _OWN_QUESTION):
-            choice = _OWN_ORDER
-        number = getattr(request, "encoding", 0)
-        if number and number not in _ENCODINGS:
-            raise InvalidInput(f"is not a known value, got {number}", field="encoding")
-        wanted = number and not actor.model.config.observe_only
-        return actor, choice, _ENCODINGS[number] if wanted else ""
 
     async def _parsed(
         self,
@@ -319,17 +297,11 @@ class LinkScoringService:
         actor: CrawlActor,
         event: PageFetched,
         outcome: Outcome | Exception,
-        choice: PolicyChoice | None,
-        encode: str,
     ) -> None:
         """Write the answer for a page that was applied, and count it."""
         if isinstance(outcome, Exception):
             raise outcome
         assert isinstance(outcome, PageOutcome), "of a page"
-        if choice is not None:
-            actor.queries.answer_by(choice, event, outcome)
-        if encode:
-            actor.queries.encode(outcome, encode)
         links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
         messages.add_page_result(result, actor.model.config.name, outcome, links, notes)
         seen = outcome.observation

@@ -29,7 +29,6 @@ from linkscore_server.services import messages
 from linkscore_server.services.messages import (
     check_count,
     check_most,
-    choice_of,
     enum_names,
     page_of,
     parse_crawl,
@@ -116,32 +115,31 @@ class SiteModelService:
             rule = "is required: only news_prefix finds seeds on all sites, and by an imported browse log"
             raise InvalidInput(rule, field="site", reason="REQUIRED")
         actor = await self._registry.open(parse_crawl(request.crawl))
-        model, choice = actor.model, choice_of(request.policy)
+        model = actor.model
         site, n = seed_query(request, model.config.name, model.site_of)
 
         def answer() -> tuple[list[SeedWanted], str]:
             shard = model.shard(site)
-            policy = shard.policy(choice)
-            return policy.suggest_seeds(n, shard.model), policy.describe(shard.model)
+            return shard.served.suggest_seeds(n, shard.model), shard.served.describe(shard.model)
 
         found, said = await actor.answer(answer)
         return pb.SuggestSeedsResponse(
             seeds=[pb.Seed(url=seed.url, reason=seed.reason, value=seed.value) for seed in found],
             site=site_name(model.config.name, site),
-            policy=(choice or model.config.policy).name,
+            policy=model.config.policy.name,
             policy_state=said,
             event_seq=model.seq,
         )
 
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
         """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
-        wanted, choice = _wanted_formats(request), choice_of(request.policy)
+        wanted = _wanted_formats(request)
         actor, shard = await _found(self._registry, request.name)
-        found = site_rules(actor.model, shard.model.name, choice, min_confidence=request.min_confidence)
+        found = site_rules(actor.model, shard.model.name, min_confidence=request.min_confidence)
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)
         if _EXPERIENCE in wanted:
-            learned = shard.experience(choice)
+            learned = shard.experience()
             file = pb.RuleFile(
                 format=pb.RULE_FORMAT_EXPERIENCE,
                 name="experience.json",
@@ -172,10 +170,6 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
         policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
-        policy_qualities=[
-            same_fields(pb.PolicyQuality, known, judged_count=known.judged)
-            for known in shard.policy_qualities()
-        ],
     )
 
 

@@ -1,22 +1,17 @@
-"""News of a site from clicks: prefixes, thresholds from labels, abstention, state."""
+"""News of a site from clicks: prefixes, hubs, abstention."""
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news import (
     Hub,
     NewsSettings,
-    NewsThreshold,
     decay_gain,
-    fit_threshold,
     hub_seeds,
     mine_news,
 )
@@ -44,9 +39,7 @@ def test_the_news_folder_of_a_site_is_found_and_its_hub() -> None:
     assert (found.pages, found.news, found.covered, found.reason) == (40, 20, 1.0, "")
     assert [(hub.url, hub.news) for hub in found.hubs] == [(f"{HOST}/start", 20)]
     assert found.prefixes[0].share > found.prefixes[0].at_least > 0.9
-    assert found.summary() == (
-        "1 news prefixes hold 100% of the news; 20 of 40 pages are news (decay > 0, not fitted)"
-    )
+    assert found.summary() == ("1 news prefixes hold 100% of the news; 20 of 40 pages are news (decay > 0)")
 
 
 def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> None:
@@ -56,44 +49,12 @@ def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> Non
     assert "URLs carry no news prefix (20 folders" in found.summary()
 
 
-def test_labels_fit_the_threshold_and_stand_for_themselves() -> None:
-    labels = {f"{HOST}/{path}": path in NEWS for path in [*NEWS, *WIKI]} | {f"{HOST}/wiki/0.html": True}
-    found = mine_news(log(NEWS, WIKI), NewsSettings(), labels)
-    assert found.threshold.n == 40
-    assert found.news == 21
-
-
-def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
-    labels = {f"{HOST}/{path}": path in NEWS for path in [*NEWS, *WIKI]}
-    before = mine_news(log(NEWS, WIKI), NewsSettings(), labels)
-    later = mine_news(log(NEWS[:5], WIKI), NewsSettings(), before=before)
-    assert (later.threshold, later.evidence) == (before.threshold, before.evidence)
-
-
 def test_two_days_by_hand() -> None:
     # Seen for two days, 3 clicks on the first, 1 on the second; decay of five days: 1 : e^-.2.
     mass = 1 + math.exp(-0.2)
     mean = (3 * math.log(1 / mass) + math.log(math.exp(-0.2) / mass)) / 4 - math.log(1 / 2)
     gain = decay_gain(counts_of({"http://a.test/": {0: 3, 1: 1}}, n_days=2))
     assert gain[0] == pytest.approx(math.tanh(mean))
-
-
-def fitted(pages: list[tuple[float, bool]]) -> NewsThreshold | None:
-    return fit_threshold(np.array([v for v, _ in pages]), np.array([n for _, n in pages], dtype=np.bool_))
-
-
-@given(st.lists(st.tuples(st.integers(0, 8).map(float), st.booleans()), min_size=2, max_size=30))
-def test_no_midpoint_has_more_hits(pages: list[tuple[float, bool]]) -> None:
-    found = fitted(pages)
-    if found is None:
-        return
-    values = sorted({value for value, _ in pages})
-    hits = {
-        cut: sum((value > cut) == news for value, news in pages)
-        for cut in ((a + b) / 2 for a, b in pairwise(values))
-    }
-    assert found.value == max(cut for cut, n in hits.items() if n == max(hits.values()))
-    assert found.n == len(pages)
 
 
 A, B, C, D = (f"http://a.test/{name}" for name in "abcd")

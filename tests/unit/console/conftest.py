@@ -18,7 +18,7 @@ from support.small_site import HOST, body_of, url_of
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with three crawls."""
     with serving(tmp_path_factory.mktemp("console")) as server, Client(server.target, timeout_s=60) as client:
-        client.create_crawl(crawl=BOOKS, extra_policies=["breadth_first", "in_degree"])
+        client.create_crawl(crawl=BOOKS)
         client.create_crawl(crawl=YOUNG)
         client.create_crawl(crawl=HARMED, keep_titles=True)
         client.ingest_pages(crawl=BOOKS, pages=[page(url=url_of(n), body=body_of(n)) for n in range(60)])

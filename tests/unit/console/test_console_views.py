@@ -44,7 +44,7 @@ def test_crawls_are_listed_with_what_became_of_them(console: TestClient) -> None
         for row in tree(console, "/").get_element_by_id("crawls").iterfind(".//tbody/tr")
     }
     assert rows.keys() >= {BOOKS, YOUNG, HARMED}
-    assert "harvest + breadth_first + in_degree 60" in rows[BOOKS]
+    assert "harvest 60" in rows[BOOKS]
     assert "1 of 1" in rows[BOOKS]
     assert "0 of 1" in rows[YOUNG]
     assert "no feedback" in rows[YOUNG]

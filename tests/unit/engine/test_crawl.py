@@ -51,7 +51,7 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
 
 
 def test_templates_are_learned_though_no_policy_reads_them() -> None:
-    crawl, site = model(extra_policies=(), learning=LearningConfig(sample_pages=24)), GeneratedSite(3)
+    crawl, site = model(learning=LearningConfig(sample_pages=24)), GeneratedSite(3)
     urls = dict.fromkeys([site.home])
     for n in range(40):
         features = site.page(list(urls)[n])

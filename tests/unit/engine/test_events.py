@@ -67,9 +67,7 @@ def test_an_event_is_the_same_after_bytes(event: Event) -> None:
 
 
 def test_a_configuration_is_the_same_after_bytes() -> None:
-    config = CrawlConfig(
-        "c", PolicyChoice("source_ucc", {"alpha": 0.3}), (PolicyChoice("harvest"),), "domain", seed=7
-    )
+    config = CrawlConfig("c", PolicyChoice("source_ucc", {"alpha": 0.3}), "domain", seed=7)
     event = decode(encode(ConfigChanged(config.to_state())))
     assert isinstance(event, ConfigChanged)
     assert CrawlConfig.from_state(event.config) == config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.types import PAGE_FLIP
@@ -21,4 +20,4 @@ def test_the_answer_names_page_page_links_whatever_the_policy():
     crawl = model()
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
-    assert CrawlQueries(crawl).score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
+    assert crawl.links_again(fetched(PAGE_1, features())).url_types == outcome.links.url_types

@@ -28,7 +28,7 @@ def test_a_model_from_the_log_equals_the_live_one(history: tuple[CrawlModel, lis
 def test_a_crawl_read_back_on_the_way_comes_to_the_same_state() -> None:
     """Of pages with many links that are left: what is dropped of them now and then is the same."""
     menu = [(f"http://h/waits/{tag}", f"html/body/{tag}/a") for tag in ("ul", "ol", "dl", "nav", "p", "td")]
-    whole, read_back = model(extra_policies=()), model(extra_policies=())
+    whole, read_back = model(), model()
     for n in range(1, 601):
         found = page_of(f"http://h/{n}", links=[*menu, (f"http://h/{n + 1}", "html/body/main/a")])
         for crawl in (whole, read_back):
@@ -36,6 +36,6 @@ def test_a_crawl_read_back_on_the_way_comes_to_the_same_state() -> None:
             crawl.take_jobs()
         if n % 50 == 0:
             state = packed(read_back.to_state())
-            read_back = model(extra_policies=())
+            read_back = model()
             read_back.load_state(unpacked(state))
             assert packed(whole.to_state()) == state

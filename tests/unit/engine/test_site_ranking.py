@@ -22,7 +22,7 @@ def test_harvest_answers_by_the_mean_of_the_site() -> None:
         report(crawl, f"http://poor/{n}", 0.0)
     got = CrawlQueries(crawl).rank_sites(["poor", "rich"], [None, None], 4)
     assert got.values[1] > got.values[0]
-    assert got.urls.tolist() == [0, 4]
+    assert got.takes.tolist() == [0, 4]
 
 
 @pytest.mark.parametrize("name", sorted(builtin()))
@@ -34,7 +34,7 @@ def test_every_policy_values_sites_and_changes_nothing(name: str) -> None:
     before = packed(crawl.to_state())
     got = CrawlQueries(crawl).rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
     assert ((got.values >= 0.0) & (got.values <= 1.0)).all()
-    assert got.urls.sum() == 9
+    assert got.takes.sum() == 9
     assert packed(crawl.to_state()) == before
     again = CrawlQueries(crawl).rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
-    assert (again.urls.tolist(), again.values.tolist()) == (got.urls.tolist(), got.values.tolist())
+    assert (again.takes.tolist(), again.values.tolist()) == (got.takes.tolist(), got.values.tolist())

@@ -23,17 +23,17 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def learned() -> CrawlModel:
-    return recorded(60)[0]
+    return recorded(60, policy=PolicyChoice("source_ucc"))[0]
 
 
-def ruled() -> CrawlModel:
-    crawl = model(policy=PolicyChoice("toy_ruled"))
+def ruled(policy: str = "toy_ruled") -> CrawlModel:
+    crawl = model(policy=PolicyChoice(policy))
     crawl.apply(1, page("https://h/a", "https://h/b"))
     return crawl
 
 
 def test_without_seeds_of_the_policy_there_is_the_root_by_the_scheme_that_was_seen() -> None:
-    assert site_rules(ruled(), "h", PolicyChoice("breadth_first")).seeds == ("https://h/",)
+    assert site_rules(ruled("breadth_first"), "h").seeds == ("https://h/",)
 
 
 def test_seeds_that_only_may_be_one_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,10 +45,9 @@ def test_seeds_that_only_may_be_one_are_left_out(monkeypatch: pytest.MonkeyPatch
 
 def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: CrawlModel) -> None:
     """Of every row of the navigation table that was followed, by the policy's own scores."""
-    choice = PolicyChoice("source_ucc")
-    site, found = learned.shard(SITE).model, site_rules(learned, SITE, choice).tag_paths
+    site, found = learned.shard(SITE).model, site_rules(learned, SITE).tag_paths
     rows = [row for row in site.navigation.entries() if row.followed > 0.0]
-    policy = learned.shard(SITE).policy(choice)
+    policy = learned.shard(SITE).served
     n, zeros = len(rows), [0] * len(rows)
     paths, sources = [row.link_path for row in rows], [row.source for row in rows]
     links = LinkBatch([f"http://{SITE}/"] * n, zeros, paths, sources, [1] * n, zeros, [""] * n)

@@ -70,7 +70,7 @@ def test_a_site_that_has_taken_its_share_stops_alone() -> None:
     queries = CrawlQueries(crawl)
     plan = queries.plan_fetches(["a.test/d1", "b.test/d1"], 2)
     assert (plan.takes.tolist(), plan.values[0]) == ([0, 2], 0.0)
-    assert queries.rank_sites(["a.test", "b.test"], [None, None], 2).urls.tolist() == [0, 2]
+    assert queries.rank_sites(["a.test", "b.test"], [None, None], 2).takes.tolist() == [0, 2]
     (outcome,) = feed(crawl, page_at("b.test", 1))
     assert outcome.standing.crawl == (
         Decision.STOP_BUDGET,

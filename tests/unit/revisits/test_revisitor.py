@@ -60,7 +60,7 @@ def test_policies_learn_the_same_with_revisits_and_without() -> None:
             continue  # a failed fetch to a crawl that knows no revisits
         with_them.apply(seq, each)
         without.apply(seq, each)
-    policies = (model.sites[SITE].to_state()["policies"] for model in (with_them, without))
+    policies = (model.sites[SITE].to_state()["policy"] for model in (with_them, without))
     assert next(policies) == next(policies)
 
 

@@ -29,7 +29,6 @@ def place(queue: BucketQueue, crawler: FakeCrawler, url: str, bucket: str, value
     links = common_pb2.LinkScores(
         urls=[url],
         scores=[value],
-        encoded_priorities=[5],
         bucket_names=[bucket],
         bucket_values=[value],
         buckets=[0],

@@ -30,12 +30,11 @@ def test_a_binary_body_stays_here() -> None:
     assert page.final_url == ""
 
 
-def scores(*entries: tuple[str, str, float], encoded: bool = True) -> common_pb2.LinkScores:
+def scores(*entries: tuple[str, str, float]) -> common_pb2.LinkScores:
     names = [bucket for _, bucket, _ in entries]
     return common_pb2.LinkScores(
         urls=[url for url, _, _ in entries],
         scores=[score for _, _, score in entries],
-        encoded_priorities=[round(score * 31) for _, _, score in entries] if encoded else [],
         bucket_names=names,
         bucket_values=[score for _, _, score in entries],
         buckets=range(len(names)),

@@ -47,7 +47,6 @@ def test_what_cannot_work_is_refused_by_the_name_of_the_field(wanted: Wanted, fi
 def test_a_crawl_needs_a_policy_that_goes_by_words() -> None:
     with pytest.raises(InvalidInput, match="topic and keyword"):
         CrawlConfig("c", PolicyChoice("harvest"), wanted=Wanted((QUERY,))).check()
-    CrawlConfig("c", PolicyChoice("harvest"), extra_policies=(TOPIC,), wanted=Wanted((QUERY,))).check()
     CrawlConfig("c", PolicyChoice("focus", {"fallback": "topic"}), wanted=Wanted((QUERY,))).check()
 
 

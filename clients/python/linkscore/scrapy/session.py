@@ -42,6 +42,7 @@ FEEDBACK_AFTER_S = 2.0
 """Feedback waits so long, chosen: it follows its items soon, in few calls."""
 
 # Links that one call hands out at most, as the contract says.
+_PRIORITIES = 31  # of scores from 0 to 1, where another queue than `BucketQueue` orders by them. Chosen
 _MAX_PLACES = 10_000
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
 _NAMES_PER_FETCH = 500
@@ -143,19 +144,18 @@ def _word(kind: Any, number: int, prefix: str) -> str:
 def mark(request: Any, found: Sequence[Row]) -> None:
     """Write into a Request what its rows say.
 
-    A positive priority the spider chose itself is kept on top of the encoded one, and such a request waits in
-    no bucket: it goes ahead of them.
+    A positive priority the spider chose itself is kept on top of that of the score, and such a request waits
+    in no bucket: it goes ahead of them.
     """
     best = found[0]
     note: dict[str, Any] = {"score": best.score, "ticket": best.ticket}
-    if best.encoded_priority is not None:
-        own = max(0, request.priority)
-        request.priority = own + round(best.encoded_priority)
-        if not own:
-            # Plain tuples: the meta of a request is pickled into job directories.
-            places = {row.bucket: (row.bucket, row.score, row.bucket_value) for row in reversed(found)}
-            note["buckets"] = sorted(places.values(), key=lambda place: -place[1])[:MAX_PLACES]
-            note["redirects"] = request.meta.get("redirect_times", 0)
+    own = max(0, request.priority)
+    request.priority = own + round(_PRIORITIES * best.score)
+    if not own:
+        # Plain tuples: the meta of a request is pickled into job directories.
+        places = {row.bucket: (row.bucket, row.score, row.bucket_value) for row in reversed(found)}
+        note["buckets"] = sorted(places.values(), key=lambda place: -place[1])[:MAX_PLACES]
+        note["redirects"] = request.meta.get("redirect_times", 0)
     if best.url_type:
         note["url_type"] = _word(common_pb2.UrlType, best.url_type, "URL_TYPE_")
     request.meta[META] = note
@@ -221,8 +221,6 @@ class Session(CrawlSession):
             tell=lambda name, by: self._stats.inc_value(f"linkscore/{name}", by),
             **options,
         )
-        if not config.observe_only:  # a crawl that is only watched gets no priorities
-            self.encoding = common_pb2.PRIORITY_ENCODING_SCRAPY
         self.queues: WeakSet[Any] = WeakSet()
         #: Where requests of the frontier are with `JOBDIR`; what cannot be stored there is with its item.
         self.disk: Any = None

@@ -70,49 +70,33 @@ class ImportBrowseRecordsResponse(_message.Message):
     left_out: _containers.ScalarMap[str, int]
     def __init__(self, duplicate: bool = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
-class NewsLabel(_message.Message):
-    __slots__ = ("url", "is_news")
-    URL_FIELD_NUMBER: _ClassVar[int]
-    IS_NEWS_FIELD_NUMBER: _ClassVar[int]
-    url: str
-    is_news: bool
-    def __init__(self, url: _Optional[str] = ..., is_news: bool = ...) -> None: ...
-
 class MineSiteRequest(_message.Message):
-    __slots__ = ("name", "window_days", "news_labels")
+    __slots__ = ("name", "window_days")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
-    NEWS_LABELS_FIELD_NUMBER: _ClassVar[int]
     name: str
     window_days: int
-    news_labels: _containers.RepeatedCompositeFieldContainer[NewsLabel]
-    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ..., news_labels: _Optional[_Iterable[_Union[NewsLabel, _Mapping]]] = ...) -> None: ...
-
-class MinedPolicy(_message.Message):
-    __slots__ = ("policy", "summary")
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    SUMMARY_FIELD_NUMBER: _ClassVar[int]
-    policy: str
-    summary: str
-    def __init__(self, policy: _Optional[str] = ..., summary: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ...) -> None: ...
 
 class MineSiteResponse(_message.Message):
-    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policies", "duration", "left_out_count")
+    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policy", "summary", "duration", "left_out_count")
     WINDOW_START_FIELD_NUMBER: _ClassVar[int]
     WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     DURATION_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     window_start: _timestamp_pb2.Timestamp
     window_days: int
     visit_count: int
     page_count: int
-    policies: _containers.RepeatedCompositeFieldContainer[MinedPolicy]
+    policy: str
+    summary: str
     duration: _duration_pb2.Duration
     left_out_count: int
-    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policies: _Optional[_Iterable[_Union[MinedPolicy, _Mapping]]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policy: _Optional[str] = ..., summary: _Optional[str] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsRequest(_message.Message):
     __slots__ = ("crawl",)

@@ -64,18 +64,6 @@ class ItemCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ITEM_CODE_INVALID: _ClassVar[ItemCode]
     ITEM_CODE_PARTIAL: _ClassVar[ItemCode]
 
-class PriorityEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    PRIORITY_ENCODING_UNSPECIFIED: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_SCRAPY: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_NUTCH: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_FRONTERA: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_ACHE: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_HERITRIX: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_URLFRONTIER: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_CRAWLEE: _ClassVar[PriorityEncoding]
-    PRIORITY_ENCODING_CRAWLER4J: _ClassVar[PriorityEncoding]
-
 class PageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PAGE_KIND_UNSPECIFIED: _ClassVar[PageKind]
@@ -115,15 +103,6 @@ ITEM_CODE_OK: ItemCode
 ITEM_CODE_DUPLICATE: ItemCode
 ITEM_CODE_INVALID: ItemCode
 ITEM_CODE_PARTIAL: ItemCode
-PRIORITY_ENCODING_UNSPECIFIED: PriorityEncoding
-PRIORITY_ENCODING_SCRAPY: PriorityEncoding
-PRIORITY_ENCODING_NUTCH: PriorityEncoding
-PRIORITY_ENCODING_FRONTERA: PriorityEncoding
-PRIORITY_ENCODING_ACHE: PriorityEncoding
-PRIORITY_ENCODING_HERITRIX: PriorityEncoding
-PRIORITY_ENCODING_URLFRONTIER: PriorityEncoding
-PRIORITY_ENCODING_CRAWLEE: PriorityEncoding
-PRIORITY_ENCODING_CRAWLER4J: PriorityEncoding
 PAGE_KIND_UNSPECIFIED: PageKind
 PAGE_KIND_PAGE: PageKind
 PAGE_KIND_SITEMAP: PageKind
@@ -204,7 +183,7 @@ class Page(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., kind: _Optional[_Union[PageKind, str]] = ..., not_modified: bool = ...) -> None: ...
 
 class LinkScores(_message.Message):
-    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons", "duplicate_probabilities")
+    __slots__ = ("urls", "scores", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons", "duplicate_probabilities")
     class StatusesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -214,7 +193,6 @@ class LinkScores(_message.Message):
         def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[ItemStatus, _Mapping]] = ...) -> None: ...
     URLS_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
-    ENCODED_PRIORITIES_FIELD_NUMBER: _ClassVar[int]
     BUCKETS_FIELD_NUMBER: _ClassVar[int]
     BUCKET_NAMES_FIELD_NUMBER: _ClassVar[int]
     TICKETS_FIELD_NUMBER: _ClassVar[int]
@@ -228,7 +206,6 @@ class LinkScores(_message.Message):
     DUPLICATE_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
     urls: _containers.RepeatedScalarFieldContainer[str]
     scores: _containers.RepeatedScalarFieldContainer[float]
-    encoded_priorities: _containers.RepeatedScalarFieldContainer[float]
     buckets: _containers.RepeatedScalarFieldContainer[int]
     bucket_names: _containers.RepeatedScalarFieldContainer[str]
     tickets: _containers.RepeatedScalarFieldContainer[int]
@@ -240,7 +217,7 @@ class LinkScores(_message.Message):
     bucket_values: _containers.RepeatedScalarFieldContainer[float]
     skip_reasons: _containers.RepeatedScalarFieldContainer[SkipReason]
     duplicate_probabilities: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ..., duplicate_probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ..., duplicate_probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class FetchSuggestion(_message.Message):
     __slots__ = ("url", "reason", "urgency")

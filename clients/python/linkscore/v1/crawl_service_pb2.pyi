@@ -146,10 +146,9 @@ class Revisit(_message.Message):
     def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
+    __slots__ = ("name", "policy", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
-    EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     OBSERVE_ONLY_FIELD_NUMBER: _ClassVar[int]
@@ -173,7 +172,6 @@ class Crawl(_message.Message):
     RESPECT_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
-    extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
     scope: CrawlScope
     learning: LearningConfig
     observe_only: bool
@@ -195,7 +193,7 @@ class Crawl(_message.Message):
     decision_reason: str
     revisit: Revisit
     respect: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

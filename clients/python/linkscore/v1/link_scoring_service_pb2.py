@@ -24,10 +24,9 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from linkscore.v1 import common_pb2 as linkscore_dot_v1_dot_common__pb2
-from linkscore.v1 import policy_pb2 as linkscore_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'linkscore/v1/link_scoring_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xa2\x01\n\x12IngestPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\"\xde\x04\n\nPageResult\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\'\n\x05links\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x13\n\x0bnovel_chars\x18\x06 \x01(\r\x12\x32\n\x0bsuggestions\x18\x07 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion\x12\x11\n\tevent_seq\x18\x08 \x01(\x04\x12\x16\n\x0emodel_revision\x18\t \x01(\x04\x12\x10\n\x08learning\x18\x0b \x01(\x08\x12\x11\n\tthread_id\x18\x0c \x01(\t\x12)\n\tpage_type\x18\r \x01(\x0e\x32\x16.linkscore.v1.PageType\x12\x16\n\trelevance\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\x33\n\x0fnext_fetch_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x0b\x63hange_rate\x18\x10 \x01(\x01H\x01\x88\x01\x01\x12\x1a\n\rchanged_share\x18\x11 \x01(\x01H\x02\x88\x01\x01\x12(\n\x08standing\x18\x13 \x01(\x0b\x32\x16.linkscore.v1.Standing\x12\x15\n\rreserved_uses\x18\x15 \x03(\tB\x0c\n\n_relevanceB\x0e\n\x0c_change_rateB\x10\n\x0e_changed_share\"\xc3\x01\n\x08Standing\x12(\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12-\n\rsite_decision\x18\x03 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x13\n\x0bsite_reason\x18\x04 \x01(\t\x12\x19\n\x0c\x66\x65tches_left\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\r\n\x05spent\x18\x06 \x01(\x08\x42\x0f\n\r_fetches_left\"P\n\x13IngestPagesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x02 \x01(\t\"A\n\rCandidateLink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0e\n\x06ticket\x18\x02 \x01(\x0c\x12\x13\n\x0b\x61nchor_text\x18\x03 \x01(\t\"\xbb\x01\n\x11ScoreLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\x12\x0f\n\x07\x65xplain\x18\x05 \x01(\x08\"\xbd\x01\n\x12ScoreLinksResponse\x12\'\n\x05links\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x33\n\x0c\x65xplanations\x18\x05 \x03(\x0b\x32\x1d.linkscore.v1.LinkExplanation\">\n\x0e\x42ucketInFlight\x12\x0e\n\x06\x62ucket\x18\x01 \x01(\t\x12\x12\n\x05\x63ount\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_count\"\xce\x01\n\x12RankBucketsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0f\n\x07\x62uckets\x18\x02 \x03(\t\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\x12\t\n\x01n\x18\x05 \x01(\r\x12\x0f\n\x07waiting\x18\x06 \x03(\r\x12/\n\tin_flight\x18\x07 \x03(\x0b\x32\x1c.linkscore.v1.BucketInFlight\x12\x0c\n\x04\x66ill\x18\x08 \x01(\x08\"\x8f\x01\n\x13RankBucketsResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x0c\n\x04urls\x18\x05 \x03(\r\x12(\n\x08\x64\x65\x63ision\x18\x06 \x01(\x0e\x32\x16.linkscore.v1.Decision\"=\n\x0bWaitingSite\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x14\n\x07waiting\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_waiting\"\xa0\x01\n\x10RankSitesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x05sites\x18\x02 \x03(\x0b\x32\x19.linkscore.v1.WaitingSite\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x0e\n\x01n\x18\x04 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x0bmax_results\x18\x05 \x01(\rB\x04\n\x02_n\"w\n\x11RankSitesResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0c\n\x04urls\x18\x03 \x03(\r\x12\x12\n\ndraw_probs\x18\x04 \x03(\x01\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\"\x80\x01\n\x08\x46\x65\x65\x64\x62\x61\x63k\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0e\n\x06ticket\x18\x03 \x01(\x0c\x12\x10\n\x06reward\x18\x04 \x01(\x01H\x00\x12\x14\n\nitem_count\x18\x05 \x01(\rH\x00\x12\x12\n\x08relevant\x18\x06 \x01(\x08H\x00\x42\t\n\x07outcome\"P\n\x15ReportFeedbackRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x02 \x03(\x0b\x32\x16.linkscore.v1.Feedback\"D\n\x16ReportFeedbackResponse\x12*\n\x08statuses\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.ItemStatus\"=\n\tScoreTerm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\xc0\x02\n\x0fLinkExplanation\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0e\n\x06\x62ucket\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12&\n\x05terms\x18\x06 \x03(\x0b\x32\x17.linkscore.v1.ScoreTerm\x12\x16\n\x0esource_cluster\x18\x07 \x01(\t\x12\x10\n\x08tag_path\x18\x08 \x01(\t\x12&\n\x05stage\x18\t \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12-\n\x0bskip_reason\x18\n \x01(\x0e\x32\x18.linkscore.v1.SkipReason\x12\x1d\n\x15\x64uplicate_probability\x18\x0b \x01(\x01\"t\n\x16SuggestExamplesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\"\x85\x01\n\x10SuggestedExample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x15\n\x08likeness\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bpages_alike\x18\x05 \x01(\r\x12\r\n\x05title\x18\x06 \x01(\tB\x0b\n\t_likeness\"n\n\x17SuggestExamplesResponse\x12\x30\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1e.linkscore.v1.SuggestedExample\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\x11\n\tevent_seq\x18\x03 \x01(\x04\"\x82\x01\n\x13RankRevisitsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\'\n\x03now\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8f\x02\n\x07\x44uePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\r\n\x05worth\x18\x03 \x01(\x01\x12+\n\x06reason\x18\x04 \x01(\x0e\x32\x1b.linkscore.v1.RevisitReason\x12\x33\n\x0flast_fetch_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x65xpected_changes\x18\x06 \x01(\x01\x12\x13\n\x0b\x63hange_rate\x18\x07 \x01(\x01\x12\x0c\n\x04\x65tag\x18\x08 \x01(\t\x12\x15\n\rlast_modified\x18\t \x01(\t\x12$\n\x04kind\x18\n \x01(\x0e\x32\x16.linkscore.v1.PageKind\"\x9e\x01\n\x14RankRevisitsResponse\x12$\n\x05pages\x18\x01 \x03(\x0b\x32\x15.linkscore.v1.DuePage\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x1a\n\x12\x65xpected_freshness\x18\x03 \x01(\x01\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x18\n\x10known_page_count\x18\x05 \x01(\x04\"d\n\x14NotifyChangedRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04urls\x18\x02 \x03(\t\x12/\n\x0b\x63hange_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"j\n\x0cNoticeStatus\x12,\n\x07outcome\x18\x01 \x01(\x0e\x32\x1b.linkscore.v1.NoticeOutcome\x12,\n\x08problems\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.FieldProblem\"E\n\x15NotifyChangedResponse\x12,\n\x08statuses\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.NoticeStatus*{\n\rRevisitReason\x12\x1e\n\x1aREVISIT_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14REVISIT_REASON_STALE\x10\x01\x12\x16\n\x12REVISIT_REASON_HUB\x10\x02\x12\x18\n\x14REVISIT_REASON_CHECK\x10\x03*\x9e\x01\n\rNoticeOutcome\x12\x1e\n\x1aNOTICE_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n\x16NOTICE_OUTCOME_INVALID\x10\x04\x32\xc9\x05\n\x12LinkScoringService\x12R\n\x0bIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12O\n\nScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n\x0bRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12L\n\tRankSites\x12\x1e.linkscore.v1.RankSitesRequest\x1a\x1f.linkscore.v1.RankSitesResponse\x12[\n\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12^\n\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponse\x12U\n\x0cRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponse\x12X\n\rNotifyChanged\x12\".linkscore.v1.NotifyChangedRequest\x1a#.linkscore.v1.NotifyChangedResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'linkscore/v1/link_scoring_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\"F\n\x12IngestPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\"\xde\x04\n\nPageResult\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\'\n\x05links\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x13\n\x0bnovel_chars\x18\x06 \x01(\r\x12\x32\n\x0bsuggestions\x18\x07 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion\x12\x11\n\tevent_seq\x18\x08 \x01(\x04\x12\x16\n\x0emodel_revision\x18\t \x01(\x04\x12\x10\n\x08learning\x18\x0b \x01(\x08\x12\x11\n\tthread_id\x18\x0c \x01(\t\x12)\n\tpage_type\x18\r \x01(\x0e\x32\x16.linkscore.v1.PageType\x12\x16\n\trelevance\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\x33\n\x0fnext_fetch_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x0b\x63hange_rate\x18\x10 \x01(\x01H\x01\x88\x01\x01\x12\x1a\n\rchanged_share\x18\x11 \x01(\x01H\x02\x88\x01\x01\x12(\n\x08standing\x18\x13 \x01(\x0b\x32\x16.linkscore.v1.Standing\x12\x15\n\rreserved_uses\x18\x15 \x03(\tB\x0c\n\n_relevanceB\x0e\n\x0c_change_rateB\x10\n\x0e_changed_share\"\xc3\x01\n\x08Standing\x12(\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12-\n\rsite_decision\x18\x03 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x13\n\x0bsite_reason\x18\x04 \x01(\t\x12\x19\n\x0c\x66\x65tches_left\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\r\n\x05spent\x18\x06 \x01(\x08\x42\x0f\n\r_fetches_left\"P\n\x13IngestPagesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x02 \x01(\t\"A\n\rCandidateLink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0e\n\x06ticket\x18\x02 \x01(\x0c\x12\x13\n\x0b\x61nchor_text\x18\x03 \x01(\t\"_\n\x11ScoreLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12\x0f\n\x07\x65xplain\x18\x05 \x01(\x08\"\xbd\x01\n\x12ScoreLinksResponse\x12\'\n\x05links\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x33\n\x0c\x65xplanations\x18\x05 \x03(\x0b\x32\x1d.linkscore.v1.LinkExplanation\">\n\x0e\x42ucketInFlight\x12\x0e\n\x06\x62ucket\x18\x01 \x01(\t\x12\x12\n\x05\x63ount\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_count\"\xa4\x01\n\x12RankBucketsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0f\n\x07\x62uckets\x18\x02 \x03(\t\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\x12\t\n\x01n\x18\x05 \x01(\r\x12\x0f\n\x07waiting\x18\x06 \x03(\r\x12/\n\tin_flight\x18\x07 \x03(\x0b\x32\x1c.linkscore.v1.BucketInFlight\x12\x0c\n\x04\x66ill\x18\x08 \x01(\x08\"\x8f\x01\n\x13RankBucketsResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x0c\n\x04urls\x18\x05 \x03(\r\x12(\n\x08\x64\x65\x63ision\x18\x06 \x01(\x0e\x32\x16.linkscore.v1.Decision\"=\n\x0bWaitingSite\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x14\n\x07waiting\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_waiting\"v\n\x10RankSitesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x05sites\x18\x02 \x03(\x0b\x32\x19.linkscore.v1.WaitingSite\x12\x0e\n\x01n\x18\x04 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x0bmax_results\x18\x05 \x01(\rB\x04\n\x02_n\"c\n\x11RankSitesResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0c\n\x04urls\x18\x03 \x03(\r\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\"\x80\x01\n\x08\x46\x65\x65\x64\x62\x61\x63k\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0e\n\x06ticket\x18\x03 \x01(\x0c\x12\x10\n\x06reward\x18\x04 \x01(\x01H\x00\x12\x14\n\nitem_count\x18\x05 \x01(\rH\x00\x12\x12\n\x08relevant\x18\x06 \x01(\x08H\x00\x42\t\n\x07outcome\"P\n\x15ReportFeedbackRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x02 \x03(\x0b\x32\x16.linkscore.v1.Feedback\"D\n\x16ReportFeedbackResponse\x12*\n\x08statuses\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.ItemStatus\"=\n\tScoreTerm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\xc0\x02\n\x0fLinkExplanation\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0e\n\x06\x62ucket\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12&\n\x05terms\x18\x06 \x03(\x0b\x32\x17.linkscore.v1.ScoreTerm\x12\x16\n\x0esource_cluster\x18\x07 \x01(\t\x12\x10\n\x08tag_path\x18\x08 \x01(\t\x12&\n\x05stage\x18\t \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12-\n\x0bskip_reason\x18\n \x01(\x0e\x32\x18.linkscore.v1.SkipReason\x12\x1d\n\x15\x64uplicate_probability\x18\x0b \x01(\x01\"J\n\x16SuggestExamplesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\"\x85\x01\n\x10SuggestedExample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x15\n\x08likeness\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bpages_alike\x18\x05 \x01(\r\x12\r\n\x05title\x18\x06 \x01(\tB\x0b\n\t_likeness\"n\n\x17SuggestExamplesResponse\x12\x30\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1e.linkscore.v1.SuggestedExample\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\x11\n\tevent_seq\x18\x03 \x01(\x04\"\x82\x01\n\x13RankRevisitsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\'\n\x03now\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8f\x02\n\x07\x44uePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\r\n\x05worth\x18\x03 \x01(\x01\x12+\n\x06reason\x18\x04 \x01(\x0e\x32\x1b.linkscore.v1.RevisitReason\x12\x33\n\x0flast_fetch_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x65xpected_changes\x18\x06 \x01(\x01\x12\x13\n\x0b\x63hange_rate\x18\x07 \x01(\x01\x12\x0c\n\x04\x65tag\x18\x08 \x01(\t\x12\x15\n\rlast_modified\x18\t \x01(\t\x12$\n\x04kind\x18\n \x01(\x0e\x32\x16.linkscore.v1.PageKind\"\x9e\x01\n\x14RankRevisitsResponse\x12$\n\x05pages\x18\x01 \x03(\x0b\x32\x15.linkscore.v1.DuePage\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x1a\n\x12\x65xpected_freshness\x18\x03 \x01(\x01\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\x12\x18\n\x10known_page_count\x18\x05 \x01(\x04\"d\n\x14NotifyChangedRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0c\n\x04urls\x18\x02 \x03(\t\x12/\n\x0b\x63hange_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"j\n\x0cNoticeStatus\x12,\n\x07outcome\x18\x01 \x01(\x0e\x32\x1b.linkscore.v1.NoticeOutcome\x12,\n\x08problems\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.FieldProblem\"E\n\x15NotifyChangedResponse\x12,\n\x08statuses\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.NoticeStatus*{\n\rRevisitReason\x12\x1e\n\x1aREVISIT_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14REVISIT_REASON_STALE\x10\x01\x12\x16\n\x12REVISIT_REASON_HUB\x10\x02\x12\x18\n\x14REVISIT_REASON_CHECK\x10\x03*\x9e\x01\n\rNoticeOutcome\x12\x1e\n\x1aNOTICE_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n\x16NOTICE_OUTCOME_INVALID\x10\x04\x32\xc9\x05\n\x12LinkScoringService\x12R\n\x0bIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12O\n\nScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n\x0bRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12L\n\tRankSites\x12\x1e.linkscore.v1.RankSitesRequest\x1a\x1f.linkscore.v1.RankSitesResponse\x12[\n\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12^\n\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponse\x12U\n\x0cRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponse\x12X\n\rNotifyChanged\x12\".linkscore.v1.NotifyChangedRequest\x1a#.linkscore.v1.NotifyChangedResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,64 +34,64 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'linkscore.v1.link_scoring_s
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014linkscore.v1P\001Z,linkscore.example/go/linkscorev1;linkscorev1'
-  _globals['_REVISITREASON']._serialized_start=4297
-  _globals['_REVISITREASON']._serialized_end=4420
-  _globals['_NOTICEOUTCOME']._serialized_start=4423
-  _globals['_NOTICEOUTCOME']._serialized_end=4581
-  _globals['_INGESTPAGESREQUEST']._serialized_start=145
-  _globals['_INGESTPAGESREQUEST']._serialized_end=307
-  _globals['_PAGERESULT']._serialized_start=310
-  _globals['_PAGERESULT']._serialized_end=916
-  _globals['_STANDING']._serialized_start=919
-  _globals['_STANDING']._serialized_end=1114
-  _globals['_INGESTPAGESRESPONSE']._serialized_start=1116
-  _globals['_INGESTPAGESRESPONSE']._serialized_end=1196
-  _globals['_CANDIDATELINK']._serialized_start=1198
-  _globals['_CANDIDATELINK']._serialized_end=1263
-  _globals['_SCORELINKSREQUEST']._serialized_start=1266
-  _globals['_SCORELINKSREQUEST']._serialized_end=1453
-  _globals['_SCORELINKSRESPONSE']._serialized_start=1456
-  _globals['_SCORELINKSRESPONSE']._serialized_end=1645
-  _globals['_BUCKETINFLIGHT']._serialized_start=1647
-  _globals['_BUCKETINFLIGHT']._serialized_end=1709
-  _globals['_RANKBUCKETSREQUEST']._serialized_start=1712
-  _globals['_RANKBUCKETSREQUEST']._serialized_end=1918
-  _globals['_RANKBUCKETSRESPONSE']._serialized_start=1921
-  _globals['_RANKBUCKETSRESPONSE']._serialized_end=2064
-  _globals['_WAITINGSITE']._serialized_start=2066
-  _globals['_WAITINGSITE']._serialized_end=2127
-  _globals['_RANKSITESREQUEST']._serialized_start=2130
-  _globals['_RANKSITESREQUEST']._serialized_end=2290
-  _globals['_RANKSITESRESPONSE']._serialized_start=2292
-  _globals['_RANKSITESRESPONSE']._serialized_end=2411
-  _globals['_FEEDBACK']._serialized_start=2414
-  _globals['_FEEDBACK']._serialized_end=2542
-  _globals['_REPORTFEEDBACKREQUEST']._serialized_start=2544
-  _globals['_REPORTFEEDBACKREQUEST']._serialized_end=2624
-  _globals['_REPORTFEEDBACKRESPONSE']._serialized_start=2626
-  _globals['_REPORTFEEDBACKRESPONSE']._serialized_end=2694
-  _globals['_SCORETERM']._serialized_start=2696
-  _globals['_SCORETERM']._serialized_end=2757
-  _globals['_LINKEXPLANATION']._serialized_start=2760
-  _globals['_LINKEXPLANATION']._serialized_end=3080
-  _globals['_SUGGESTEXAMPLESREQUEST']._serialized_start=3082
-  _globals['_SUGGESTEXAMPLESREQUEST']._serialized_end=3198
-  _globals['_SUGGESTEDEXAMPLE']._serialized_start=3201
-  _globals['_SUGGESTEDEXAMPLE']._serialized_end=3334
-  _globals['_SUGGESTEXAMPLESRESPONSE']._serialized_start=3336
-  _globals['_SUGGESTEXAMPLESRESPONSE']._serialized_end=3446
-  _globals['_RANKREVISITSREQUEST']._serialized_start=3449
-  _globals['_RANKREVISITSREQUEST']._serialized_end=3579
-  _globals['_DUEPAGE']._serialized_start=3582
-  _globals['_DUEPAGE']._serialized_end=3853
-  _globals['_RANKREVISITSRESPONSE']._serialized_start=3856
-  _globals['_RANKREVISITSRESPONSE']._serialized_end=4014
-  _globals['_NOTIFYCHANGEDREQUEST']._serialized_start=4016
-  _globals['_NOTIFYCHANGEDREQUEST']._serialized_end=4116
-  _globals['_NOTICESTATUS']._serialized_start=4118
-  _globals['_NOTICESTATUS']._serialized_end=4224
-  _globals['_NOTIFYCHANGEDRESPONSE']._serialized_start=4226
-  _globals['_NOTIFYCHANGEDRESPONSE']._serialized_end=4295
-  _globals['_LINKSCORINGSERVICE']._serialized_start=4584
-  _globals['_LINKSCORINGSERVICE']._serialized_end=5297
+  _globals['_REVISITREASON']._serialized_start=3937
+  _globals['_REVISITREASON']._serialized_end=4060
+  _globals['_NOTICEOUTCOME']._serialized_start=4063
+  _globals['_NOTICEOUTCOME']._serialized_end=4221
+  _globals['_INGESTPAGESREQUEST']._serialized_start=117
+  _globals['_INGESTPAGESREQUEST']._serialized_end=187
+  _globals['_PAGERESULT']._serialized_start=190
+  _globals['_PAGERESULT']._serialized_end=796
+  _globals['_STANDING']._serialized_start=799
+  _globals['_STANDING']._serialized_end=994
+  _globals['_INGESTPAGESRESPONSE']._serialized_start=996
+  _globals['_INGESTPAGESRESPONSE']._serialized_end=1076
+  _globals['_CANDIDATELINK']._serialized_start=1078
+  _globals['_CANDIDATELINK']._serialized_end=1143
+  _globals['_SCORELINKSREQUEST']._serialized_start=1145
+  _globals['_SCORELINKSREQUEST']._serialized_end=1240
+  _globals['_SCORELINKSRESPONSE']._serialized_start=1243
+  _globals['_SCORELINKSRESPONSE']._serialized_end=1432
+  _globals['_BUCKETINFLIGHT']._serialized_start=1434
+  _globals['_BUCKETINFLIGHT']._serialized_end=1496
+  _globals['_RANKBUCKETSREQUEST']._serialized_start=1499
+  _globals['_RANKBUCKETSREQUEST']._serialized_end=1663
+  _globals['_RANKBUCKETSRESPONSE']._serialized_start=1666
+  _globals['_RANKBUCKETSRESPONSE']._serialized_end=1809
+  _globals['_WAITINGSITE']._serialized_start=1811
+  _globals['_WAITINGSITE']._serialized_end=1872
+  _globals['_RANKSITESREQUEST']._serialized_start=1874
+  _globals['_RANKSITESREQUEST']._serialized_end=1992
+  _globals['_RANKSITESRESPONSE']._serialized_start=1994
+  _globals['_RANKSITESRESPONSE']._serialized_end=2093
+  _globals['_FEEDBACK']._serialized_start=2096
+  _globals['_FEEDBACK']._serialized_end=2224
+  _globals['_REPORTFEEDBACKREQUEST']._serialized_start=2226
+  _globals['_REPORTFEEDBACKREQUEST']._serialized_end=2306
+  _globals['_REPORTFEEDBACKRESPONSE']._serialized_start=2308
+  _globals['_REPORTFEEDBACKRESPONSE']._serialized_end=2376
+  _globals['_SCORETERM']._serialized_start=2378
+  _globals['_SCORETERM']._serialized_end=2439
+  _globals['_LINKEXPLANATION']._serialized_start=2442
+  _globals['_LINKEXPLANATION']._serialized_end=2762
+  _globals['_SUGGESTEXAMPLESREQUEST']._serialized_start=2764
+  _globals['_SUGGESTEXAMPLESREQUEST']._serialized_end=2838
+  _globals['_SUGGESTEDEXAMPLE']._serialized_start=2841
+  _globals['_SUGGESTEDEXAMPLE']._serialized_end=2974
+  _globals['_SUGGESTEXAMPLESRESPONSE']._serialized_start=2976
+  _globals['_SUGGESTEXAMPLESRESPONSE']._serialized_end=3086
+  _globals['_RANKREVISITSREQUEST']._serialized_start=3089
+  _globals['_RANKREVISITSREQUEST']._serialized_end=3219
+  _globals['_DUEPAGE']._serialized_start=3222
+  _globals['_DUEPAGE']._serialized_end=3493
+  _globals['_RANKREVISITSRESPONSE']._serialized_start=3496
+  _globals['_RANKREVISITSRESPONSE']._serialized_end=3654
+  _globals['_NOTIFYCHANGEDREQUEST']._serialized_start=3656
+  _globals['_NOTIFYCHANGEDREQUEST']._serialized_end=3756
+  _globals['_NOTICESTATUS']._serialized_start=3758
+  _globals['_NOTICESTATUS']._serialized_end=3864
+  _globals['_NOTIFYCHANGEDRESPONSE']._serialized_start=3866
+  _globals['_NOTIFYCHANGEDRESPONSE']._serialized_end=3935
+  _globals['_LINKSCORINGSERVICE']._serialized_start=4224
+  _globals['_LINKSCORINGSERVICE']._serialized_end=4937
 # @@protoc_insertion_point(module_scope)

@@ -2,7 +2,6 @@ import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from linkscore.v1 import common_pb2 as _common_pb2
-from linkscore.v1 import policy_pb2 as _policy_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -37,16 +36,12 @@ NOTICE_OUTCOME_UNKNOWN: NoticeOutcome
 NOTICE_OUTCOME_INVALID: NoticeOutcome
 
 class IngestPagesRequest(_message.Message):
-    __slots__ = ("crawl", "pages", "policy", "encoding")
+    __slots__ = ("crawl", "pages")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     PAGES_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    ENCODING_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     pages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Page]
-    policy: _policy_pb2.PolicySpec
-    encoding: _common_pb2.PriorityEncoding
-    def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ...) -> None: ...
 
 class PageResult(_message.Message):
     __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "learning", "thread_id", "page_type", "relevance", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
@@ -123,18 +118,14 @@ class CandidateLink(_message.Message):
     def __init__(self, url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., anchor_text: _Optional[str] = ...) -> None: ...
 
 class ScoreLinksRequest(_message.Message):
-    __slots__ = ("crawl", "links", "policy", "encoding", "explain")
+    __slots__ = ("crawl", "links", "explain")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    ENCODING_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
-    policy: _policy_pb2.PolicySpec
-    encoding: _common_pb2.PriorityEncoding
     explain: bool
-    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., explain: bool = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., explain: bool = ...) -> None: ...
 
 class ScoreLinksResponse(_message.Message):
     __slots__ = ("links", "policy", "stage", "event_seq", "explanations")
@@ -159,10 +150,9 @@ class BucketInFlight(_message.Message):
     def __init__(self, bucket: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class RankBucketsRequest(_message.Message):
-    __slots__ = ("crawl", "buckets", "policy", "max_results", "n", "waiting", "in_flight", "fill")
+    __slots__ = ("crawl", "buckets", "max_results", "n", "waiting", "in_flight", "fill")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     BUCKETS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
@@ -170,13 +160,12 @@ class RankBucketsRequest(_message.Message):
     FILL_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     buckets: _containers.RepeatedScalarFieldContainer[str]
-    policy: _policy_pb2.PolicySpec
     max_results: int
     n: int
     waiting: _containers.RepeatedScalarFieldContainer[int]
     in_flight: _containers.RepeatedCompositeFieldContainer[BucketInFlight]
     fill: bool
-    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., max_results: _Optional[int] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
 
 class RankBucketsResponse(_message.Message):
     __slots__ = ("order", "values", "policy", "event_seq", "urls", "decision")
@@ -203,34 +192,30 @@ class WaitingSite(_message.Message):
     def __init__(self, site: _Optional[str] = ..., waiting: _Optional[int] = ...) -> None: ...
 
 class RankSitesRequest(_message.Message):
-    __slots__ = ("crawl", "sites", "policy", "n", "max_results")
+    __slots__ = ("crawl", "sites", "n", "max_results")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SITES_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     sites: _containers.RepeatedCompositeFieldContainer[WaitingSite]
-    policy: _policy_pb2.PolicySpec
     n: int
     max_results: int
-    def __init__(self, crawl: _Optional[str] = ..., sites: _Optional[_Iterable[_Union[WaitingSite, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., n: _Optional[int] = ..., max_results: _Optional[int] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., sites: _Optional[_Iterable[_Union[WaitingSite, _Mapping]]] = ..., n: _Optional[int] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class RankSitesResponse(_message.Message):
-    __slots__ = ("order", "values", "urls", "draw_probs", "policy", "event_seq")
+    __slots__ = ("order", "values", "urls", "policy", "event_seq")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     URLS_FIELD_NUMBER: _ClassVar[int]
-    DRAW_PROBS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     order: _containers.RepeatedScalarFieldContainer[int]
     values: _containers.RepeatedScalarFieldContainer[float]
     urls: _containers.RepeatedScalarFieldContainer[int]
-    draw_probs: _containers.RepeatedScalarFieldContainer[float]
     policy: str
     event_seq: int
-    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., urls: _Optional[_Iterable[int]] = ..., draw_probs: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., urls: _Optional[_Iterable[int]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class Feedback(_message.Message):
     __slots__ = ("event_id", "url", "ticket", "reward", "item_count", "relevant")
@@ -299,16 +284,14 @@ class LinkExplanation(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., skip_reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., duplicate_probability: _Optional[float] = ...) -> None: ...
 
 class SuggestExamplesRequest(_message.Message):
-    __slots__ = ("crawl", "site", "policy", "max_results")
+    __slots__ = ("crawl", "site", "max_results")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     site: str
-    policy: _policy_pb2.PolicySpec
     max_results: int
-    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class SuggestedExample(_message.Message):
     __slots__ = ("url", "site", "reason", "likeness", "pages_alike", "title")

@@ -1,5 +1,4 @@
 from linkscore.v1 import common_pb2 as _common_pb2
-from linkscore.v1 import policy_pb2 as _policy_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -8,12 +7,6 @@ from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
-
-class PolicyRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    POLICY_ROLE_UNSPECIFIED: _ClassVar[PolicyRole]
-    POLICY_ROLE_SERVED: _ClassVar[PolicyRole]
-    POLICY_ROLE_EXTRA: _ClassVar[PolicyRole]
 
 class RewardSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -38,9 +31,6 @@ class RuleFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_FORMAT_HERITRIX: _ClassVar[RuleFormat]
     RULE_FORMAT_BROWSERTRIX: _ClassVar[RuleFormat]
     RULE_FORMAT_EXPERIENCE: _ClassVar[RuleFormat]
-POLICY_ROLE_UNSPECIFIED: PolicyRole
-POLICY_ROLE_SERVED: PolicyRole
-POLICY_ROLE_EXTRA: PolicyRole
 REWARD_SOURCE_UNSPECIFIED: RewardSource
 REWARD_SOURCE_NOVELTY: RewardSource
 REWARD_SOURCE_FEEDBACK: RewardSource
@@ -58,7 +48,7 @@ RULE_FORMAT_BROWSERTRIX: RuleFormat
 RULE_FORMAT_EXPERIENCE: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "link_count", "text_chars", "duplicate_share", "learning", "policy_state", "policy_qualities", "session_names")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "link_count", "text_chars", "duplicate_share", "learning", "policy_state", "session_names")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
@@ -73,7 +63,6 @@ class Site(_message.Message):
     DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
-    POLICY_QUALITIES_FIELD_NUMBER: _ClassVar[int]
     SESSION_NAMES_FIELD_NUMBER: _ClassVar[int]
     name: str
     host: str
@@ -89,23 +78,8 @@ class Site(_message.Message):
     duplicate_share: float
     learning: bool
     policy_state: str
-    policy_qualities: _containers.RepeatedCompositeFieldContainer[PolicyQuality]
     session_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_qualities: _Optional[_Iterable[_Union[PolicyQuality, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
-
-class PolicyQuality(_message.Message):
-    __slots__ = ("policy", "role", "judged_count", "quality", "reward")
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    ROLE_FIELD_NUMBER: _ClassVar[int]
-    JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    QUALITY_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    policy: str
-    role: PolicyRole
-    judged_count: int
-    quality: float
-    reward: float
-    def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[PolicyRole, str]] = ..., judged_count: _Optional[int] = ..., quality: _Optional[float] = ..., reward: _Optional[float] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListSitesRequest(_message.Message):
     __slots__ = ("crawl", "page_size", "page_token")
@@ -285,16 +259,14 @@ class LearnSiteResponse(_message.Message):
     def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ...) -> None: ...
 
 class SuggestSeedsRequest(_message.Message):
-    __slots__ = ("crawl", "site", "policy", "max_results")
+    __slots__ = ("crawl", "site", "max_results")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     site: str
-    policy: _policy_pb2.PolicySpec
     max_results: int
-    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class Seed(_message.Message):
     __slots__ = ("url", "reason", "value", "page_count")
@@ -323,16 +295,14 @@ class SuggestSeedsResponse(_message.Message):
     def __init__(self, seeds: _Optional[_Iterable[_Union[Seed, _Mapping]]] = ..., site: _Optional[str] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class ExportRulesRequest(_message.Message):
-    __slots__ = ("name", "formats", "policy", "min_confidence")
+    __slots__ = ("name", "formats", "min_confidence")
     NAME_FIELD_NUMBER: _ClassVar[int]
     FORMATS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     name: str
     formats: _containers.RepeatedScalarFieldContainer[RuleFormat]
-    policy: _policy_pb2.PolicySpec
     min_confidence: float
-    def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
 
 class UrlRule(_message.Message):
     __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsPrefix, NewsThreshold
+from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsPrefix
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.hashing import hash64
@@ -42,8 +42,7 @@ def site_with(news: NewsModel | None) -> SiteModel:
 
 
 def model(prefixes: list[NewsPrefix], reason: str = "") -> NewsModel:
-    threshold, evidence = NewsThreshold(0.0), NewsEvidence(3.0, 1.0)
-    return NewsModel(threshold, evidence, 100, 40, prefixes, 0.9, HUBS, reason)
+    return NewsModel(0.0, 100, 40, prefixes, 0.9, HUBS, reason)
 
 
 def links_to(urls: list[str]) -> LinkBatch:
@@ -80,7 +79,6 @@ def test_without_prefixes_the_fallback_scores_and_the_reason_is_said(
     scored = policy.score(links_to(URLS), site)
     assert scored.verdicts is None
     assert scored.scores.tolist() == policy.fallback.score(links_to(URLS), site).scores.tolist()
-    assert not policy.is_able(site, has_feedback=True)
     assert policy.describe(site).startswith("abstains: ")
     assert policy.explain(links_to(URLS[:1]), site)[0].summary.startswith("abstains: ")
     assert policy.rules(site) == []

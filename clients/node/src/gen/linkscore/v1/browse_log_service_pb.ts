@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/browse_log_service.proto.
  */
 export const file_linkscore_v1_browse_log_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSLyAQoaSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEAoIYmF0Y2hfaWQYAiABKAkSKwoHcmVjb3JkcxgDIAMoCzIaLmxpbmtzY29yZS52MS5Ccm93c2VSZWNvcmQSDQoFaG9zdHMYBCADKAkSRwoIbGVmdF9vdXQYBSADKAsyNS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBItUBChtJbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USEQoJZHVwbGljYXRlGAEgASgIEhQKDHJlY29yZF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJICghsZWZ0X291dBgEIAMoCzI2LmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIikKCU5ld3NMYWJlbBILCgN1cmwYASABKAkSDwoHaXNfbmV3cxgCIAEoCCJiCg9NaW5lU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgt3aW5kb3dfZGF5cxgCIAEoDRIsCgtuZXdzX2xhYmVscxgDIAMoCzIXLmxpbmtzY29yZS52MS5OZXdzTGFiZWwiLgoLTWluZWRQb2xpY3kSDgoGcG9saWN5GAEgASgJEg8KB3N1bW1hcnkYAiABKAki9AEKEE1pbmVTaXRlUmVzcG9uc2USMAoMd2luZG93X3N0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgt3aW5kb3dfZGF5cxgCIAEoDRITCgt2aXNpdF9jb3VudBgDIAEoBBISCgpwYWdlX2NvdW50GAQgASgEEisKCHBvbGljaWVzGAUgAygLMhkubGlua3Njb3JlLnYxLk1pbmVkUG9saWN5EisKCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDmxlZnRfb3V0X2NvdW50GAcgASgEIiYKFUdldEJyb3dzZVN0YXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCSJMCglCcm93c2VEYXkSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDHN0b3JlZF9ieXRlcxgCIAEoBCLRAQoKQnJvd3NlU2l0ZRIMCgRzaXRlGAEgASgJEhMKC3Zpc2l0X2NvdW50GAIgASgEEi0KCWZpcnN0X2RheRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIbGFzdF9kYXkYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC21pbmVkX3N0YXJ0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgptaW5lZF9kYXlzGAYgASgNIocCChZHZXRCcm93c2VTdGF0c1Jlc3BvbnNlEiUKBGRheXMYASADKAsyFy5saW5rc2NvcmUudjEuQnJvd3NlRGF5EicKBXNpdGVzGAIgAygLMhgubGlua3Njb3JlLnYxLkJyb3dzZVNpdGUSEwoLYmF0Y2hfY291bnQYAyABKAQSEwoLdmlzaXRfY291bnQYBCABKAQSQwoIbGVmdF9vdXQYBSADKAsyMS5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXNwb25zZS5MZWZ0T3V0RW50cnkaLgoMTGVmdE91dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEypgIKEEJyb3dzZUxvZ1NlcnZpY2USagoTSW1wb3J0QnJvd3NlUmVjb3JkcxIoLmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVxdWVzdBopLmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USSQoITWluZVNpdGUSHS5saW5rc2NvcmUudjEuTWluZVNpdGVSZXF1ZXN0Gh4ubGlua3Njb3JlLnYxLk1pbmVTaXRlUmVzcG9uc2USWwoOR2V0QnJvd3NlU3RhdHMSIy5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXF1ZXN0GiQubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSLyAQoaSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEAoIYmF0Y2hfaWQYAiABKAkSKwoHcmVjb3JkcxgDIAMoCzIaLmxpbmtzY29yZS52MS5Ccm93c2VSZWNvcmQSDQoFaG9zdHMYBCADKAkSRwoIbGVmdF9vdXQYBSADKAsyNS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBItUBChtJbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USEQoJZHVwbGljYXRlGAEgASgIEhQKDHJlY29yZF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJICghsZWZ0X291dBgEIAMoCzI2LmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIjQKD01pbmVTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC3dpbmRvd19kYXlzGAIgASgNIugBChBNaW5lU2l0ZVJlc3BvbnNlEjAKDHdpbmRvd19zdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLd2luZG93X2RheXMYAiABKA0SEwoLdmlzaXRfY291bnQYAyABKAQSEgoKcGFnZV9jb3VudBgEIAEoBBIOCgZwb2xpY3kYBSABKAkSDwoHc3VtbWFyeRgIIAEoCRIrCghkdXJhdGlvbhgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIWCg5sZWZ0X291dF9jb3VudBgHIAEoBCImChVHZXRCcm93c2VTdGF0c1JlcXVlc3QSDQoFY3Jhd2wYASABKAkiTAoJQnJvd3NlRGF5EikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZWRfYnl0ZXMYAiABKAQi0QEKCkJyb3dzZVNpdGUSDAoEc2l0ZRgBIAEoCRITCgt2aXNpdF9jb3VudBgCIAEoBBItCglmaXJzdF9kYXkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGxhc3RfZGF5GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttaW5lZF9zdGFydBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbWluZWRfZGF5cxgGIAEoDSKHAgoWR2V0QnJvd3NlU3RhdHNSZXNwb25zZRIlCgRkYXlzGAEgAygLMhcubGlua3Njb3JlLnYxLkJyb3dzZURheRInCgVzaXRlcxgCIAMoCzIYLmxpbmtzY29yZS52MS5Ccm93c2VTaXRlEhMKC2JhdGNoX2NvdW50GAMgASgEEhMKC3Zpc2l0X2NvdW50GAQgASgEEkMKCGxlZnRfb3V0GAUgAygLMjEubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBMqYCChBCcm93c2VMb2dTZXJ2aWNlEmoKE0ltcG9ydEJyb3dzZVJlY29yZHMSKC5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QaKS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1Jlc3BvbnNlEkkKCE1pbmVTaXRlEh0ubGlua3Njb3JlLnYxLk1pbmVTaXRlUmVxdWVzdBoeLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlc3BvbnNlElsKDkdldEJyb3dzZVN0YXRzEiMubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVxdWVzdBokLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * One request of a page, as a server, a proxy or a browser logged it.
@@ -179,34 +179,6 @@ export const ImportBrowseRecordsResponseSchema: GenMessage<ImportBrowseRecordsRe
   messageDesc(file_linkscore_v1_browse_log_service, 2);
 
 /**
- * A page that somebody looked at.
- *
- * @generated from message linkscore.v1.NewsLabel
- */
-export type NewsLabel = Message<"linkscore.v1.NewsLabel"> & {
-  /**
-   * Absolute URL.
-   *
-   * @generated from field: string url = 1;
-   */
-  url: string;
-
-  /**
-   * It is news.
-   *
-   * @generated from field: bool is_news = 2;
-   */
-  isNews: boolean;
-};
-
-/**
- * Describes the message linkscore.v1.NewsLabel.
- * Use `create(NewsLabelSchema)` to create a new message.
- */
-export const NewsLabelSchema: GenMessage<NewsLabel> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 3);
-
-/**
  * Request of MineSite.
  *
  * @generated from message linkscore.v1.MineSiteRequest
@@ -225,14 +197,6 @@ export type MineSiteRequest = Message<"linkscore.v1.MineSiteRequest"> & {
    * @generated from field: uint32 window_days = 2;
    */
   windowDays: number;
-
-  /**
-   * Pages that are known to be news or not, at most 100,000: the threshold of news is fitted on them and kept. Empty
-   * keeps the one in force.
-   *
-   * @generated from field: repeated linkscore.v1.NewsLabel news_labels = 3;
-   */
-  newsLabels: NewsLabel[];
 };
 
 /**
@@ -240,35 +204,7 @@ export type MineSiteRequest = Message<"linkscore.v1.MineSiteRequest"> & {
  * Use `create(MineSiteRequestSchema)` to create a new message.
  */
 export const MineSiteRequestSchema: GenMessage<MineSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 4);
-
-/**
- * What one policy goes by after a mining.
- *
- * @generated from message linkscore.v1.MinedPolicy
- */
-export type MinedPolicy = Message<"linkscore.v1.MinedPolicy"> & {
-  /**
-   * Its name.
-   *
-   * @generated from field: string policy = 1;
-   */
-  policy: string;
-
-  /**
-   * What it learned, or why it abstains, in one sentence.
-   *
-   * @generated from field: string summary = 2;
-   */
-  summary: string;
-};
-
-/**
- * Describes the message linkscore.v1.MinedPolicy.
- * Use `create(MinedPolicySchema)` to create a new message.
- */
-export const MinedPolicySchema: GenMessage<MinedPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 5);
+  messageDesc(file_linkscore_v1_browse_log_service, 3);
 
 /**
  * Response of MineSite.
@@ -305,11 +241,18 @@ export type MineSiteResponse = Message<"linkscore.v1.MineSiteResponse"> & {
   pageCount: bigint;
 
   /**
-   * Policies of the crawl that read logs. Empty: none does, there was nothing to do and the other fields are unset.
+   * Name of the crawl's policy. Empty: it reads no logs, there was nothing to do and the other fields are unset.
    *
-   * @generated from field: repeated linkscore.v1.MinedPolicy policies = 5;
+   * @generated from field: string policy = 5;
    */
-  policies: MinedPolicy[];
+  policy: string;
+
+  /**
+   * What it learned, or why it abstains, in one sentence.
+   *
+   * @generated from field: string summary = 8;
+   */
+  summary: string;
 
   /**
    * Time it took.
@@ -332,7 +275,7 @@ export type MineSiteResponse = Message<"linkscore.v1.MineSiteResponse"> & {
  * Use `create(MineSiteResponseSchema)` to create a new message.
  */
 export const MineSiteResponseSchema: GenMessage<MineSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 6);
+  messageDesc(file_linkscore_v1_browse_log_service, 4);
 
 /**
  * Request of GetBrowseStats.
@@ -353,7 +296,7 @@ export type GetBrowseStatsRequest = Message<"linkscore.v1.GetBrowseStatsRequest"
  * Use `create(GetBrowseStatsRequestSchema)` to create a new message.
  */
 export const GetBrowseStatsRequestSchema: GenMessage<GetBrowseStatsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 7);
+  messageDesc(file_linkscore_v1_browse_log_service, 5);
 
 /**
  * What is stored of one day.
@@ -381,7 +324,7 @@ export type BrowseDay = Message<"linkscore.v1.BrowseDay"> & {
  * Use `create(BrowseDaySchema)` to create a new message.
  */
 export const BrowseDaySchema: GenMessage<BrowseDay> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 8);
+  messageDesc(file_linkscore_v1_browse_log_service, 6);
 
 /**
  * What is stored of one site.
@@ -437,7 +380,7 @@ export type BrowseSite = Message<"linkscore.v1.BrowseSite"> & {
  * Use `create(BrowseSiteSchema)` to create a new message.
  */
 export const BrowseSiteSchema: GenMessage<BrowseSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 9);
+  messageDesc(file_linkscore_v1_browse_log_service, 7);
 
 /**
  * Response of GetBrowseStats.
@@ -486,7 +429,7 @@ export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsRespons
  * Use `create(GetBrowseStatsResponseSchema)` to create a new message.
  */
 export const GetBrowseStatsResponseSchema: GenMessage<GetBrowseStatsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 10);
+  messageDesc(file_linkscore_v1_browse_log_service, 8);
 
 /**
  * Takes in browse logs and mines them.

@@ -490,8 +490,7 @@ export const FocusParamsSchema: GenMessage<FocusParams> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_policy, 10);
 
 /**
- * Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
- * when several are named.
+ * Parameters of `news_prefix`. All but the fallback say how browse logs are mined.
  *
  * @generated from message linkscore.v1.NewsPrefixParams
  */
@@ -504,7 +503,7 @@ export type NewsPrefixParams = Message<"linkscore.v1.NewsPrefixParams"> & {
   fallback?: string | undefined;
 
   /**
-   * Decay of clicks above which a page is news, [0, 100]; default 0: fitted on labelled pages, without them 0.
+   * Decay of clicks above which a page is news, [0, 100]; default 0.
    *
    * @generated from field: optional double threshold = 2;
    */

@@ -8,15 +8,13 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Decision, SiteStage, SkipReason } from "./common_pb.js";
 import { file_linkscore_v1_common } from "./common_pb.js";
-import type { PolicySpec } from "./policy_pb.js";
-import { file_linkscore_v1_policy } from "./policy_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiigMKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEjUKEHBvbGljeV9xdWFsaXRpZXMYFCADKAsyGy5saW5rc2NvcmUudjEuUG9saWN5UXVhbGl0eRIVCg1zZXNzaW9uX25hbWVzGBUgAygJIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJECg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SEwoLbWF4X3NraXBwZWQYBCABKA0ijwIKD0dldFNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUSKAoGYWR2aWNlGAIgASgLMhgubGlua3Njb3JlLnYxLlNpdGVBZHZpY2USMAoNc2tpcHBlZF9saW5rcxgEIAMoCzIZLmxpbmtzY29yZS52MS5Ta2lwcGVkTGluaxJICg5za2lwcGVkX2NvdW50cxgFIAMoCzIwLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2UuU2tpcHBlZENvdW50c0VudHJ5GjQKElNraXBwZWRDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIlYKC1NraXBwZWRMaW5rEgsKA3VybBgBIAEoCRIoCgZyZWFzb24YAiABKA4yGC5saW5rc2NvcmUudjEuU2tpcFJlYXNvbhIQCghwYWdlX3VybBgDIAEoCSJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLlAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIQCgh3YXJuaW5ncxgLIAMoCRIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEIo8BChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSFgoObWluX2NvbmZpZGVuY2UYBCABKAEiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSKXAgoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBBIrCgxkZW5pZWRfcnVsZXMYCCADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZSpYCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAipkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMq3wEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEi0wIKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEhUKDXNlc3Npb25fbmFtZXMYFSADKAkiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJECg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SEwoLbWF4X3NraXBwZWQYBCABKA0ijwIKD0dldFNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUSKAoGYWR2aWNlGAIgASgLMhgubGlua3Njb3JlLnYxLlNpdGVBZHZpY2USMAoNc2tpcHBlZF9saW5rcxgEIAMoCzIZLmxpbmtzY29yZS52MS5Ta2lwcGVkTGluaxJICg5za2lwcGVkX2NvdW50cxgFIAMoCzIwLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2UuU2tpcHBlZENvdW50c0VudHJ5GjQKElNraXBwZWRDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIlYKC1NraXBwZWRMaW5rEgsKA3VybBgBIAEoCRIoCgZyZWFzb24YAiABKA4yGC5saW5rc2NvcmUudjEuU2tpcFJlYXNvbhIQCghwYWdlX3VybBgDIAEoCSJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLlAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIQCgh3YXJuaW5ncxgLIAMoCRIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlIkcKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEImUKEkV4cG9ydFJ1bGVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEikKB2Zvcm1hdHMYAiADKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIWCg5taW5fY29uZmlkZW5jZRgEIAEoASJ7CgdVcmxSdWxlEgwKBGtpbmQYASABKAkSDwoHcGF0dGVybhgCIAEoCRISCgpjb25maWRlbmNlGAMgASgBEhMKC21hdGNoX2NvdW50GAQgASgEEhMKC3RvdGFsX2NvdW50GAUgASgEEhMKC2V4YW1wbGVfdXJsGAYgASgJIoEBCgtUYWdQYXRoUnVsZRIQCgh0YWdfcGF0aBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEwoLZGVzdGluYXRpb24YAyABKAkSGAoQZGVzdGluYXRpb25fcHJvYhgEIAEoARINCgV2YWx1ZRgFIAEoARISCgpsaW5rX2NvdW50GAYgASgEInYKCFJ1bGVGaWxlEigKBmZvcm1hdBgBIAEoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EgwKBG5hbWUYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEg0KBW5vdGVzGAUgAygJIpcCChNFeHBvcnRSdWxlc1Jlc3BvbnNlEiUKBWZpbGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlJ1bGVGaWxlEigKCXVybF9ydWxlcxgCIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlEjEKDnRhZ19wYXRoX3J1bGVzGAMgAygLMhkubGlua3Njb3JlLnYxLlRhZ1BhdGhSdWxlEg4KBnBvbGljeRgEIAEoCRIUCgxwb2xpY3lfc3RhdGUYBSABKAkSFgoObW9kZWxfcmV2aXNpb24YBiABKAQSEQoJZXZlbnRfc2VxGAcgASgEEisKDGRlbmllZF9ydWxlcxgIIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlKmQKDFJld2FyZFNvdXJjZRIdChlSRVdBUkRfU09VUkNFX1VOU1BFQ0lGSUVEEAASGQoVUkVXQVJEX1NPVVJDRV9OT1ZFTFRZEAESGgoWUkVXQVJEX1NPVVJDRV9GRUVEQkFDSxACKmgKCFRyYXBLaW5kEhkKFVRSQVBfS0lORF9VTlNQRUNJRklFRBAAEhQKEFRSQVBfS0lORF9DT1BJRVMQARIVChFUUkFQX0tJTkRfRU5ETEVTUxACEhQKEFRSQVBfS0lORF9GQURJTkcQAyrfAQoKUnVsZUZvcm1hdBIbChdSVUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhQKEFJVTEVfRk9STUFUX0pTT04QARIWChJSVUxFX0ZPUk1BVF9TQ1JBUFkQAhIVChFSVUxFX0ZPUk1BVF9OVVRDSBADEhwKGFJVTEVfRk9STUFUX1NUT1JNQ1JBV0xFUhAEEhgKFFJVTEVfRk9STUFUX0hFUklUUklYEAUSGwoXUlVMRV9GT1JNQVRfQlJPV1NFUlRSSVgQBhIaChZSVUxFX0ZPUk1BVF9FWFBFUklFTkNFEAcyoQMKEFNpdGVNb2RlbFNlcnZpY2USTAoJTGlzdFNpdGVzEh4ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVzcG9uc2USRgoHR2V0U2l0ZRIcLmxpbmtzY29yZS52MS5HZXRTaXRlUmVxdWVzdBodLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2USTAoJTGVhcm5TaXRlEh4ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlcXVlc3QaHy5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVzcG9uc2USVQoMU3VnZ2VzdFNlZWRzEiEubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVzcG9uc2USUgoLRXhwb3J0UnVsZXMSIC5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common]);
 
 /**
  * A site.
@@ -124,13 +122,6 @@ export type Site = Message<"linkscore.v1.Site"> & {
   policyState: string;
 
   /**
-   * How each policy of the crawl did on the links that were fetched: the one that serves, then the extra ones.
-   *
-   * @generated from field: repeated linkscore.v1.PolicyQuality policy_qualities = 20;
-   */
-  policyQualities: PolicyQuality[];
-
-  /**
    * Query keys in lower case, and places of path segments (`/2`), that were found to be session ids on the site, at most
    * 200; links are the same link whatever these say. Names that are session ids everywhere (`PHPSESSID`) are not listed.
    *
@@ -145,56 +136,6 @@ export type Site = Message<"linkscore.v1.Site"> & {
  */
 export const SiteSchema: GenMessage<Site> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 0);
-
-/**
- * How a policy did on the links of a site, each scored before its page was known.
- *
- * @generated from message linkscore.v1.PolicyQuality
- */
-export type PolicyQuality = Message<"linkscore.v1.PolicyQuality"> & {
-  /**
-   * Name of the policy.
-   *
-   * @generated from field: string policy = 1;
-   */
-  policy: string;
-
-  /**
-   * What part it has.
-   *
-   * @generated from field: linkscore.v1.PolicyRole role = 2;
-   */
-  role: PolicyRole;
-
-  /**
-   * Links it was judged on, of the latest 128; of those with feedback alone once there are eight.
-   *
-   * @generated from field: uint64 judged_count = 3;
-   */
-  judgedCount: bigint;
-
-  /**
-   * How often the better of two of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
-   * is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
-   *
-   * @generated from field: double quality = 4;
-   */
-  quality: number;
-
-  /**
-   * Mean reward of the last links that were fetched, [0, 1], whoever chose them.
-   *
-   * @generated from field: double reward = 5;
-   */
-  reward: number;
-};
-
-/**
- * Describes the message linkscore.v1.PolicyQuality.
- * Use `create(PolicyQualitySchema)` to create a new message.
- */
-export const PolicyQualitySchema: GenMessage<PolicyQuality> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 1);
 
 /**
  * Request of ListSites.
@@ -229,7 +170,7 @@ export type ListSitesRequest = Message<"linkscore.v1.ListSitesRequest"> & {
  * Use `create(ListSitesRequestSchema)` to create a new message.
  */
 export const ListSitesRequestSchema: GenMessage<ListSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 2);
+  messageDesc(file_linkscore_v1_site_model_service, 1);
 
 /**
  * Response of ListSites.
@@ -257,7 +198,7 @@ export type ListSitesResponse = Message<"linkscore.v1.ListSitesResponse"> & {
  * Use `create(ListSitesResponseSchema)` to create a new message.
  */
 export const ListSitesResponseSchema: GenMessage<ListSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 3);
+  messageDesc(file_linkscore_v1_site_model_service, 2);
 
 /**
  * Request of GetSite.
@@ -292,7 +233,7 @@ export type GetSiteRequest = Message<"linkscore.v1.GetSiteRequest"> & {
  * Use `create(GetSiteRequestSchema)` to create a new message.
  */
 export const GetSiteRequestSchema: GenMessage<GetSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 4);
+  messageDesc(file_linkscore_v1_site_model_service, 3);
 
 /**
  * Response of GetSite.
@@ -334,7 +275,7 @@ export type GetSiteResponse = Message<"linkscore.v1.GetSiteResponse"> & {
  * Use `create(GetSiteResponseSchema)` to create a new message.
  */
 export const GetSiteResponseSchema: GenMessage<GetSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 5);
+  messageDesc(file_linkscore_v1_site_model_service, 4);
 
 /**
  * A link that was left out.
@@ -369,7 +310,7 @@ export type SkippedLink = Message<"linkscore.v1.SkippedLink"> & {
  * Use `create(SkippedLinkSchema)` to create a new message.
  */
 export const SkippedLinkSchema: GenMessage<SkippedLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 6);
+  messageDesc(file_linkscore_v1_site_model_service, 5);
 
 /**
  * That links of one kind lead to copies of pages.
@@ -411,7 +352,7 @@ export type CopyHypothesis = Message<"linkscore.v1.CopyHypothesis"> & {
  * Use `create(CopyHypothesisSchema)` to create a new message.
  */
 export const CopyHypothesisSchema: GenMessage<CopyHypothesis> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 7);
+  messageDesc(file_linkscore_v1_site_model_service, 6);
 
 /**
  * What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
@@ -535,7 +476,7 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  * Use `create(SiteAdviceSchema)` to create a new message.
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 8);
+  messageDesc(file_linkscore_v1_site_model_service, 7);
 
 /**
  * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
@@ -598,7 +539,7 @@ export type Coverage = Message<"linkscore.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 9);
+  messageDesc(file_linkscore_v1_site_model_service, 8);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -661,7 +602,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 9);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -752,7 +693,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * Request of LearnSite.
@@ -773,7 +714,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * Response of LearnSite.
@@ -794,7 +735,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * Request of SuggestSeeds.
@@ -819,13 +760,6 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
   site: string;
 
   /**
-   * Policy that is asked; absent means the crawl's.
-   *
-   * @generated from field: linkscore.v1.PolicySpec policy = 3;
-   */
-  policy?: PolicySpec | undefined;
-
-  /**
    * At most this many, 1..1000; 0 means 16.
    *
    * @generated from field: uint32 max_results = 4;
@@ -838,7 +772,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * A page to start a crawl from.
@@ -880,7 +814,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * Response of SuggestSeeds.
@@ -929,7 +863,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * Request of ExportRules.
@@ -952,13 +886,6 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
   formats: RuleFormat[];
 
   /**
-   * Policy whose rules are wanted; absent means the crawl's.
-   *
-   * @generated from field: linkscore.v1.PolicySpec policy = 3;
-   */
-  policy?: PolicySpec | undefined;
-
-  /**
    * Leave out URL rules of less confidence, [0, 1]; 0 keeps all.
    *
    * @generated from field: double min_confidence = 4;
@@ -971,7 +898,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * URLs of one kind, by regular expression.
@@ -1028,7 +955,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * Links by their place on a page.
@@ -1084,7 +1011,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * A file for a crawler.
@@ -1133,7 +1060,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * Response of ExportRules.
@@ -1205,41 +1132,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 21);
-
-/**
- * What part a policy has on a site.
- *
- * @generated from enum linkscore.v1.PolicyRole
- */
-export enum PolicyRole {
-  /**
-   * Not known.
-   *
-   * @generated from enum value: POLICY_ROLE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * It serves.
-   *
-   * @generated from enum value: POLICY_ROLE_SERVED = 1;
-   */
-  SERVED = 1,
-
-  /**
-   * It learns beside the one that serves.
-   *
-   * @generated from enum value: POLICY_ROLE_EXTRA = 2;
-   */
-  EXTRA = 2,
-}
-
-/**
- * Describes the enum linkscore.v1.PolicyRole.
- */
-export const PolicyRoleSchema: GenEnum<PolicyRole> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_site_model_service, 0);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * What a reward is.
@@ -1273,7 +1166,7 @@ export enum RewardSource {
  * Describes the enum linkscore.v1.RewardSource.
  */
 export const RewardSourceSchema: GenEnum<RewardSource> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_site_model_service, 1);
+  enumDesc(file_linkscore_v1_site_model_service, 0);
 
 /**
  * Why a part of a site is suspected.
@@ -1314,7 +1207,7 @@ export enum TrapKind {
  * Describes the enum linkscore.v1.TrapKind.
  */
 export const TrapKindSchema: GenEnum<TrapKind> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_site_model_service, 2);
+  enumDesc(file_linkscore_v1_site_model_service, 1);
 
 /**
  * Whom a file is for.
@@ -1385,7 +1278,7 @@ export enum RuleFormat {
  * Describes the enum linkscore.v1.RuleFormat.
  */
 export const RuleFormatSchema: GenEnum<RuleFormat> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_site_model_service, 3);
+  enumDesc(file_linkscore_v1_site_model_service, 2);
 
 /**
  * Reads site models, and asks for a new one.
