@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires, version
+from importlib.metadata import EntryPoint, distribution, entry_points
 from pathlib import Path
 from urllib.parse import urlsplit
 
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
-
-_NAME = re.compile(r"[\w.-]+")
-"""Of a distribution, as a requirement begins with it."""
 
 
 def commands_of(group: str) -> dict[str, EntryPoint]:
@@ -26,21 +22,6 @@ def commands_of(group: str) -> dict[str, EntryPoint]:
 def extra_of(entry: EntryPoint) -> str:
     """Return the extra of linkscore that a command needs; empty for commands of other distributions."""
     return entry.extras[0] if entry.extras and entry.module.startswith("linkscore_") else ""
-
-
-def is_installed(extra: str) -> bool:
-    """Say whether the distributions that an extra names itself are there; nothing is imported."""
-    names = {_NAME.match(line) for line in requires("linkscore") or () if _extra_in(line) == extra}
-    try:
-        return all(version(name[0]) for name in names if name and name[0] != "linkscore")
-    except PackageNotFoundError:
-        return False
-
-
-def _extra_in(requirement: str) -> str:
-    """Return the extra that a requirement belongs to, as the metadata of a distribution has it."""
-    said = requirement.partition("extra == ")[2]
-    return said[1:].partition(said[0])[0] if said else ""
 
 
 def missing_extra(extra: str, exc: ImportError) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from linkscore_cli.errors import plainly
-from linkscore_cli.extras import COMMANDS, commands_of, extra_of, is_installed, missing_extra
+from linkscore_cli.extras import COMMANDS, commands_of, extra_of, missing_extra
 
 
 class CommandGroup(click.Group):
@@ -80,11 +80,8 @@ class CommandGroup(click.Group):
         return found | self._own
 
     def _short_help(self, ctx: click.Context, name: str) -> str:
-        """Return the line of a command, with the extra it lacks if it does."""
-        entry, command = self._entries().get(name), self.get_command(ctx, name)
-        said = command.get_short_help_str(limit=90) if command else ""
-        extra = extra_of(entry) if entry else ""
-        return said if is_installed(extra) else f"{said} (needs linkscore[{extra}])".lstrip()
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(limit=90) if command else ""
 
 
 def _load(entry: EntryPoint) -> click.Command:
@@ -93,7 +90,7 @@ def _load(entry: EntryPoint) -> click.Command:
     except ImportError as exc:
         extra = extra_of(entry)
         if extra:
-            return _unusable(entry.name, missing_extra(extra, exc), "")
+            return _unusable(entry.name, missing_extra(extra, exc), f"(needs linkscore[{extra}])")
         return _unusable(entry.name, f"cannot be loaded from {entry.value}: {exc}", "(cannot be loaded)")
     if not isinstance(command, click.Command):
         return _unusable(entry.name, f"{entry.value} is no click command", "(cannot be loaded)")

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore_console import views
-from linkscore_console.page import AWAY, Console, FormToken, Guard, console_of, environment
+from linkscore_console.page import AWAY, Console, Guard, console_of, environment
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -63,7 +63,7 @@ def console_app(settings: ConsoleSettings) -> ASGIApp:
             token=settings.token,
             timeout_s=settings.timeout_s,
         ) as client:
-            made = Console(client, settings.target, settings.writable, FormToken(), environment())
+            made = Console(client, settings.target, settings.writable, environment())
             app.state.console = made
             yield
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qs
 
@@ -99,32 +100,6 @@ def host_of(authority: str) -> str:
     return authority.partition(":")[0].lower()
 
 
-class FormToken:
-    """The token that the forms of one process carry; another origin cannot read it."""
-
-    def __init__(self) -> None:
-        self.value = secrets.token_urlsafe(32)
-
-    async def form_of(self, request: Request) -> Mapping[str, str]:
-        """Return the fields of a form that one of our pages sent, the last of each name."""
-        origin = request.headers.get("origin")
-        if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
-            raise HTTPException(403, "The form was sent by a page of another site.")
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_FORM_BYTES:
-                raise HTTPException(413, f"The form is over {MAX_FORM_BYTES:,} bytes.")
-        try:
-            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
-        except ValueError as error:
-            raise HTTPException(400, "The form cannot be read.") from error
-        form = {name: values[-1] for name, values in fields.items()}
-        if not hmac.compare_digest(form.get("token", "").encode(), self.value.encode()):
-            raise HTTPException(403, "The form is not of this console, or it was restarted: reload the page.")
-        return form
-
-
 VIEWS = (
     ("map", "Site map"),
     ("harvest", "Harvest"),
@@ -140,8 +115,8 @@ class Console:
     client: AsyncClient  # of the server
     target: str  # where that is
     writable: bool  # whether forms that change something are shown and taken
-    forms: FormToken  # the token of forms
     templates: Environment  # jinja templates; everything is escaped
+    token: str = field(default_factory=partial(secrets.token_urlsafe, 32))  # of its forms: none else reads it
 
     def render(self, request: Request, template: str, /, *, status: int = 200, **context: Any) -> Response:
         text = self.templates.get_template(template).render(
@@ -154,10 +129,25 @@ class Console:
         return HTMLResponse(text, status_code=status)
 
     async def form_of(self, request: Request) -> Mapping[str, str]:
-        """Return the fields of a form that changes something."""
+        """Return the fields of a form that changes something and that one of our pages sent."""
         if not self.writable:
             raise HTTPException(403, "This console only reads; start it with --write to change something.")
-        return await self.forms.form_of(request)
+        origin = request.headers.get("origin")
+        if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":
+            raise HTTPException(403, "The form was sent by a page of another site.")
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_FORM_BYTES:
+                raise HTTPException(413, f"The form is over {MAX_FORM_BYTES:,} bytes.")
+        try:
+            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        except ValueError as error:
+            raise HTTPException(400, "The form cannot be read.") from error
+        form = {name: values[-1] for name, values in fields.items()}
+        if not hmac.compare_digest(form.get("token", "").encode(), self.token.encode()):
+            raise HTTPException(403, "The form is not of this console, or it was restarted: reload the page.")
+        return form
 
 
 def environment() -> Environment:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -161,10 +161,6 @@ def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
     return found
 
 
-_SERIES = 8
-"""Templates with a line of their own; more colours cannot be told apart."""
-_NAMED = 60
-"""Templates that get a name; the site map shows as many."""
 _HORIZON = 100
 """Fetches looked ahead and back, the server's default."""
 _WORTH = 0.5
@@ -178,10 +174,9 @@ _LITTLE = 5.0
 async def harvest(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show rewards over time."""
     client = console.client
-    found, advice, listed = await asyncio.gather(
-        client.get_harvest(crawl=crawl, site=site, max_templates=_SERIES),
+    found, advice = await asyncio.gather(
+        client.get_harvest(crawl=crawl, site=site),
         client.get_site_advice(crawl=crawl, site=site, horizon=_HORIZON),
-        client.list_templates(crawl=crawl, site=site, page_size=_NAMED, max_exits=1),
     )
     by_reward = found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK
     return {
@@ -189,7 +184,7 @@ async def harvest(console: Console, request: Request, crawl: str, site: str) -> 
         "by_reward": by_reward,
         "advice": advice,
         "verdict": verdict(advice),
-        "curves": curves(found, names_of(listed.templates), by_reward=by_reward),
+        "curves": curves(found, by_reward=by_reward),
     }
 
 
@@ -213,12 +208,13 @@ def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
     return "go", f"Worth going on: {compared}."
 
 
-def curves(found: pb.GetHarvestResponse, names: Mapping[str, str], *, by_reward: bool) -> dict[str, Any]:
-    """Return the series of the charts, as the script of the page draws them."""
+def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
+    """Return the series of the chart, as the script of the page draws them."""
     worth = "reward" if by_reward else "text_reward"
     ends = [point.first_fetch + point.fetch_count - 1 for point in found.points]
     weights = [point.reported_count if by_reward else point.fetch_count for point in found.points]
     values = [getattr(point, worth) for point in found.points]
+    known = [value if weight else None for value, weight in zip(values, weights, strict=True)]
     total, counted, means = 0.0, 0, []
     for value, weight in zip(values, weights, strict=True):
         total, counted = total + value * weight, counted + weight
@@ -227,26 +223,11 @@ def curves(found: pb.GetHarvestResponse, names: Mapping[str, str], *, by_reward:
         "harvest": {
             "x": ends,
             "series": [
-                {"label": "these fetches", "values": _known(values, weights)},
+                {"label": "these fetches", "values": known},
                 {"label": "all so far", "values": means},
             ],
         },
-        "templates": _by_template(found, names, worth),
     }
-
-
-def _known(values: list[float], weights: list[int]) -> list[float | None]:
-    return [value if weight else None for value, weight in zip(values, weights, strict=True)]
-
-
-def _by_template(found: pb.GetHarvestResponse, names: Mapping[str, str], worth: str) -> dict[str, Any]:
-    starts = sorted({point.first_fetch for one in found.templates for point in one.points})
-    series = []
-    for one in found.templates:
-        known = {point.first_fetch: getattr(point, worth) for point in one.points}
-        label = names.get(one.template, one.template) or "no template"
-        series.append({"label": label, "values": [known.get(start) for start in starts]})
-    return {"x": starts, "series": series}
 
 
 _SHOWN = 60

@@ -28,7 +28,6 @@ _COLOURS = ("#0b6e99", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be123c", "#
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 400, 70, 60
 # A bound of the file: points of a curve. Chosen, not measured.
 _MAX_POINTS = 200
-_GLANCE = ("valid_ratio", "recall", "area_5pct", "text_share")
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; color: #1e293b }
 table { border-collapse: collapse; margin: 1rem 0 } caption { text-align: left; font-weight: 600 }
@@ -56,7 +55,6 @@ def write_report(path: Path, runs: Sequence[RunResult], meta: Meta) -> None:
         f"<p>{len(runs):,} runs, made {escape(meta.created)} with linkscore {escape(meta.linkscore)}.</p>",
         "<p class=quiet>A line is the mean over seeds and starts, the shade around it and the ± behind a "
         "figure the 95&nbsp;% interval of that mean; without one, it ran once or came out the same.</p>",
-        _glance(questions),
         *(_section(question, groups) for question, groups in questions.items()),
         "<h2>Inputs</h2>",
         _table(
@@ -133,16 +131,6 @@ def _ticks(most: float) -> list[float]:
     power = 10.0 ** math.floor(math.log10(most / 5))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= most / 5)
     return [n * step for n in range(int(most / step + 1e-9) + 1)]
-
-
-def _glance(questions: Mapping[Question, Sequence[RunGroup]]) -> str:
-    rows = [
-        (title_of(question, groups) if group is groups[0] else "", group.name, *_figures(group, _GLANCE))
-        for question, groups in questions.items()
-        for group in groups
-    ]
-    heads = ("task", "policy", *(DEFINITIONS[name].label for name in _GLANCE))
-    return "<h2>At a glance</h2>" + _table(heads, rows)
 
 
 def _section(question: Question, groups: Sequence[RunGroup]) -> str:

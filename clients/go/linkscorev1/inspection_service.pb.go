@@ -702,9 +702,7 @@ func (x *ListTemplatePagesResponse) GetNextPageToken() string {
 type GetHarvestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name of the site. Required.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Templates to give a series of, those with most fetches, at most 50; 0 means 8.
-	MaxTemplates  uint32 `protobuf:"varint,2,opt,name=max_templates,json=maxTemplates,proto3" json:"max_templates,omitempty"`
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,13 +742,6 @@ func (x *GetHarvestRequest) GetName() string {
 		return x.Name
 	}
 	return ""
-}
-
-func (x *GetHarvestRequest) GetMaxTemplates() uint32 {
-	if x != nil {
-		return x.MaxTemplates
-	}
-	return 0
 }
 
 // Some fetches that followed each other.
@@ -844,78 +835,20 @@ func (x *HarvestPoint) GetCopyCount() uint64 {
 	return 0
 }
 
-// Fetches of one template over time.
-type TemplateHarvest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the template; empty for pages of none.
-	Template string `protobuf:"bytes,1,opt,name=template,proto3" json:"template,omitempty"`
-	// Fetches that are judged, in the same stretches for all templates; stretches without any are left out. `copy_count` is
-	// not known here.
-	Points        []*HarvestPoint `protobuf:"bytes,2,rep,name=points,proto3" json:"points,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TemplateHarvest) Reset() {
-	*x = TemplateHarvest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TemplateHarvest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TemplateHarvest) ProtoMessage() {}
-
-func (x *TemplateHarvest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TemplateHarvest.ProtoReflect.Descriptor instead.
-func (*TemplateHarvest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *TemplateHarvest) GetTemplate() string {
-	if x != nil {
-		return x.Template
-	}
-	return ""
-}
-
-func (x *TemplateHarvest) GetPoints() []*HarvestPoint {
-	if x != nil {
-		return x.Points
-	}
-	return nil
-}
-
 // Response of GetHarvest.
 type GetHarvestResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All fetches of the site, at most 16 stretches of them.
 	Points []*HarvestPoint `protobuf:"bytes,1,rep,name=points,proto3" json:"points,omitempty"`
-	// The same by template, of the latest 20,000 fetches.
-	Templates []*TemplateHarvest `protobuf:"bytes,2,rep,name=templates,proto3" json:"templates,omitempty"`
 	// What rewards are here.
-	RewardSource  RewardSource `protobuf:"varint,3,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
+	RewardSource  RewardSource `protobuf:"varint,2,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetHarvestResponse) Reset() {
 	*x = GetHarvestResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -927,7 +860,7 @@ func (x *GetHarvestResponse) String() string {
 func (*GetHarvestResponse) ProtoMessage() {}
 
 func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -940,19 +873,12 @@ func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestResponse.ProtoReflect.Descriptor instead.
 func (*GetHarvestResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetHarvestResponse) GetPoints() []*HarvestPoint {
 	if x != nil {
 		return x.Points
-	}
-	return nil
-}
-
-func (x *GetHarvestResponse) GetTemplates() []*TemplateHarvest {
-	if x != nil {
-		return x.Templates
 	}
 	return nil
 }
@@ -1025,10 +951,9 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\a_reward\"u\n" +
 	"\x19ListTemplatePagesResponse\x120\n" +
 	"\x05pages\x18\x01 \x03(\v2\x1a.linkscore.v1.TemplatePageR\x05pages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"L\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"'\n" +
 	"\x11GetHarvestRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
-	"\rmax_templates\x18\x02 \x01(\rR\fmaxTemplates\"\xcf\x01\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xcf\x01\n" +
 	"\fHarvestPoint\x12\x1f\n" +
 	"\vfirst_fetch\x18\x01 \x01(\x04R\n" +
 	"firstFetch\x12\x1f\n" +
@@ -1039,14 +964,10 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\x0ereported_count\x18\x04 \x01(\x04R\rreportedCount\x12\x16\n" +
 	"\x06reward\x18\x05 \x01(\x01R\x06reward\x12\x1d\n" +
 	"\n" +
-	"copy_count\x18\x06 \x01(\x04R\tcopyCount\"a\n" +
-	"\x0fTemplateHarvest\x12\x1a\n" +
-	"\btemplate\x18\x01 \x01(\tR\btemplate\x122\n" +
-	"\x06points\x18\x02 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\"\xc6\x01\n" +
+	"copy_count\x18\x06 \x01(\x04R\tcopyCount\"\x89\x01\n" +
 	"\x12GetHarvestResponse\x122\n" +
-	"\x06points\x18\x01 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\x12;\n" +
-	"\ttemplates\x18\x02 \x03(\v2\x1d.linkscore.v1.TemplateHarvestR\ttemplates\x12?\n" +
-	"\rreward_source\x18\x03 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xa4\x02\n" +
+	"\x06points\x18\x01 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\x12?\n" +
+	"\rreward_source\x18\x02 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xa4\x02\n" +
 	"\x11InspectionService\x12X\n" +
 	"\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12d\n" +
 	"\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a'.linkscore.v1.ListTemplatePagesResponse\x12O\n" +
@@ -1066,7 +987,7 @@ func file_linkscore_v1_inspection_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_inspection_service_proto_rawDescData
 }
 
-var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*ListTemplatesRequest)(nil),      // 0: linkscore.v1.ListTemplatesRequest
 	(*TemplateExit)(nil),              // 1: linkscore.v1.TemplateExit
@@ -1078,33 +999,30 @@ var file_linkscore_v1_inspection_service_proto_goTypes = []any{
 	(*ListTemplatePagesResponse)(nil), // 7: linkscore.v1.ListTemplatePagesResponse
 	(*GetHarvestRequest)(nil),         // 8: linkscore.v1.GetHarvestRequest
 	(*HarvestPoint)(nil),              // 9: linkscore.v1.HarvestPoint
-	(*TemplateHarvest)(nil),           // 10: linkscore.v1.TemplateHarvest
-	(*GetHarvestResponse)(nil),        // 11: linkscore.v1.GetHarvestResponse
-	(SiteStage)(0),                    // 12: linkscore.v1.SiteStage
-	(RewardSource)(0),                 // 13: linkscore.v1.RewardSource
+	(*GetHarvestResponse)(nil),        // 10: linkscore.v1.GetHarvestResponse
+	(SiteStage)(0),                    // 11: linkscore.v1.SiteStage
+	(RewardSource)(0),                 // 12: linkscore.v1.RewardSource
 }
 var file_linkscore_v1_inspection_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.Template.exits:type_name -> linkscore.v1.TemplateExit
 	2,  // 1: linkscore.v1.ListTemplatesResponse.templates:type_name -> linkscore.v1.Template
-	12, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
-	13, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	11, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
+	12, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
 	5,  // 4: linkscore.v1.TemplatePage.in_links:type_name -> linkscore.v1.InLink
 	6,  // 5: linkscore.v1.ListTemplatePagesResponse.pages:type_name -> linkscore.v1.TemplatePage
-	9,  // 6: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
-	9,  // 7: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
-	10, // 8: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
-	13, // 9: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	0,  // 10: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
-	4,  // 11: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
-	8,  // 12: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
-	3,  // 13: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
-	7,  // 14: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
-	11, // 15: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	9,  // 6: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
+	12, // 7: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	0,  // 8: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
+	4,  // 9: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
+	8,  // 10: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
+	3,  // 11: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
+	7,  // 12: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
+	10, // 13: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
+	11, // [11:14] is the sub-list for method output_type
+	8,  // [8:11] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_inspection_service_proto_init() }
@@ -1121,7 +1039,7 @@ func file_linkscore_v1_inspection_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_inspection_service_proto_rawDesc), len(file_linkscore_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,7 +36,7 @@ type InspectionServiceClient interface {
 	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
 	ListTemplatePages(ctx context.Context, in *ListTemplatePagesRequest, opts ...grpc.CallOption) (*ListTemplatePagesResponse, error)
-	// What the fetches of a site brought over time: as a whole, and by template.
+	// What the fetches of a site brought over time.
 	GetHarvest(ctx context.Context, in *GetHarvestRequest, opts ...grpc.CallOption) (*GetHarvestResponse, error)
 }
 
@@ -88,7 +88,7 @@ type InspectionServiceServer interface {
 	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
 	ListTemplatePages(context.Context, *ListTemplatePagesRequest) (*ListTemplatePagesResponse, error)
-	// What the fetches of a site brought over time: as a whole, and by template.
+	// What the fetches of a site brought over time.
 	GetHarvest(context.Context, *GetHarvestRequest) (*GetHarvestResponse, error)
 	mustEmbedUnimplementedInspectionServiceServer()
 }

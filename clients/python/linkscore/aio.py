@@ -673,15 +673,10 @@ class AsyncClient:
         )
 
     async def get_harvest(
-        self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
+        self, *, crawl: str, site: str, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
         """Say what the fetches of a site brought over time."""
-        return await self._ask(
-            inspection_pb2.GetHarvestRequest,
-            timeout_s,
-            name=site_name(crawl, site),
-            max_templates=max_templates,
-        )
+        return await self._ask(inspection_pb2.GetHarvestRequest, timeout_s, name=site_name(crawl, site))
 
     # Browse logs
 

@@ -199,7 +199,8 @@ def filled(kind: type[T], given: Any, option: str) -> T:
     """Give the message of fields by name; ValueError names the option, the field and its form."""
     names = kind.DESCRIPTOR.fields_by_name
     if not isinstance(given, Mapping) or not set(given) <= set(names):
-        raise ValueError(f"{option}: must be some of {', '.join(names) or 'none'}, by name, got {given!r}")
+        form = f"must be some of {', '.join(names)}, by name"
+        raise ValueError(f"{option}: {form if names else 'takes no parameters'}, got {given!r}")
     for name, value in given.items():
         field = names[name]
         if field.is_repeated and isinstance(value, str):  # protobuf would take its letters
@@ -209,9 +210,12 @@ def filled(kind: type[T], given: Any, option: str) -> T:
                 raise TypeError  # protobuf would take it for a number
             kind(**{name: value})
         except (TypeError, ValueError):
-            form = _MUST_BE.get(field.cpp_type, "a whole number from 0 to 2^64 - 1")
-            labels = f"one of {', '.join(field.enum_type.values_by_name)}" if field.enum_type else ""
-            raise ValueError(f"{option}: {name} must be {labels or form}, got {value!r}") from None
+            form = (
+                f"one of {', '.join(field.enum_type.values_by_name)}"
+                if field.enum_type
+                else _MUST_BE.get(field.cpp_type, "a whole number from 0 to 2^64 - 1")
+            )
+            raise ValueError(f"{option}: {name} must be {form}, got {value!r}") from None
         if isinstance(value, int | float) and not 0 <= value < math.inf:
             raise ValueError(f"{option}: {name} must be a number from 0, got {value!r}")
     return kind(**given)

@@ -16,7 +16,7 @@ import re2
 from lxml import etree
 
 from linkscore_cli.files import lines_of
-from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls import identity as urls
 from linkscore_scoring.urls.identity import UrlResolver
@@ -114,21 +114,14 @@ def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[
         raise InvalidInput(f"{path}: must be a UTF-8 table, got {error}", field=field) from error
 
 
-# A bound on the length of a message.
-_MAX_PROBLEMS = 10
-
-
 def read_rewards(path: Path) -> dict[str, float]:
     """Return reward by URL identity."""
     rewards: dict[str, float] = {}
-    problems: list[FieldProblem] = []
     for line, row in read_table(path, ("url", "reward"), field="feedback_file"):
         try:
             rewards[_identity(row["url"].strip())] = _reward(row["reward"].strip())
         except ValueError as error:
-            problems.append(FieldProblem("feedback_file", f"{path}, line {line}: {error}"))
-    if problems:
-        raise InvalidInput(problems[:_MAX_PROBLEMS])
+            raise InvalidInput(f"{path}, line {line}: {error}", field="feedback_file") from None
     if not rewards:
         raise InvalidInput(f"{path}: needs at least one row, got none", field="feedback_file")
     return rewards

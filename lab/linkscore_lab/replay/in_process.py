@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -63,7 +64,7 @@ class PageScores:
             self.tickets = [0] * len(self.keys)
 
 
-class CrawlScorer:
+class CrawlScorer(ABC):
     """The side of a replay that decides; one object serves one crawl."""
 
     per_url: bool = False  # Scores move URL by URL: keep a queue ordered by score, not one a bucket
@@ -72,11 +73,11 @@ class CrawlScorer:
         """Note that the fetch of a record begins; return records whose score that changes, and the new."""
         return ()
 
+    @abstractmethod
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """Take in a fetched page, or a failed fetch, and score its links."""
-        raise NotImplementedError
 
-    def feedback(self, key: str, url: str, reward: float) -> None:
+    def feedback(self, key: str, url: str, reward: float) -> None:  # noqa: B027 - some learn of pages alone
         """Take in what extraction found on a page."""
 
     def plan(

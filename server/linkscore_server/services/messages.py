@@ -213,17 +213,15 @@ _MOST_FLOAT = 1e12
 """Of a number without a bound of its own: sums of a billion of them are far from infinite. A bound."""
 _MOST_INT = 1 << 53
 """Of a whole number of 64 bits: those above are not exact as JSON has them, nor as floats. A bound."""
-_MOST_SECONDS = 100 * 365 * 86_400
-"""Of a duration: a century. A bound."""
 _MOST = {
     "linkscore.v1.Page.fetched_bytes": 1 << 40,
     "linkscore.v1.Revisit.fetches_per_day": 1e9,
     "google.protobuf.Timestamp.seconds": 253_402_300_799,  # the year 9999
+    "google.protobuf.Duration.seconds": 100 * 365 * 86_400,  # a century
     "linkscore.v1.Crawl.seed": (1 << 64) - 1,
 }
 """Bounds of their own."""
 _ONE_BY_ONE = frozenset({"linkscore.v1.Page", "linkscore.v1.Feedback"})
-_DURATION = "google.protobuf.Duration"
 _FLOATS = (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT)
 _INTS = (
     FieldDescriptor.TYPE_INT64,
@@ -247,38 +245,27 @@ def wrong_numbers(message: Message, path: str = "") -> Iterator[FieldProblem]:
     """Yield the numbers of a message that are not finite or beyond their bounds."""
     for field in _bounded(message.DESCRIPTOR):
         value = getattr(message, field.name)
-        if not value and field.inner is None:
+        if field.inner is not None and not field.is_repeated and not message.HasField(field.name):
             continue
         for row, each in enumerate(value if field.is_repeated else [value]):
             at = f"{path}{field.name}[{row}]" if field.is_repeated else path + field.name
-            if field.inner is None:
-                yield from _wrong(at, each, field.most)
-            elif field.inner.full_name == _DURATION:
-                yield from _wrong(at, each.seconds, _MOST_SECONDS)
-            elif field.is_repeated or message.HasField(field.name):
+            if field.inner is not None:
                 yield from wrong_numbers(each, f"{at}.")
-
-
-def _wrong(at: str, number: Any, most: float) -> Iterator[FieldProblem]:
-    if not (math.isfinite(number) and abs(number) <= most):
-        yield FieldProblem(at, f"must be finite and at most {most:g}, got {number:g}")
+            elif not (math.isfinite(each) and abs(each) <= field.most):
+                yield FieldProblem(at, f"must be finite and at most {field.most:g}, got {each:g}")
 
 
 @cache
-def _bounded(message: Descriptor) -> tuple[_Bounded, ...]:
-    return tuple(_fields(message))
-
-
-def _fields(message: Descriptor) -> Iterator[_Bounded]:
+def _bounded(message: Descriptor) -> Sequence[_Bounded]:
+    found = []
     for field in message.fields:
         inner = field.message_type
         if field.type in _FLOATS or field.type in _INTS:
             default = _MOST_FLOAT if field.type in _FLOATS else _MOST_INT
-            yield _Bounded(field.name, field.is_repeated, _MOST.get(field.full_name, default), None)
-        elif (
-            inner is not None and not inner.has_options and _has_numbers(inner, ())
-        ):  # entries of maps have some
-            yield _Bounded(field.name, field.is_repeated, 0, inner)
+            found.append(_Bounded(field.name, field.is_repeated, _MOST.get(field.full_name, default), None))
+        elif inner is not None and not inner.has_options and _has_numbers(inner, ()):  # entries of maps have
+            found.append(_Bounded(field.name, field.is_repeated, 0, inner))
+    return found
 
 
 def _has_numbers(message: Descriptor, seen: tuple[str, ...]) -> bool:
@@ -286,7 +273,7 @@ def _has_numbers(message: Descriptor, seen: tuple[str, ...]) -> bool:
     if message.full_name in seen or message.full_name in _ONE_BY_ONE:
         return False
     seen = (*seen, message.full_name)
-    return message.full_name == _DURATION or any(
+    return any(
         field.type in _FLOATS
         or field.type in _INTS
         or (field.message_type is not None and _has_numbers(field.message_type, seen))

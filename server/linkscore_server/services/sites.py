@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -17,7 +17,7 @@ from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
-from linkscore_scoring.site.crawl_history import MAX_BINS, Tally
+from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
@@ -262,7 +262,6 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
 
 # Bounds of requests, as the contract says.
 _MAX_EXITS, _DEFAULT_EXITS = 100, 10
-_MAX_SERIES, _DEFAULT_SERIES = 50, 8
 _PAGE_LINKS = 2
 """Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
 
@@ -309,14 +308,12 @@ class InspectionService:
 
     async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
         """Say what fetches brought over time."""
-        check_most("max_templates", request.max_templates, _MAX_SERIES)
         actor, shard = await _found(self._registry, request.name)
-        site, n = shard.model, request.max_templates or _DEFAULT_SERIES
+        site = shard.model
 
         def answer() -> look.GetHarvestResponse:
             return look.GetHarvestResponse(
                 points=[_point(round(at), Tally(*tally)) for at, *tally in site.history.site().bins],
-                templates=_harvest_by_template(site, n),
                 reward_source=messages.reward_source(site),
             )
 
@@ -400,35 +397,6 @@ def _template_pages(site: SiteModel, cluster: int, start: int, n: int) -> look.L
     ]
     more = start + n < len(of_cluster)
     return look.ListTemplatePagesResponse(pages=pages, next_page_token=str(start + n) if more else "")
-
-
-def _harvest_by_template(site: SiteModel, n: int) -> Iterable[look.TemplateHarvest]:
-    """Return what the fetches of templates brought, those with most of them, as far as these are remembered.
-
-    Stretches are the same for all templates: of equal length, those without a fetch left out.
-    """
-    judged = list(site.history.judged())
-    if not judged:
-        return []
-    first, last = min(at for _, at, _ in judged), max(at for _, at, _ in judged)
-    width = (last - first) // MAX_BINS + 1
-    by_reward = site.history.by_reward
-    found: defaultdict[int, dict[int, Tally]] = defaultdict(dict)
-    sizes: Counter[int] = Counter()
-    for key, at, reward in judged:
-        cluster = site.cluster_of(key)
-        tally = found[cluster].setdefault(first + (at - first) // width * width, Tally())
-        tally.fetched += 1.0
-        tally.reported += by_reward
-        tally.reward += reward * by_reward
-        tally.text += reward * (not by_reward)
-        sizes[cluster] += 1
-    return [
-        look.TemplateHarvest(
-            template=cluster_name(cluster), points=[_point(*each) for each in sorted(found[cluster].items())]
-        )
-        for cluster, _ in sizes.most_common(n)
-    ]
 
 
 def _point(first_fetch: int, tally: Tally) -> look.HarvestPoint:

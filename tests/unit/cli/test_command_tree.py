@@ -151,7 +151,7 @@ def test_a_policy_is_read_as_its_message_and_written_as_it_was_read(
         (":a=1", "must have the form NAME"),
         ("harvest:curiosity", "harvest: parameters must have the form param=value, got 'curiosity'"),
         ("harvest:speed=3", "harvest: must be some of exploration, hub_weight, curiosity"),
-        ("opic:speed=3", "opic: must be some of none"),
+        ("opic:speed=3", "opic: takes no parameters, got"),
         ("harvest:curiosity=much", "harvest: curiosity must be a number"),
         ("pagerank:every=1.5", "pagerank: every must be a whole number"),
         ("pagerank:every=-1", "pagerank: "),

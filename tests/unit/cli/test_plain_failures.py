@@ -107,7 +107,6 @@ def test_the_help_lists_what_needs_an_extra_and_which() -> None:
     lines = [line.split(maxsplit=1) for line in got.output.splitlines()]
     said = {line[0]: line[1] for line in lines if len(line) == 2}
     assert said["serve"].endswith("(needs linkscore[server])")
-    assert said["replay"].endswith("(needs linkscore[lab])")
     assert said["seeds"].startswith("Say which pages a crawl of SITE")
 
 

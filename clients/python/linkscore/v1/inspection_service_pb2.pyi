@@ -125,12 +125,10 @@ class ListTemplatePagesResponse(_message.Message):
     def __init__(self, pages: _Optional[_Iterable[_Union[TemplatePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetHarvestRequest(_message.Message):
-    __slots__ = ("name", "max_templates")
+    __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]
-    MAX_TEMPLATES_FIELD_NUMBER: _ClassVar[int]
     name: str
-    max_templates: int
-    def __init__(self, name: _Optional[str] = ..., max_templates: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class HarvestPoint(_message.Message):
     __slots__ = ("first_fetch", "fetch_count", "text_reward", "reported_count", "reward", "copy_count")
@@ -148,20 +146,10 @@ class HarvestPoint(_message.Message):
     copy_count: int
     def __init__(self, first_fetch: _Optional[int] = ..., fetch_count: _Optional[int] = ..., text_reward: _Optional[float] = ..., reported_count: _Optional[int] = ..., reward: _Optional[float] = ..., copy_count: _Optional[int] = ...) -> None: ...
 
-class TemplateHarvest(_message.Message):
-    __slots__ = ("template", "points")
-    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
-    POINTS_FIELD_NUMBER: _ClassVar[int]
-    template: str
-    points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
-    def __init__(self, template: _Optional[str] = ..., points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ...) -> None: ...
-
 class GetHarvestResponse(_message.Message):
-    __slots__ = ("points", "templates", "reward_source")
+    __slots__ = ("points", "reward_source")
     POINTS_FIELD_NUMBER: _ClassVar[int]
-    TEMPLATES_FIELD_NUMBER: _ClassVar[int]
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
-    templates: _containers.RepeatedCompositeFieldContainer[TemplateHarvest]
     reward_source: _site_model_service_pb2.RewardSource
-    def __init__(self, points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ..., templates: _Optional[_Iterable[_Union[TemplateHarvest, _Mapping]]] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
+    def __init__(self, points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...

@@ -71,7 +71,7 @@ class InspectionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetHarvest(self, request, context):
-        """What the fetches of a site brought over time: as a whole, and by template.
+        """What the fetches of a site brought over time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

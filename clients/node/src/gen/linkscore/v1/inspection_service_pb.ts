@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/inspection_service.proto.
  */
 export const file_linkscore_v1_inspection_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiXgoUTGlzdFRlbXBsYXRlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCRIRCgltYXhfZXhpdHMYBCABKA0ijwEKDFRlbXBsYXRlRXhpdBIQCgh0YWdfcGF0aBgBIAEoCRISCgpsaW5rX2NvdW50GAIgASgEEhYKDmZvbGxvd2VkX2NvdW50GAMgASgEEhMKC2Rlc3RpbmF0aW9uGAQgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBSABKAESEgoKcGFnZV9saW5rcxgGIAEoCCLoAQoIVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSFQoNZGlzc2ltaWxhcml0eRgGIAEoARIRCgltaW5fZGVwdGgYByABKA0SFAoManVkZ2VkX2NvdW50GAggASgEEg4KBnJld2FyZBgJIAEoARIpCgVleGl0cxgKIAMoCzIaLmxpbmtzY29yZS52MS5UZW1wbGF0ZUV4aXQiqAIKFUxpc3RUZW1wbGF0ZXNSZXNwb25zZRIpCgl0ZW1wbGF0ZXMYASADKAsyFi5saW5rc2NvcmUudjEuVGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhYKDnRlbXBsYXRlX2NvdW50GAMgASgNEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIQCghsZWFybmluZxgFIAEoCBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIxCg1yZXdhcmRfc291cmNlGAkgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZSJhChhMaXN0VGVtcGxhdGVQYWdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIQCgh0ZW1wbGF0ZRgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSIqCgZJbkxpbmsSDgoGc291cmNlGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJIoEBCgxUZW1wbGF0ZVBhZ2USCwoDdXJsGAEgASgJEg0KBWRlcHRoGAIgASgNEhMKBnJld2FyZBgDIAEoAUgAiAEBEiYKCGluX2xpbmtzGAQgAygLMhQubGlua3Njb3JlLnYxLkluTGluaxINCgV0aXRsZRgFIAEoCUIJCgdfcmV3YXJkIl8KGUxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USKQoFcGFnZXMYASADKAsyGi5saW5rc2NvcmUudjEuVGVtcGxhdGVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI4ChFHZXRIYXJ2ZXN0UmVxdWVzdBIMCgRuYW1lGAEgASgJEhUKDW1heF90ZW1wbGF0ZXMYAiABKA0iiQEKDEhhcnZlc3RQb2ludBITCgtmaXJzdF9mZXRjaBgBIAEoBBITCgtmZXRjaF9jb3VudBgCIAEoBBITCgt0ZXh0X3Jld2FyZBgDIAEoARIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIOCgZyZXdhcmQYBSABKAESEgoKY29weV9jb3VudBgGIAEoBCJPCg9UZW1wbGF0ZUhhcnZlc3QSEAoIdGVtcGxhdGUYASABKAkSKgoGcG9pbnRzGAIgAygLMhoubGlua3Njb3JlLnYxLkhhcnZlc3RQb2ludCKlAQoSR2V0SGFydmVzdFJlc3BvbnNlEioKBnBvaW50cxgBIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQSMAoJdGVtcGxhdGVzGAIgAygLMh0ubGlua3Njb3JlLnYxLlRlbXBsYXRlSGFydmVzdBIxCg1yZXdhcmRfc291cmNlGAMgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZTKkAgoRSW5zcGVjdGlvblNlcnZpY2USWAoNTGlzdFRlbXBsYXRlcxIiLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVxdWVzdBojLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVzcG9uc2USZAoRTGlzdFRlbXBsYXRlUGFnZXMSJi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0GicubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USTwoKR2V0SGFydmVzdBIfLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_site_model_service]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiXgoUTGlzdFRlbXBsYXRlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCRIRCgltYXhfZXhpdHMYBCABKA0ijwEKDFRlbXBsYXRlRXhpdBIQCgh0YWdfcGF0aBgBIAEoCRISCgpsaW5rX2NvdW50GAIgASgEEhYKDmZvbGxvd2VkX2NvdW50GAMgASgEEhMKC2Rlc3RpbmF0aW9uGAQgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBSABKAESEgoKcGFnZV9saW5rcxgGIAEoCCLoAQoIVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSFQoNZGlzc2ltaWxhcml0eRgGIAEoARIRCgltaW5fZGVwdGgYByABKA0SFAoManVkZ2VkX2NvdW50GAggASgEEg4KBnJld2FyZBgJIAEoARIpCgVleGl0cxgKIAMoCzIaLmxpbmtzY29yZS52MS5UZW1wbGF0ZUV4aXQiqAIKFUxpc3RUZW1wbGF0ZXNSZXNwb25zZRIpCgl0ZW1wbGF0ZXMYASADKAsyFi5saW5rc2NvcmUudjEuVGVtcGxhdGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhYKDnRlbXBsYXRlX2NvdW50GAMgASgNEiYKBXN0YWdlGAQgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIQCghsZWFybmluZxgFIAEoCBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIxCg1yZXdhcmRfc291cmNlGAkgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZSJhChhMaXN0VGVtcGxhdGVQYWdlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIQCgh0ZW1wbGF0ZRgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSIqCgZJbkxpbmsSDgoGc291cmNlGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJIoEBCgxUZW1wbGF0ZVBhZ2USCwoDdXJsGAEgASgJEg0KBWRlcHRoGAIgASgNEhMKBnJld2FyZBgDIAEoAUgAiAEBEiYKCGluX2xpbmtzGAQgAygLMhQubGlua3Njb3JlLnYxLkluTGluaxINCgV0aXRsZRgFIAEoCUIJCgdfcmV3YXJkIl8KGUxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USKQoFcGFnZXMYASADKAsyGi5saW5rc2NvcmUudjEuVGVtcGxhdGVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIhChFHZXRIYXJ2ZXN0UmVxdWVzdBIMCgRuYW1lGAEgASgJIokBCgxIYXJ2ZXN0UG9pbnQSEwoLZmlyc3RfZmV0Y2gYASABKAQSEwoLZmV0Y2hfY291bnQYAiABKAQSEwoLdGV4dF9yZXdhcmQYAyABKAESFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSDgoGcmV3YXJkGAUgASgBEhIKCmNvcHlfY291bnQYBiABKAQicwoSR2V0SGFydmVzdFJlc3BvbnNlEioKBnBvaW50cxgBIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQSMQoNcmV3YXJkX3NvdXJjZRgCIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2UypAIKEUluc3BlY3Rpb25TZXJ2aWNlElgKDUxpc3RUZW1wbGF0ZXMSIi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlc1JlcXVlc3QaIy5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlc1Jlc3BvbnNlEmQKEUxpc3RUZW1wbGF0ZVBhZ2VzEiYubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVxdWVzdBonLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVQYWdlc1Jlc3BvbnNlEk8KCkdldEhhcnZlc3QSHy5saW5rc2NvcmUudjEuR2V0SGFydmVzdFJlcXVlc3QaIC5saW5rc2NvcmUudjEuR2V0SGFydmVzdFJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_site_model_service]);
 
 /**
  * Request of ListTemplates.
@@ -437,13 +437,6 @@ export type GetHarvestRequest = Message<"linkscore.v1.GetHarvestRequest"> & {
    * @generated from field: string name = 1;
    */
   name: string;
-
-  /**
-   * Templates to give a series of, those with most fetches, at most 50; 0 means 8.
-   *
-   * @generated from field: uint32 max_templates = 2;
-   */
-  maxTemplates: number;
 };
 
 /**
@@ -510,35 +503,6 @@ export const HarvestPointSchema: GenMessage<HarvestPoint> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_inspection_service, 9);
 
 /**
- * Fetches of one template over time.
- *
- * @generated from message linkscore.v1.TemplateHarvest
- */
-export type TemplateHarvest = Message<"linkscore.v1.TemplateHarvest"> & {
-  /**
-   * Name of the template; empty for pages of none.
-   *
-   * @generated from field: string template = 1;
-   */
-  template: string;
-
-  /**
-   * Fetches that are judged, in the same stretches for all templates; stretches without any are left out. `copy_count` is
-   * not known here.
-   *
-   * @generated from field: repeated linkscore.v1.HarvestPoint points = 2;
-   */
-  points: HarvestPoint[];
-};
-
-/**
- * Describes the message linkscore.v1.TemplateHarvest.
- * Use `create(TemplateHarvestSchema)` to create a new message.
- */
-export const TemplateHarvestSchema: GenMessage<TemplateHarvest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 10);
-
-/**
  * Response of GetHarvest.
  *
  * @generated from message linkscore.v1.GetHarvestResponse
@@ -552,16 +516,9 @@ export type GetHarvestResponse = Message<"linkscore.v1.GetHarvestResponse"> & {
   points: HarvestPoint[];
 
   /**
-   * The same by template, of the latest 20,000 fetches.
-   *
-   * @generated from field: repeated linkscore.v1.TemplateHarvest templates = 2;
-   */
-  templates: TemplateHarvest[];
-
-  /**
    * What rewards are here.
    *
-   * @generated from field: linkscore.v1.RewardSource reward_source = 3;
+   * @generated from field: linkscore.v1.RewardSource reward_source = 2;
    */
   rewardSource: RewardSource;
 };
@@ -571,7 +528,7 @@ export type GetHarvestResponse = Message<"linkscore.v1.GetHarvestResponse"> & {
  * Use `create(GetHarvestResponseSchema)` to create a new message.
  */
 export const GetHarvestResponseSchema: GenMessage<GetHarvestResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 11);
+  messageDesc(file_linkscore_v1_inspection_service, 10);
 
 /**
  * Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
@@ -600,7 +557,7 @@ export const InspectionService: GenService<{
     output: typeof ListTemplatePagesResponseSchema;
   },
   /**
-   * What the fetches of a site brought over time: as a whole, and by template.
+   * What the fetches of a site brought over time.
    *
    * @generated from rpc linkscore.v1.InspectionService.GetHarvest
    */
