@@ -1661,7 +1661,7 @@ type SuggestExamplesRequest struct {
 	// Resource name `crawls/{crawl}`. Required.
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
-	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
+	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites, the 200 with most pages if more.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
 	// How many pages to return, at most 100; 0 means 5.
 	MaxResults    uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`

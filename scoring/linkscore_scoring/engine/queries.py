@@ -31,8 +31,6 @@ from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import ExampleWanted, LinkBatch
 from linkscore_scoring.urls.identity import identity
 
-_MOST_ASKED = 200
-"""A bound, chosen: sites that are asked which examples would help, if none is named."""
 _MAX_VALUED = 50_000
 """A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
 
@@ -394,25 +392,15 @@ class CrawlQueries:
                 )
         return [explained[row] for row in range(len(urls))]
 
-    def suggest_examples(self, n: int, site: str = "") -> list[tuple[str, ExampleWanted]]:
-        """Return up to `n` fetched pages whose label would teach most, with their site, best first.
+    def suggest_examples(self, n: int, site: str) -> list[tuple[str, ExampleWanted, str]]:
+        """Return up to `n` fetched pages of a site whose label would teach most, with site and title.
 
-        Cost O(URL patterns) a site, 1 ms; `site` empty means all of them, the `_MOST_ASKED` largest if more.
-
-        Raises `NotFound` if the crawl has no such site.
+        Cost O(URL patterns), 1 ms. The title is empty if it is not kept. Raises `NotFound` if the crawl has
+        no such site.
         """
-        asked = [site] if site else self.crawl.sites.largest(_MOST_ASKED)
-        found = [
-            (name, wanted)
-            for name in asked
-            for shard in [self.crawl.shard(name)]
-            for wanted in shard.served.suggest_examples(n, shard.model)
-        ]
-        return sorted(found, key=lambda pair: -pair[1].value)[:n]
-
-    def title_of(self, site: str, url: str) -> str:
-        """Return the title of a fetched page of a site; empty if it is not kept."""
-        return self.crawl.shard(site).model.titles.get(hash_of(identity(url)), "")
+        shard = self.crawl.shard(site)
+        found, titles = shard.served.suggest_examples(n, shard.model), shard.model.titles
+        return [(site, wanted, titles.get(hash_of(identity(wanted.url)), "")) for wanted in found]
 
     def _by_site(
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]

@@ -6,7 +6,6 @@ What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from heapq import nlargest
 from itertools import islice, repeat
 from typing import Any
 
@@ -425,10 +424,6 @@ class SiteTable(Mapping[str, SiteShard]):
     def host(self, hash_: int) -> str:
         """Return the site of a hash of its name; empty if there is none."""
         return self._hosts.get(hash_, "")
-
-    def largest(self, n: int) -> list[str]:
-        """Return the names of the n sites of most pages."""
-        return nlargest(n, self, key=lambda name: self[name].model.pages)
 
     def kept_value(self, name: str) -> float | None:
         """Return what a fetch from a site is worth where that is known without the site, else None."""

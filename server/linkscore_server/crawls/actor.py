@@ -150,8 +150,7 @@ _READ_AT_ONCE = 8
 """Calls whose sites are read back at a time: a bound on memory, however many calls wait. Chosen."""
 _FEW = 4
 """Sites that a question may read back one by one; of more it is a big one. Chosen, not measured."""
-_SOME = 32
-"""Sites that are asked before events are applied again: 60 ms if all are read back. Chosen, not measured."""
+_SOME = 32  # sites that are asked before events are applied again: 60 ms if all are read back; chosen
 _CORE_EVENTS = 128
 """Events after which what a crawl knows beside its sites is written: a start applies as many, .4 s."""
 _WIDE_EVENTS = 500

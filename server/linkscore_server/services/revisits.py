@@ -92,7 +92,6 @@ class _Ranking:
         self._known, self._fresh = 0, 0.0
 
     def add(self, name: str) -> None:
-        """Rank a site; cost O(its known pages)."""
         revisits = _revisits_of(self._model, name)
         due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most + 1)))
         self._due = heapq.nsmallest(self._most + 1, due, key=_order)
@@ -100,10 +99,9 @@ class _Ranking:
         self._known += len(revisits.pages)
 
     def answer(self, start: int) -> pb.RankRevisitsResponse:
-        crawl, most = self._model.config.name, self._most
         return pb.RankRevisitsResponse(
-            pages=[_message(crawl, name, page) for name, page in self._due[start:most]],
-            next_page_token=str(most) if len(self._due) > most and most <= MAX_RANKED else "",
+            pages=[_message(self._model.config.name, *due) for due in self._due[start : self._most]],
+            next_page_token=str(self._most) if len(self._due) > self._most <= MAX_RANKED else "",
             expected_freshness=self._fresh / self._known if self._known else 1.0,
             event_seq=self._model.seq,
             known_page_count=self._known,

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2
@@ -56,7 +57,8 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
 # Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
 # seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
-_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
+_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _MANY_NEW = 2_000, 2_000, 1_000, 20
+_MOST_ASKED = 200  # sites that are asked which examples would help, if none is named; a bound, chosen
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _UNREADABLE = ["CORRUPT_BODY", "BODY_TOO_LARGE", "TRUNCATED_BODY", "UNSUPPORTED_ENCODING", "LIMIT_EXCEEDED"]
 """Reasons of a page whose fetch has failed."""
@@ -163,7 +165,7 @@ class LinkScoringService:
         check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
         in_flight, buckets = messages.fetches_in_flight(request), Repeated.of(request.buckets)
         new = actor.queries.unvalued(buckets.distinct)
-        if len(new) > _BIG_EXAMPLES:  # as when a server has started; pages are taken in meanwhile
+        if len(new) > _MANY_NEW:  # as when a server has started; pages are taken in meanwhile
             await actor.ask_each(new, lambda names: actor.queries.plan_fetches(names, 0))
 
         def answer() -> pb.RankBucketsResponse:
@@ -219,9 +221,9 @@ class LinkScoringService:
         actor = await self._registry.open(parse_crawl(request.crawl))
         model = actor.model
         n, site = messages.example_query(request, model.config.name)
-        is_big = not site and len(model.sites) > _BIG_EXAMPLES
-        question = partial(actor.queries.suggest_examples, n, site)
-        found = await (actor.ask(question) if is_big else actor.answer(question))
+        names = [site] if site else await actor.ask(partial(model.sites.largest, _MOST_ASKED))
+        by_site = await actor.ask_each(names, lambda name: actor.queries.suggest_examples(n, name))
+        found = sorted(chain.from_iterable(by_site), key=lambda one: -one[1].value)[:n]
         examples = [
             pb.SuggestedExample(
                 url=wanted.url,
@@ -229,13 +231,14 @@ class LinkScoringService:
                 reason=wanted.reason,
                 likeness=wanted.label,
                 pages_alike=wanted.pages,
-                title=actor.queries.title_of(site, wanted.url),
+                title=title,
             )
-            for site, wanted in found
+            for site, wanted, title in found
         ]
-        policy = model.config.policy.name
-        answer = pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=model.seq)
-        return [wanted.value for _, wanted in found], answer
+        answer = pb.SuggestExamplesResponse(
+            examples=examples, policy=model.config.policy.name, event_seq=model.seq
+        )
+        return [wanted.value for _, wanted, _ in found], answer
 
     async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
         """Rank known pages to fetch again."""

@@ -30,7 +30,7 @@ def crawled(*examples: str) -> Board:
 
 
 def asked(board: Board, n: int = 5) -> list[ExampleWanted]:
-    return [wanted for _, wanted in CrawlQueries(board.model).suggest_examples(n, "h")]
+    return [wanted for _, wanted, _ in CrawlQueries(board.model).suggest_examples(n, "h")]
 
 
 def kinds(found: list[ExampleWanted]) -> list[str]:
@@ -72,10 +72,10 @@ def test_a_page_is_a_copy_only_of_a_canonical_page_that_was_fetched(*, fetched: 
 def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:
     board, other = crawled("/post/1"), board_with(example("/post/1"))
     before = packed(board.model.to_state())
-    found = CrawlQueries(board.model).suggest_examples(5)
+    found = asked(board)
     assert packed(board.model.to_state()) == before
     other.model.load_state(unpacked(before))
-    assert CrawlQueries(other.model).suggest_examples(5) == found
+    assert asked(other) == found
     for each in (board, other):
         each.page("/post/19", leaves=POST)
     assert packed(other.model.to_state()) == packed(board.model.to_state())

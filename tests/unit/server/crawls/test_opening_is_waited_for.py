@@ -94,4 +94,4 @@ def test_a_policy_whose_library_is_missing_is_refused_by_the_extra_that_brings_i
 ) -> None:
     monkeypatch.setitem(sys.modules, "river.drift", None)
     with pytest.raises(InvalidParams, match=r"^policy: anthelion needs river.*linkscore\[learners\]"):
-        load_libraries(CrawlConfig("c", PolicyChoice("harvest"), (PolicyChoice("anthelion"),)))
+        load_libraries(CrawlConfig("c", PolicyChoice("anthelion")))

@@ -926,7 +926,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
 
   /**
    * Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
-   * `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
+   * `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites, the 200 with most pages if more.
    *
    * @generated from field: string site = 2;
    */
