@@ -207,7 +207,7 @@ def vars_of(config: CrawlConfig) -> dict[str, Any]:
     return {
         "policy": config.policy,
         "limits": config.limits,
-        "more_examples": config.examples,
+        "examples": config.examples,
     }
 
 

@@ -310,9 +310,7 @@ class CrawlRegistry:
             await self._in_thread(self._compare, config)
 
     @_whole
-    async def change(
-        self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
-    ) -> CrawlActor:
+    async def change(self, name: str, *, examples: Sequence[ExamplePage] = (), **changes: Any) -> CrawlActor:
         """Change fields of a crawl's configuration and add examples; changes at the same time all count."""
         self.space.check()
         async with self.at_rest(name, "change"):
@@ -320,7 +318,7 @@ class CrawlRegistry:
             if "limits" in changes:  # None lifts one
                 limits = {**actor.model.config.limits, **changes["limits"]}
                 changes["limits"] = {field: value for field, value in limits.items() if value is not None}
-            config = replace(actor.model.config, **changes).with_examples(more_examples)
+            config = replace(actor.model.config, **changes).with_examples(examples)
             if config == actor.model.config:
                 return actor
             if config.groups > 1:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
 
 from linkscore.v1 import crawl_service_pb2 as pb
@@ -43,7 +43,6 @@ from linkscore_server.services.messages import (
     spec_of,
 )
 
-_UPDATABLE = ("policy", "observe_only", "examples", "wanted", "revisit", *LIMITS)
 _FIXED = ("scope", "learning", "groups", "seed", "keep_titles", "experience_count")
 VERSION = version("linkscore")
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -78,18 +77,10 @@ class CrawlService:
         if not request.update_mask.paths:
             _check_fixed(crawl, crawl_message(actor.model))
         for path in _paths(request):
-            if path == "policy":
-                changes["policy"] = _named(crawl.policy, "crawl.policy")
-            elif path == "examples":
-                changes["more_examples"] = await asyncio.to_thread(_examples_of, crawl.examples)
-            elif path == "wanted":
-                changes["wanted"] = await asyncio.to_thread(wanted_of, crawl)
-            elif path in LIMITS:
+            if path in LIMITS:
                 changes.setdefault("limits", {})[path] = _limits_of(crawl).get(path)
-            elif path == "revisit":
-                changes["revisit"] = _revisit_of(crawl)
             else:
-                changes["observe_only"] = crawl.observe_only
+                changes[path] = await asyncio.to_thread(_UPDATABLE[path], crawl)
         if changes:
             actor = await self._registry.change(name, **changes)
         return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
@@ -216,7 +207,7 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
         site_count=len(model.sites),
         event_seq=model.seq,
     )
-    add_limits(message, config.limits)
+    ParseDict(dict(config.limits), message)
     if model.budget is not None:
         stop = model.standing().crawl
         message.decision, message.decision_reason = decision_of(stop), stop.reason if stop else ""
@@ -365,18 +356,6 @@ def _limits_of(crawl: pb.Crawl) -> dict[str, Any]:
     return found
 
 
-def add_limits(message: pb.Crawl, config: Mapping[str, Any]) -> None:
-    """Write the settings of a crawl into its message."""
-    for field, value in config.items():
-        part = getattr(message, field)
-        if not isinstance(part, Message):
-            part.extend(value)
-            continue
-        part.SetInParent()
-        for name, number in value.items():
-            setattr(part, name, number)
-
-
 def _activity(model: StoredCrawl) -> pb.Activity:
     """Return what became of a crawl, sums over its sites; cost O(sites)."""
     counts = np.zeros(6)  # of sites, those learned and being learned, pages, those that failed, and copies
@@ -398,3 +377,14 @@ def _activity(model: StoredCrawl) -> pb.Activity:
         reported_count=round(tally.reported),
         reward=tally.worth(by_reward=True),
     )
+
+
+_UPDATABLE: dict[str, Callable[[pb.Crawl], Any]] = {
+    "policy": lambda crawl: _named(crawl.policy, "crawl.policy"),
+    "observe_only": lambda crawl: crawl.observe_only,
+    "examples": lambda crawl: _examples_of(crawl.examples),
+    "wanted": wanted_of,
+    "revisit": _revisit_of,
+    **dict.fromkeys(LIMITS, _limits_of),
+}
+"""Reads what can be changed of a crawl, by field; costs a parse for each body."""

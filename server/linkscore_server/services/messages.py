@@ -178,15 +178,10 @@ def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoic
 
 def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
     spec = policy_pb2.PolicySpec()
+    found: dict[str, Any] = {choice.name: dict(choice.params)}
     if choice.name not in spec.DESCRIPTOR.fields_by_name:
-        spec.external.name = choice.name
-        spec.external.params.update(dict(choice.params))
-        return spec
-    params = getattr(spec, choice.name)
-    params.SetInParent()
-    for name, value in choice.params.items():
-        setattr(params, name, value)
-    return spec
+        found = {"external": {"name": choice.name, "params": dict(choice.params)}}
+    return json_format.ParseDict(found, spec)
 
 
 def set_fields(params: Message) -> dict[str, object]:

@@ -321,10 +321,17 @@ class LinkScoringService:
         """Return one status an item, once all that are valid are durable and applied."""
         statuses, events = list[common_pb2.ItemStatus](), dict[int, FeedbackGiven]()
         waiting = []
+        now_s = self._clock()
         for at in range(0, len(items), _GROUP):
-            said, made = self._checked_feedback(actor, items[at : at + _GROUP])
-            statuses += said
-            events |= {at + row: event for row, event in made.items()}
+            made = {}
+            for row, item in enumerate(items[at : at + _GROUP], at):
+                try:
+                    made[row] = self._feedback_event(actor, item, now_s)
+                except InvalidInput as exc:
+                    statuses.append(invalid(exc))
+                else:
+                    statuses.append(status(common_pb2.ITEM_CODE_OK))
+            events |= made
             if made:
                 waiting.append(actor.submit_all(list(made.values())))
             await asyncio.sleep(0)
@@ -344,22 +351,6 @@ class LinkScoringService:
         for kind, count in counts.items():
             self._metrics.of("feedback", kind).inc(count)
         return statuses
-
-    def _checked_feedback(
-        self, actor: CrawlActor, items: Sequence[pb.Feedback]
-    ) -> tuple[_Statuses, dict[int, FeedbackGiven]]:
-        """Return a status an item, and the event of each valid one by its row."""
-        statuses: _Statuses = []
-        events: dict[int, FeedbackGiven] = {}
-        now_s = self._clock()
-        for row, item in enumerate(items):
-            try:
-                events[row] = self._feedback_event(actor, item, now_s)
-            except InvalidInput as exc:
-                statuses.append(invalid(exc))
-            else:
-                statuses.append(status(common_pb2.ITEM_CODE_OK))
-        return statuses, events
 
     def _feedback_event(self, actor: CrawlActor, item: pb.Feedback, now_s: float) -> FeedbackGiven:
         event_id, ticket, url = item.event_id, item.ticket, item.url
