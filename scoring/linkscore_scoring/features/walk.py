@@ -266,7 +266,7 @@ class PathTree:
         Of nesting deeper than `Limits.depth` the outermost elements and the anchor are named.
         """
         if node not in self._link_paths:
-            names, parent = list[str](), self.parents[node]
+            names, parent = [], self.parents[node]
             at = self._tops.get(parent, parent)
             while at:
                 names.append(self.steps[at].name)
@@ -282,7 +282,7 @@ class PathTree:
 
         `displayed`: the node of each leaf. Each stands behind the nodes around it that are new.
         """
-        counts, cuts = Counter(displayed), list[str]()
+        counts, cuts = Counter(displayed), []
         if self._tops:
             within = Counter[int]()
             for row, n in counts.items():
@@ -290,7 +290,7 @@ class PathTree:
                 within[row if top is None else top + 1] += n
             cuts += ["depth_cut"] if within != counts else []
             counts = within
-        parents, rows, places = self.parents, list[int](), {0: -1}
+        parents, rows, places = self.parents, [], {0: -1}
         for row in counts:
             above: list[int] = []
             while row not in places:
@@ -346,7 +346,7 @@ class PageWalk:
         seen, learn, steps = self._tags.seen, self._tags.learn, self._paths.steps
         parents, children, grow = self._paths.parents, self._paths.children, self._paths.grow
         texts, displayed, anchors, anchor_texts = self.texts, self.displayed, self.anchors, self._anchor_texts
-        node, anchor, around = 0, -1, list[int]()
+        node, anchor, around = 0, -1, [-1]
         pieces, self.elements_cut = cut_tags(markup, self._limits)
         for piece in pieces:
             step, tag, text = seen.get(piece) or learn(piece)

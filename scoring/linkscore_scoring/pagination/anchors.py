@@ -194,7 +194,7 @@ def _read_range(first: int, last: int) -> Mark:
 
 def _read_words(anchor: str) -> Mark:
     """Read an anchor that must consist of known words, arrows, page nouns and numbers, nothing else."""
-    words, arrows, numbers = list[str](), list[str](), list[str]()
+    words, arrows, numbers = [], [], []
     for found in _TOKEN.finditer(anchor):
         token = found[0]
         if token in _ARROWS or token in _BARS:

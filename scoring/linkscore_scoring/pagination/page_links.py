@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, count, pairwise, repeat
 from operator import contains, is_not, not_
+from typing import NamedTuple
 
 from linkscore_scoring.pagination.anchors import (
     FIRST,
@@ -212,7 +213,7 @@ class PageLinkGroup:
         """Return which page of the list a URL is, 0 if it is none."""
         if slots.skeleton != self.slots.skeleton or not self.lines:
             return 0
-        pages = set[int]()
+        pages: set[int] = set()
         for slot, (value, mine) in enumerate(zip(slots.values, self.slots.values, strict=True)):
             if slot not in self.lines:
                 if value != mine:
@@ -247,7 +248,7 @@ def _lone_page_links(
     urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]
 ) -> list[PageLinkGroup]:
     """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
-    found, known = list[PageLinkGroup](), set(compress(urls, kinds))
+    found, known = [], set(compress(urls, kinds))
     for row, mark in marks.items():
         if mark.kind != PAGE or kinds[row] or urls[row] not in known:
             continue
@@ -448,8 +449,7 @@ _PAGED_TAIL = re.compile(
 _EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(NamedTuple):
     """A URL cut at its digit runs."""
 
     skeleton: str
@@ -509,8 +509,7 @@ def slots_of(url: str) -> Slots:
     return Slots("#".join(texts), values, texts)
 
 
-@dataclass(frozen=True, slots=True)
-class PagedUrl:
+class PagedUrl(NamedTuple):
     """A URL without what may name its page."""
 
     whole: str
@@ -538,7 +537,7 @@ def paged(url: str) -> PagedUrl:
     bare = url.partition("://")[2].removeprefix("www.")
     address, _, query = bare.partition("#")[0].partition("?")
     whole = _EXTENSION.sub("", address).rstrip("/")
-    names, pages, rest = _pairs(query) if query else ([], [], frozenset[tuple[str, str]]())
+    names, pages, rest = _pairs(query) if query else ([], [], frozenset())
     if pages:
         return PagedUrl(whole, whole, rest, _number(pages[-1]), explicit=True, counts=_counts(names[-1]))
     tail = _PAGED_TAIL.search(whole)
@@ -558,7 +557,7 @@ def _counts(name: str) -> bool:
 
 def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]]:
     """Return keys and values of page-like keys, and the pairs of other keys."""
-    names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
+    names, pages, rest = [], [], set()
     for pair in _PAIR_ENDS.split(query)[:_MAX_PAIRS]:
         key, _, value = pair.partition("=")
         if value and key.lower() in PAGE_KEYS:

@@ -85,7 +85,7 @@ class TextOwners(Stateful):
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
         change, shown, blocks = TextChange(), sum(longest.values()), self._blocks
-        new, known = dict[int, int](), list[tuple[int, int]]()
+        new, known = {}, []
         find, (seen, owners, _, lengths, least_shown) = blocks.rows.get, blocks.columns
         for block, size in longest.items():
             row = find(block)

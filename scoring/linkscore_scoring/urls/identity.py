@@ -81,12 +81,12 @@ def identity_of(href: str) -> str:
     if not query:
         return page
     written = _IN_QUERY.sub(_in_query, query)
-    pairs = [pair.partition("=") for pair in written.split("&") if pair]
+    pairs = list(filter(None, written.split("&")))
     if len(pairs) > MAX_PARAMETERS:
         return f"{page}?{query}"
-    if len(pairs) > 1 and all(mark for _, mark, _ in pairs):  # without names, places may mean something
-        pairs.sort(key=itemgetter(0))
-    return f"{page}?{'&'.join(map(''.join, pairs))}" if pairs else page
+    if len(pairs) > 1 and all("=" in pair for pair in pairs):  # without names, places may mean something
+        pairs.sort(key=lambda pair: pair.partition("=")[0])
+    return f"{page}?{'&'.join(pairs)}" if pairs else page
 
 
 def _in_path(escape: re.Match[str]) -> str:

@@ -414,7 +414,7 @@ class Harvest(Policy):
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
-        get, new = self.tables.node_of.get, list[int]()
+        get, new = self.tables.node_of.get, []
         rows = list(map(get, arms, repeat(NOBODY)))
         for at in compress(count(), map(not_, rows)):
             pattern, path = get((arms[at][0], ANY), NOBODY), get((ANY, arms[at][1]), NOBODY)
