@@ -231,7 +231,7 @@ class SiteModel(Stateful):
     def patterns_of(self, hashes: Sequence[int], keys: Sequence[str]) -> list[int]:
         """Return the URL patterns of URLs by identity hash and identity, same length; see `pattern_of`."""
         known = self.memory.patterns(hashes)
-        return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
+        return [self.patterns.finest(key) if p is None else p for p, key in zip(known, keys, strict=True)]
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running.
@@ -289,7 +289,7 @@ class SiteModel(Stateful):
         """Return what is known of a page before anybody looks at it: in-links, depth, URL pattern."""
         depth, pattern, contexts = self.memory.known(fetch.requested)
         if pattern is None:
-            pattern = self.patterns.levels(fetch.requested_key)[-1]
+            pattern = self.patterns.finest(fetch.requested_key)
         if fetch.link_path != UNKNOWN_LINK_PATH and all(
             fetch.link_path != link_path for _, link_path in contexts
         ):

@@ -146,7 +146,7 @@ class UrlPatternParams:
 
 
 class UrlPatterns(Stateful):
-    """Insert URL keys, ask for the pattern of any URL at several levels; every operation is O(slots of the
+    """Insert URL keys, ask for the pattern of any URL; every operation is O(slots of the
     URL).
 
     At most `max_nodes` nodes are kept by id; ids are never used twice, the root is 0. Inserting is amortised:
@@ -190,21 +190,22 @@ class UrlPatterns(Stateful):
                 node.count += 1
                 if node.token == ANY_QUERY:
                     break
-        return [self.levels(key)[-1] for key in keys]
+        return list(map(self.finest, keys))
 
-    def levels(self, key: str) -> list[int]:
-        """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
-        nodes, path = self._nodes, [ROOT]
-        node = nodes[ROOT]
+    def finest(self, key: str) -> int:
+        """Return the id of the finest pattern that a URL matches, the root (0) if it is of none; counts
+        nothing.
+        """
+        nodes, at = self._nodes, ROOT
         for token in _tokens(key):
-            below = node.children.get(token)
-            if below is None and (below := node.children.get(_wildcard_of(token))) is None:
+            children = nodes[at].children
+            below = children.get(token) or children.get(_wildcard_of(token))
+            if below is None:
                 break
-            path.append(below)
-            node = nodes[below]
-            if node.token == ANY_QUERY:
+            at = below
+            if nodes[at].token == ANY_QUERY:
                 break
-        return path
+        return at
 
     def text(self, pattern_id: int) -> str:
         """Return the pattern an id stands for now, e.g. ``a.org/tag/*/?page``; of the root nothing."""

@@ -92,7 +92,7 @@ def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
         site.fetch(f"http://a.org/good/{n}", novel=1200)  # 0.75 each
     links = ("http://a.org/cal/2", "http://a.org/good/9")
     site.fetch("http://a.org/cal/1", known=50, links=links)
-    shape = site.history.shapes[site.patterns.levels("http://a.org/cal/1")[-1]].total()
+    shape = site.history.shapes[site.patterns.finest("http://a.org/cal/1")].total()
     # the later half of good/# is two fetches: (1.5 + 2 x 0.75) / (2 + 2); the site's mean is 0.75 by then
     assert (shape.grown, shape.hub) == (1, pytest.approx(0.75))
     assert site.history.shapes[0].total().grown == 2
@@ -103,7 +103,7 @@ def test_a_shape_that_was_folded_has_one_history() -> None:
     for n in range(12):
         site.fetch(f"http://a.org/tag/{'abcdefghijkl'[n]}", novel=400)
     now = site.history.shapes_now(site.patterns)
-    node = site.patterns.levels("http://a.org/tag/zz")[-1]
+    node = site.patterns.finest("http://a.org/tag/zz")
     assert (site.patterns.text(node), now[node].total().fetched) == ("a.org/tag/*", 12)
     assert site.history.groups_now(site.patterns)[node, LINK_PATH].total().text == 6.0
 

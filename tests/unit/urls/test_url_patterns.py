@@ -15,7 +15,7 @@ def _tree(*urls: str, **params: int) -> UrlPatterns:
 
 
 def _pattern(tree: UrlPatterns, url: str) -> str:
-    return tree.text(tree.levels(url)[-1])
+    return tree.text(tree.finest(url))
 
 
 def _slugs(n: int, at: str = "http://a.org/tag/") -> list[str]:
@@ -79,7 +79,7 @@ def test_a_full_tree_stops_growing_and_still_answers() -> None:
 def test_urls_found_together_have_the_pattern_that_they_form_together() -> None:
     urls = [*_slugs(9), "http://a.org/help", "http://a.org/list?sort=new"]
     together, one_by_one = _tree(), _tree(*urls)
-    assert together.insert_all(urls) == [one_by_one.levels(url)[-1] for url in urls]
+    assert together.insert_all(urls) == [one_by_one.finest(url) for url in urls]
     assert len(set(together.insert_all(_slugs(3, "http://a.org/tag/q")))) == 1
 
 
@@ -87,7 +87,7 @@ def test_old_ids_resolve_to_the_pattern_that_covers_them_now() -> None:
     tree = UrlPatterns()
     ids = {url: tree.insert(url) for url in _slugs(12)}
     for url, old in ids.items():
-        assert tree.resolve(old) == tree.levels(url)[-1]
+        assert tree.resolve(old) == tree.finest(url)
         assert tree.text(old) == "a.org/tag/*"
 
 

@@ -262,7 +262,7 @@ class ForumModel(Stateful):
 
     def pattern_of(self, url: str) -> int:
         """Return the pattern of a URL in the tree of this model, whatever form it is written in."""
-        return self.patterns.levels(known_identity(url))[-1]
+        return self.patterns.finest(known_identity(url))
 
     def link_rows(self, links: LinkBatch, site: SiteModel) -> list[LinkRow]:
         """Return (URL pattern, folded link path, key, URL) of each link; O(n_links)."""

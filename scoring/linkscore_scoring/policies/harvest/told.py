@@ -129,7 +129,7 @@ class Likeness(Stateful):
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
-        return {patterns.levels(example.key)[-1] for example in self._examples if example.key} - {0}
+        return {patterns.finest(example.key) for example in self._examples if example.key} - {0}
 
     def is_example(self, url: str) -> bool:
         """Say whether a page is an example itself."""

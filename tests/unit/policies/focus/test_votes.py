@@ -63,6 +63,6 @@ def test_votes_move_on_when_patterns_are_generalised(votes: KindVotes) -> None:
     for name in "abcdefghijkl":
         cast(votes, votes.patterns.insert(f"http://h/tag/{name}"), INDEX_PAGE)
     votes.merge_patterns()
-    tag = votes.patterns.levels("http://h/tag/never-seen")[-1]
+    tag = votes.patterns.finest("http://h/tag/never-seen")
     assert votes.pages(tag) == 12.0
     assert votes.estimate(tag, ANY).kind == INDEX
