@@ -6,11 +6,11 @@ for every group of fetches, and the fetches one by one as long as feedback may c
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import compress
+from itertools import accumulate, compress
 from operator import add, itemgetter
 from typing import Any, TypeVar
 
@@ -109,8 +109,9 @@ class History:
         if values[0] and not (bins and bins[-1][1] < self._width):
             bins.append([at, *values])
         elif bins:
-            is_early = at < bins[-1][0]  # feedback that comes late, as it seldom does
-            counts = bins[max(0, bisect_right(bins, at, key=itemgetter(0)) - 1) if is_early else -1]
+            counts = bins[-1]
+            if at < counts[0]:  # feedback that comes late, as it seldom does
+                counts = bins[max(0, bisect_right(bins, at, key=itemgetter(0)) - 1)]
             counts[1:] = map(add, counts[1:], values)
         self.fetched += values[0]
         if url:
@@ -145,12 +146,9 @@ class History:
 
     def _cut(self, share: float) -> int:
         """Return how many bins hold about the first `share` of the fetches."""
-        left, wanted = 0.0, share * self.fetched
-        for cut, counts in enumerate(self.bins):
-            if abs(left + counts[1] - wanted) >= abs(left - wanted):
-                return cut
-            left += counts[1]
-        return len(self.bins)
+        fetched = [counts[1] for counts in self.bins]
+        middles = map(add, accumulate(fetched, initial=0.0), map(_HALF.__mul__, fetched))
+        return bisect_left(list(middles), share * self.fetched)
 
     def to_state(self) -> list[Any]:
         """Return the history as plain values."""

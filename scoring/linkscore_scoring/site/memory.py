@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
-from operator import is_, itemgetter
+from itertools import compress, count, repeat
+from operator import gt, is_, itemgetter
 from typing import Any, cast
 
 from linkscore_scoring.columns import drop_oldest
@@ -84,12 +84,13 @@ class LinkMemory(Stateful):
         for row in compress(range(len(known)), fresh):
             record = known[row] = self._links.get(keys[row])  # the page may link to it twice
             if record is None:
-                self._links[keys[row]] = known[row] = [depth, NOT_FETCHED, patterns[keys[row]]]
+                record = [depth, NOT_FETCHED, patterns[keys[row]], source, link_paths[row]]
+                self._links[keys[row]] = known[row] = record
             else:
                 fresh[row] = False
         records = cast("list[list[int]]", known)
         first_here = list(map(NOT_FETCHED.__eq__, map(itemgetter(_CLUSTER), records)))
-        for row in compress(range(len(records)), first_here):
+        for row in compress(count(), map(gt, first_here, fresh)):
             first_here[row] = self._renew(records[row], source, link_paths[row], displaced)
         self.evicted += len(drop_oldest(self._links, self._max_links))
         return Sighting(list(map(itemgetter(_PATTERN), records)), fresh, first_here, displaced)

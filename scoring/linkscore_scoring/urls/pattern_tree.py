@@ -19,7 +19,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise, permutations
+from itertools import chain, pairwise, permutations
 from urllib.parse import quote, unquote
 
 from linkscore_scoring.columns import drop_oldest
@@ -65,14 +65,13 @@ def url_tokens(key: str) -> list[str]:
         return [_DIGITS.sub("#", scheme)]
     address, _, query = rest.partition("?")
     host, *parts = address.split("/")
-    slots = [host.lower(), *(token for segment in parts for token in _segment_tokens(segment))]
+    slots = [host.lower(), *chain.from_iterable(map(_segment_tokens, parts))]
     if len(slots) > 1 + MAX_SEGMENTS:
         slots = [*slots[: 1 + MAX_SEGMENTS], REST]
     if query:
-        pairs = (piece.partition("=") for piece in query.split("&") if piece)
-        values = {_query_part(name): _query_part(value) for name, _, value in pairs}
-        names = sorted(values)[:MAX_QUERY_KEYS]
-        slots += [f"?{'&'.join(names)}", *(f"{name}={values[name]}" for name in names)]
+        pairs = dict(map(_query_token, filter(None, query.split("&"))))
+        names = sorted(pairs)[:MAX_QUERY_KEYS]
+        slots += [f"?{'&'.join(names)}", *map(pairs.__getitem__, names)]
     return slots
 
 
@@ -105,8 +104,10 @@ def _segment_tokens(segment: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _query_part(text: str) -> str:
-    return _DIGITS.sub("#", unquote(text))
+def _query_token(pair: str) -> tuple[str, str]:
+    """Return the name of a pair of a query, and the slot of its value."""
+    name, value = (_DIGITS.sub("#", unquote(part)) for part in pair.partition("=")[::2])
+    return name, f"{name}={value}"
 
 
 @dataclass(slots=True)
@@ -179,8 +180,9 @@ class UrlPatterns(Stateful):
 
     def insert_all(self, keys: Collection[str]) -> list[int]:
         """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
+        nodes, known, found = self._nodes, self._next, []
         for key in keys:
-            at, nodes = ROOT, self._nodes
+            at = ROOT
             nodes[ROOT].count += 1
             for token in _tokens(key):
                 below = nodes[at].children.get(token)
@@ -190,7 +192,9 @@ class UrlPatterns(Stateful):
                 node.count += 1
                 if node.token == ANY_QUERY:
                     break
-        return list(map(self.finest, keys))
+            found.append(at)
+        is_as_before = known == self._next and len(nodes) < self.params.max_nodes
+        return found if is_as_before else list(map(self.finest, keys))
 
     def finest(self, key: str) -> int:
         """Return the id of the finest pattern that a URL matches, the root (0) if it is of none; counts
