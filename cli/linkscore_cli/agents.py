@@ -27,7 +27,6 @@ from linkscore.errors import LinkscoreError
 from linkscore.frontier import Frontier, Item, Place
 from linkscore.messages import is_dropped
 from linkscore.v1 import common_pb2
-from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.files import check_certificate
 from linkscore_cli.output import plain
@@ -240,7 +239,10 @@ class AgentCrawl:
             decision = f"stop: {found[0][1].decision_reason}"
         elif going_on:
             site, advice = max(going_on, key=lambda each: each[1].expected_reward)
-            decision = f"go on: {_outlook(site.host, advice)}"
+            pages = advice.expected_fetches
+            mean = advice.expected_reward / pages if pages else 0.0
+            ahead = f"the next {pages} pages of {site.host} should bring {mean:.2f} each"
+            decision = f"go on: {ahead}, the last brought {advice.recent_reward:.2f}"
         else:
             decision = "go on: no page was reported yet"
         sites = [plain(advice) | {"site": site.host, "pages": site.page_count} for site, advice in found]
@@ -252,14 +254,6 @@ class AgentCrawl:
     def _check_begun(self) -> None:
         if not self.crawl:
             raise AgentError("no crawl was begun: call begin with start_urls")
-
-
-def _outlook(site: str, advice: site_pb2.SiteAdvice) -> str:
-    """Say what the next pages of a site should bring, beside what the last ones brought."""
-    pages = advice.expected_fetches
-    mean = advice.expected_reward / pages if pages else 0.0
-    what = f"the next {pages} pages of {site} should bring {mean:.2f} each"
-    return f"{what}, the last brought {advice.recent_reward:.2f}"
 
 
 def _problems(status: common_pb2.ItemStatus) -> str:

@@ -80,28 +80,6 @@ _MANY_FAILED, _MANY_COPIES, _FEW = 0.2, 0.5, 20
 and pages it takes to say so. Chosen, not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlRow:
-    """A crawl, what became of it (None: it could not be asked), and what is wrong."""
-
-    name: str
-    crawl: crawl_service_pb2.Crawl
-    policy: str
-    activity: crawl_service_pb2.Activity | None
-    trouble: list[str]
-
-    @property
-    def wanted(self) -> str:
-        """What is wanted beside the queries."""
-        wanted = self.crawl.wanted
-        said = [
-            f"in {', '.join(wanted.languages)}" if wanted.languages else "",
-            f"{len(wanted.samples)} samples" if wanted.samples else "",
-            f"{wanted.least_words} words and more" if wanted.least_words else "",
-        ]
-        return ", ".join(filter(None, said))
-
-
 @view("crawls.html")
 async def every(console: Console, request: Request) -> Found:
     """List crawls."""
@@ -130,8 +108,9 @@ async def _first(listed: Callable[..., AsyncIterator[_T]], shown: int, **fields:
     return found
 
 
-async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
-    name = crawl.name.removeprefix("crawls/")
+async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> Found:
+    """Return a crawl, what became of it (None: it could not be asked), and what is wrong."""
+    name, wanted = crawl.name.removeprefix("crawls/"), crawl.wanted
     activity, trouble = None, []
     try:
         activity = await client.get_activity(crawl=name)
@@ -140,13 +119,19 @@ async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
         raise
     except LinkscoreError as error:
         trouble = [str(error)]
-    return CrawlRow(
-        name,
-        crawl,
-        words.policy_name(crawl.policy),
-        activity,
-        trouble,
-    )
+    said = [
+        f"in {', '.join(wanted.languages)}" if wanted.languages else "",
+        f"{len(wanted.samples)} samples" if wanted.samples else "",
+        f"{wanted.least_words} words and more" if wanted.least_words else "",
+    ]
+    return {
+        "name": name,
+        "crawl": crawl,
+        "policy": words.policy_name(crawl.policy),
+        "wanted": ", ".join(filter(None, said)),
+        "activity": activity,
+        "trouble": trouble,
+    }
 
 
 def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:

@@ -373,31 +373,26 @@ class Door(grpc.aio.ServerInterceptor):
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""
 
-        async def unary(_: Any, context: Any) -> Any:
-            try:
-                raw = await self._arrivals.next(context)
-                request = handler.request_deserializer(raw or b"")
-                return await (handler.unary_unary or handler.unary_stream)(request, context)
-            except LinkscoreError as exc:
-                await context.abort_with_status(rpc_status.to_status(status_of(exc)))
-
         async def messages(context: Any) -> AsyncIterator[Any]:
             while (raw := await self._arrivals.next(context)) is not None:
                 yield handler.request_deserializer(raw)
 
-        async def streamed(_: Any, context: Any) -> AsyncIterator[Any]:
+        async def answered(_: Any, context: Any) -> AsyncIterator[Any]:
             try:
-                async with aclosing(handler.stream_stream(messages(context), context)) as answers:
-                    async for answer in answers:
-                        yield answer
+                if handler.stream_stream is not None:
+                    async with aclosing(handler.stream_stream(messages(context), context)) as answers:
+                        async for answer in answers:
+                            yield answer
+                    return
+                request = handler.request_deserializer(await self._arrivals.next(context) or b"")
+                # One that gives a stream of answers writes them itself.
+                answer = await (handler.unary_unary or handler.unary_stream)(request, context)
+                if answer is not None:
+                    yield answer
             except LinkscoreError as exc:
                 await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
-        if handler.stream_stream is not None:
-            return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
-        if handler.unary_stream is not None:  # it writes its answers itself
-            return grpc.stream_stream_rpc_method_handler(unary, None, handler.response_serializer)
-        return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
+        return grpc.stream_stream_rpc_method_handler(answered, None, handler.response_serializer)
 
     def _begin(self, method: str, context: Any) -> _Call:
         metadata = dict(context.invocation_metadata() or ())

@@ -131,10 +131,10 @@ def own_server(log: Path) -> Iterator[str]:
 
 
 @contextmanager
-def watching(target: str, console: Console, *, keep: bool = True) -> Iterator[str]:
+def watching(target: str, console: Console) -> Iterator[str]:
     """Serve the console of a server on loopback, and open it where there is a browser; gives its address.
 
-    With `keep` it goes on, when all is done, until interrupted. Raises `ChildFailed` if it does not start;
+    It goes on, when all is done, until interrupted. Raises `ChildFailed` if it does not start;
     the message says why, for example which extra is missing.
     """
     command = [sys.executable, "-m", "linkscore_cli", "console", "--write", "--listen", f"{LOOPBACK}:0"]
@@ -148,9 +148,8 @@ def watching(target: str, console: Console, *, keep: bool = True) -> Iterator[st
         console.print(f"look at it: {address}", soft_wrap=True)
         webbrowser.open(address)
         yield address
-        if keep:
-            console.print(f"the console goes on at {address} until you press Ctrl-C", soft_wrap=True)
-            process.wait()
+        console.print(f"the console goes on at {address} until you press Ctrl-C", soft_wrap=True)
+        process.wait()
     except KeyboardInterrupt:
         console.print("ended")
     finally:

@@ -254,7 +254,8 @@ class Supervisor:
         s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if not os.isatty(0):  # else it says that the terminal is gone
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         check_free("metrics_listen", s.metrics_listen)
         with ExitStack() as held:
             check_free("listen", s.listen)

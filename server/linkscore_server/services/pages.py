@@ -62,6 +62,9 @@ ReadAhead = PageFeatures | Exception | None
 other."""
 
 
+PageBody = dict[str, Any]
+
+
 class ParseOptions(NamedTuple):
     """What is read of a page: layout and words if a policy goes by them, and facts that settings go by."""
 
@@ -77,19 +80,16 @@ class ParseOptions(NamedTuple):
         return cls(config.reads_layout, config.words, config.keep_titles, facts)
 
     def body_of(self, page: common_pb2.Page) -> PageBody:
-        return PageBody(page.body, came_from(page), page.content_type, page.content_encoding, *self[:3])
-
-
-class PageBody(NamedTuple):
-    """What `Extractor.extract` is given."""
-
-    body: bytes
-    url: str
-    content_type: str
-    content_encoding: str
-    layout: bool
-    words: Words = Words.NONE
-    title: bool = False
+        """Return a page as `Extractor.extract` takes it."""
+        return {
+            "body": page.body,
+            "url": came_from(page),
+            "content_type": page.content_type,
+            "content_encoding": page.content_encoding,
+            "layout": self.layout,
+            "words": self.words,
+            "title": self.title,
+        }
 
 
 def is_large(body: bytes, content_type: str, encoding: str) -> bool:
@@ -154,9 +154,8 @@ class PageParser:
         return await self._large.read(partial(options.body_of, page))
 
     def _listed(self, body: PageBody) -> PageFeatures:
-        return listing_page(
-            body.body, url=body.url, content_encoding=body.content_encoding, limits=self.limits
-        )
+        url, encoding = body["url"], body["content_encoding"]
+        return listing_page(body["body"], url=url, content_encoding=encoding, limits=self.limits)
 
     def close(self) -> None:
         """Let the process that reads pages go."""
@@ -213,7 +212,7 @@ class PageParser:
         elif page.kind not in _PAGES and _kind_of(page):
             features = self._listed(options.body_of(page))
         else:
-            features = self._extractor.extract(**options.body_of(page)._asdict())
+            features = self._extractor.extract(**options.body_of(page))
         if page.outlinks:
             sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
             given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]
@@ -323,7 +322,7 @@ def _extract(page: PageBody, budget_s: float) -> PageFeatures | Sequence[FieldPr
     """Read a page, or say what is wrong with it; the kernel ends this process if that takes too long."""
     _die_after(budget_s)
     try:
-        return _extractors[0].extract(**page._asdict())
+        return _extractors[0].extract(**page)
     except InvalidInput as exc:
         return exc.problems
     finally:
