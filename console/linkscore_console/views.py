@@ -240,8 +240,6 @@ class Node:
     template: pb.Template  # as the server tells it
     hint: str  # what its pages are called, unlike all others of the map
     entry: bool  # a seed is one of its pages; a seed that is like no other page is of no template
-    # what is suspected of its pages, with evidence
-    traps: list[site_model_service_pb2.TrapSuspicion] = field(default_factory=list)
     page_links: bool = False  # its pages have confirmed links to further pages of the same list
     # what leads there: source template and exit, most links first
     sources: list[tuple[str, pb.TemplateExit]] = field(default_factory=list)
@@ -255,18 +253,14 @@ class Node:
 @view("map.html")
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
-    client = console.client
-    found, advice = await asyncio.gather(
-        client.list_templates(
-            crawl=crawl,
-            site=site,
-            page_size=_SHOWN,
-            page_token=request.query_params.get("from", ""),
-            max_exits=_EXITS,
-        ),
-        client.get_site_advice(crawl=crawl, site=site),
+    found = await console.client.list_templates(
+        crawl=crawl,
+        site=site,
+        page_size=_SHOWN,
+        page_token=request.query_params.get("from", ""),
+        max_exits=_EXITS,
     )
-    nodes = nodes_of(found.templates, advice.traps)
+    nodes = nodes_of(found.templates)
     return {
         "found": found,
         "nodes": nodes,
@@ -290,7 +284,7 @@ async def template(console: Console, request: Request, crawl: str, site: str, te
             page_token=request.query_params.get("from", ""),
         ),
     )
-    nodes = {node.template.name: node for node in nodes_of(listed.templates, ())}
+    nodes = {node.template.name: node for node in nodes_of(listed.templates)}
     node = nodes.get(template)
     return {
         "status": 200 if node or pages.pages else 404,
@@ -308,9 +302,7 @@ async def learn(request: Request) -> Response:
     return back_to(words.site_url(crawl, site))
 
 
-def nodes_of(
-    templates: Sequence[pb.Template], traps: Sequence[site_model_service_pb2.TrapSuspicion]
-) -> list[Node]:
+def nodes_of(templates: Sequence[pb.Template]) -> list[Node]:
     """Return the nodes of a map, each with what leads there."""
     names = names_of(templates)
     nodes = [
@@ -318,7 +310,6 @@ def nodes_of(
             one,
             names[one.name],
             entry=one.min_depth == 0,
-            traps=[trap for trap in traps if words.matches(trap.url_pattern, one.example_url)],
             page_links=any(leaving.page_links for leaving in one.exits),
         )
         for one in templates
@@ -358,7 +349,6 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
                 "pages": node.pages,
                 "reward": node.template.reward if node.template.judged_count else None,
                 "entry": node.entry,
-                "trap": bool(node.traps),
                 "pagination": node.page_links,
                 "href": f"{address}/{node.template.name}",
             }

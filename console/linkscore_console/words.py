@@ -96,26 +96,6 @@ def site_url(crawl: str, site: str, view: str = "map", **query: str) -> str:
     return f"/crawls/{crawl}/sites/{quote(site, safe='')}/{view}" + (f"?{asked}" if asked else "")
 
 
-def matches(url_pattern: str, url: str) -> bool:
-    """Say whether a URL has a shape as advice names it: `*` stands for one segment or value.
-
-    Examples
-    --------
-    >>> matches("a.org/tag/*", "http://a.org/tag/red"), matches("a.org/tag/*", "http://a.org/post/1")
-    (True, False)
-    """
-    if not url_pattern:
-        return False
-    text = url.partition("://")[2]
-    first, *rest = url_pattern.split("*")
-    at = len(first) if text.startswith(first) else -1
-    for part in rest:  # the first place that fits leaves most for what follows: no other need be tried
-        if at < 0 or (found := text.find(part, at)) < 0:
-            return False
-        at = found + len(part)
-    return at >= 0
-
-
 FILTERS: Mapping[str, Any] = {
     "number": number,
     "share": share,

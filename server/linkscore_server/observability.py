@@ -151,11 +151,6 @@ GAUGES = {
 SECONDS = {
     "rpc": ("Time to answer a call", "method code", LATENCY_S),
     "log_commit": ("Time to make a group of events durable", "", _COMMIT_S),
-    "state": (
-        "Time to write the state of a site, or of all where policies know something across them",
-        "",
-        LATENCY_S,
-    ),
     "learning": ("Time to learn a site", "", LEARNING_S),
 }
 """What each metric says, and its labels; of histograms also the bounds of their buckets."""

@@ -22,7 +22,7 @@ function elements({ nodes, edges }) {
   const most = Math.max(1, ...nodes.map((node) => node.pages));
   const circles = nodes.map((node) => ({
     data: { ...node, size: 26 + 54 * Math.sqrt(node.pages / most), level: level(node.reward) },
-    classes: [node.entry && "entry", node.trap && "trap"].filter(Boolean).join(" "),
+    classes: node.entry ? "entry" : "",
   }));
   const links = Math.max(1, ...edges.map((edge) => edge.links));
   const few = isFew(nodes.length), best = strongest(edges);
@@ -58,7 +58,6 @@ function style() {
     } },
     ...[0, 1, 2, 3, 4].map((n) => ({ selector: `node[level = "${n}"]`, style: { "background-color": colour(`--reward-${n}`) } })),
     { selector: "node.entry", style: { "border-width": 5, "border-style": "double", "border-color": colour("--accent") } },
-    { selector: "node.trap", style: { "border-width": 4, "border-style": "dashed", "border-color": colour("--warn") } },
     { selector: "node:selected", style: { "overlay-color": colour("--accent"), "overlay-opacity": 0.18, "overlay-padding": 6 } },
     { selector: "edge", style: {
       width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",

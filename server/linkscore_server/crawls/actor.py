@@ -553,7 +553,7 @@ class CrawlActor:
                         await self._write_row(name)
 
     async def _write_row(self, name: str) -> None:
-        started, sites = time.perf_counter(), self.model.sites
+        sites = self.model.sites
         try:
             row = await tasks.in_thread(self._background, sites.row, name, self.model.applied)
             async with self._putting:
@@ -565,11 +565,10 @@ class CrawlActor:
             _log.exception("crawl %s: the state of %s cannot be written: its events are read", self.key, name)
             return
         sites.wrote(row)
-        self._metrics.of("state").observe(time.perf_counter() - started)
 
     async def _write_all(self, *, every: bool = False) -> None:
         """Write sites, those that changed, and the core as of one event; wait until the store has them."""
-        started, sites = time.perf_counter(), self.model.sites
+        sites = self.model.sites
         async with self._turn, self._putting:
             try:
                 names = list(sites if every else sites.changed_bytes())
@@ -579,7 +578,6 @@ class CrawlActor:
                 _log.exception("crawl %s: states cannot be written; a start applies more events", self.key)
                 return
             self._core_seq = self.model.applied
-        self._metrics.of("state").observe(time.perf_counter() - started)
 
     # -- the end -------------------------------------------------------------------------------------------
 

@@ -31,7 +31,8 @@ ENDLESS = Limits(body_bytes=60_000_000, elements=100_000_000, links=10_000_000, 
 
 
 def page(body: bytes, *, encoding: str = "", kind: str = "text/html", layout: bool = True) -> PageBody:
-    return PageBody(body, URL, kind, encoding, layout)
+    said = {"url": URL, "content_type": kind, "content_encoding": encoding, "layout": layout}
+    return said | {"body": body}
 
 
 @asynccontextmanager
@@ -60,7 +61,7 @@ async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
     ],
 )
 def test_a_page_is_large_by_its_decoded_bytes_and_tags(given: PageBody, large: bool) -> None:
-    assert is_large(given.body, given.content_type, given.content_encoding) is large
+    assert is_large(given["body"], given["content_type"], given["content_encoding"]) is large
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="CPU time of a process is bounded by POSIX")
