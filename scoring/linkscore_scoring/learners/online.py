@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import pi
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linkscore_scoring.columns import Floats, Ints, left_sum
+from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.state import Stateful, Stored
 
 DIM = 1 << 18
@@ -72,6 +73,10 @@ class Classifier(Stateful, ABC):
         """Return what each entry adds to the log odds, (nnz,) float64; zeros if the learner cannot say."""
         return np.zeros(len(X.indices))
 
+    @abstractmethod
+    def soften(self, keep: float) -> None:
+        """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
+
     def after_load(self) -> None:
         """Refuse the table of another number of features."""
         if self._table.shape != (2, self.dim):
@@ -124,6 +129,11 @@ class Arow(Classifier):
         """Return weight x value."""
         return np.asarray(self._table[_MU, X.indices] * X.values)
 
+    def soften(self, keep: float) -> None:
+        """Shrink the weights, and be less sure of all of them."""
+        self._table[_MU] *= keep
+        self._table[_SPENT] = np.maximum(0.0, 1.0 - (1.0 - self._table[_SPENT]) / keep)
+
 
 _Z, _N = 0, 1  # rows of the table, as in the paper
 _ALPHA, _L2 = (
@@ -168,6 +178,13 @@ class Ftrl(Classifier):
     def contributions(self, X: Features) -> Floats:
         """Return weight x value."""
         return self._weights[X.indices] * X.values
+
+    def soften(self, keep: float) -> None:
+        """Shrink weights and squared gradients, so that rates rise again."""
+        kept = keep * self._weights
+        self._table[_N] *= keep
+        self._table[_Z] = -kept * ((1.0 + np.sqrt(self._table[_N])) / _ALPHA + _L2)
+        self._weights = self._solved(self._table)
 
     def after_load(self) -> None:
         """Work out the weights."""
@@ -215,6 +232,11 @@ class MultinomialNb(Classifier):
         ratio = np.log(for_ / (self._totals[1] + floor)) - np.log(against / (self._totals[0] + floor))
         return np.asarray(X.values * ratio, dtype=np.float64)
 
+    def soften(self, keep: float) -> None:
+        """Shrink all counts."""
+        for counts in (self._table, self._totals, self._classes):
+            counts *= keep
+
 
 CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}
 
@@ -222,13 +244,15 @@ CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, A
 # weight of a label of the rarer class, at most; a bound
 _MOST_WEIGHT = 30.0
 _FADE = 0.999  # share kept a label of the counts that balance: about the last thousand; chosen, not measured
+_KEEP = 0.1  # share of what was learned that is kept after drift; chosen, not measured
 
-_WINDOW = 500  # predictions kept for calibration; a bound
+_WINDOW = 500  # predictions kept for calibration, and errors kept for drift; a bound
 _EVERY = 20  # labels between two fits, and before the first; chosen, not measured
 _STEPS, _MOST_STEP = 8, 2.0  # Newton steps of a fit and their greatest length; chosen, not measured
 _TINY = 1e-12  # keeps the length of no step from dividing by zero
 _PULL = 1.0  # pseudo-labels that pull the curve to the identity; chosen, not measured
 _MIN_SLOPE = 0.05  # the curve rises at least so, or scores would turn round; chosen, not measured
+_DELTA = 0.002  # the default of river's ADWIN
 
 
 class OnlineClassifier(Stateful):
@@ -237,12 +261,14 @@ class OnlineClassifier(Stateful):
     state_name = "classifier"
     model: Stored[Classifier]
     calibration: Stored[PlattCalibration]
+    drift: Stored[DriftDetector]
     labels: Stored[list[int]]
     _recent: Stored[list[float]]
 
     def __init__(self, kind: str, *, dim: int = DIM) -> None:
         self.model = CLASSIFIERS[kind](dim=dim)
         self.calibration = PlattCalibration()
+        self.drift = DriftDetector()
         self.labels = [0, 0]
         self._recent = [1.0, 1.0]
 
@@ -269,6 +295,9 @@ class OnlineClassifier(Stateful):
         row = Features(1, np.zeros(len(indices), dtype=np.int64), indices, values)
         guess = float(self.model.predict_prob(row)[0])
         self.calibration.add(guess, relevant)
+        if self.is_ready and self.drift.add(abs(relevant - guess)):
+            self.model.soften(_KEEP)
+            self.calibration.reset()
         self.labels[relevant] += 1
         self._recent = [_FADE * n for n in self._recent]
         self._recent[relevant] += 1.0
@@ -311,6 +340,11 @@ class PlattCalibration(Stateful):
             return prob
         return sigmoid(self.slope * logit(prob) + self.shift)
 
+    def reset(self) -> None:
+        """Forget the predictions; the curve stays until the next fit."""
+        self._window.clear()
+        self._since = 0
+
     def _fit(self) -> None:
         x = np.array([x for x, _ in self._window])
         y = np.array([y for _, y in self._window], dtype=np.float64)
@@ -325,3 +359,57 @@ class PlattCalibration(Stateful):
             step = np.linalg.solve(hessian, gradient)
             theta = theta - step * min(1.0, _MOST_STEP / max(_TINY, float(np.abs(step).max())))
         self.slope, self.shift = max(_MIN_SLOPE, float(theta[0])), float(theta[1])
+
+
+class DriftDetector(Stateful):
+    """Says when the mean of a stream in [0, 1] has changed, and only when it rose: errors may fall freely.
+
+    Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007.
+    """
+
+    changes: Stored[int]
+    _values: Stored[list[float]]
+
+    def __init__(self, *, delta: float = _DELTA, max_values: int = _WINDOW) -> None:
+        self.delta, self.max_values = delta, max_values
+        self._adwin: Any = None
+
+    def add(self, value: float) -> bool:
+        """Take in a value; say whether the mean has just risen."""
+        if len(self._values) >= self.max_values:
+            self._rebuild(self._values[-self.max_values // 2 :])
+        adwin = self._ready()
+        before = adwin.estimation
+        self._values.append(value)
+        adwin.update(value)
+        if not adwin.drift_detected:
+            return False
+        risen = bool(adwin.estimation > before)
+        self.changes += risen
+        self._rebuild(())
+        return risen
+
+    def _ready(self) -> Any:
+        if self._adwin is None:
+            from river.drift import ADWIN
+
+            self._adwin = ADWIN(delta=self.delta)
+        return self._adwin
+
+    def _rebuild(self, values: Iterable[float]) -> None:
+        self._adwin, self._values = None, list(values)
+        for value in self._values:
+            self._ready().update(value)
+
+    def after_load(self) -> None:
+        """Replay the values."""
+        self._rebuild(self._values)
+
+
+def load_libraries() -> None:
+    """Import what a classifier imports at its first labels; InvalidParams if it is not installed."""
+    try:
+        DriftDetector().add(0.0)
+    except ImportError as exc:
+        rule = f"anthelion needs {exc.name}: pip install 'linkscore[learners]' for the server"
+        raise InvalidParams(rule, field="policy") from exc

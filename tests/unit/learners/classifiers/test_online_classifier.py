@@ -1,4 +1,4 @@
-"""Imbalance and calibration, on drawn labels with fixed seeds."""
+"""Imbalance, calibration and drift, on drawn labels with fixed seeds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.learners.online import (
+    DriftDetector,
     Features,
     Floats,
     OnlineClassifier,
@@ -60,6 +61,19 @@ def test_probabilities_keep_the_base_rate_in_spite_of_weights(kind: str) -> None
     assert 0.025 <= model.predict_prob(X).mean() <= 0.1
 
 
+@pytest.mark.parametrize("kind", HOT)
+def test_labels_that_turn_round_are_noticed_and_relearned(kind: str) -> None:
+    """After 800 labels good and bad change places; 300 labels later the new order holds."""
+    model = OnlineClassifier(kind, dim=DIM)
+    model.learn(*drawn_rows(6, 800))
+    assert model.drift.changes == 0
+    X, y = drawn_rows(7, 300)
+    model.learn(X, 1.0 - y)
+    assert model.drift.changes >= 1
+    X, y = drawn_rows(8, 400)
+    assert auc(model.predict_prob(X), 1.0 - y) >= 0.75
+
+
 def test_platts_curve_is_the_identity_until_both_labels_came_and_always_rises() -> None:
     curve = PlattCalibration()
     for _ in range(100):
@@ -69,3 +83,11 @@ def test_platts_curve_is_the_identity_until_both_labels_came_and_always_rises() 
     for n in range(100):
         curve.add(0.9 if n % 2 else 0.1, n % 2 == 0)
     assert (np.diff(curve.apply(probs)) > 0).all()
+
+
+def test_a_rise_is_a_change_and_a_fall_is_not() -> None:
+    detector = DriftDetector()
+    assert not any(detector.add(0.8) for _ in range(200))
+    assert not any(detector.add(0.1) for _ in range(200))
+    assert any(detector.add(0.9) for _ in range(200))
+    assert detector.changes == 1
