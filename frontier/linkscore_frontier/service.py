@@ -75,6 +75,11 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         self._metrics = metrics
         self._clock = clock
 
+    async def _not_served(self, asked: Any, context: Any) -> None:
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "this frontier does not serve the call")
+
+    PutDiscovered = PurgeURLs = SetLogLevel = _not_served
+
     # URLs
 
     async def PutURLs(
