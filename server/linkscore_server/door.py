@@ -82,9 +82,7 @@ class Turns:
 
     async def of_call(self, crawl: str) -> Queue:
         """Wait until a call may begin beside few others of its crawl; raises `Overloaded`."""
-        queue = self._crawls.get(crawl)
-        if queue is None:
-            queue = self._crawls[crawl] = Queue()
+        queue = self._crawls.setdefault(crawl, Queue())
         if not queue.calls.locked():
             await queue.calls.acquire()
             return queue
@@ -108,16 +106,14 @@ class Turns:
             self._waiting[queue] = None
             try:
                 await turn
-            except asyncio.CancelledError:
+                require_caller(context)
+            except BaseException:
                 if not turn.cancelled():  # its turn had come
                     self._pass_on()
                 raise
-        self._is_taken = True
-        try:
+        else:
             require_caller(context)
-        except BaseException:
-            self._pass_on()
-            raise
+        self._is_taken = True
 
     def end_page(self) -> None:
         """Pass the turn on, in the next round: what came meanwhile, health and refusals, is heard before."""

@@ -59,10 +59,9 @@ class Table:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.rows]
 
-    def add(self, **values: Any) -> int:
-        """Add rows, zero where nothing is said; return the first one."""
-        first = self.rows
-        self.rows += len(next(iter(values.values())))
+    def add(self, n: int = 1, **values: Any) -> int:
+        """Add rows: values for all or each of them, zero where nothing is said; return the first one."""
+        first, self.rows = self.rows, self.rows + n
         if self.rows > len(next(iter(self._columns.values()))):
             for name, column in self._columns.items():
                 more = np.zeros((2 * self.rows - first, *column.shape[1:]), column.dtype)
@@ -140,7 +139,7 @@ class Tables(Stateful):
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
             **dict.fromkeys(TOLD, np.bool_),
         )
-        self.nodes.add(arm=[NOBODY, NOBODY, EXAMPLE])
+        self.nodes.add(3, arm=[NOBODY, NOBODY, EXAMPLE])
         self.starts: Callable[[Tables, Worked], Floats | None] | None = None
 
     @property
@@ -182,7 +181,7 @@ class Tables(Stateful):
             else:
                 of = self.row((ANY, path)), self.row((pattern, ANY)), self.nodes.rows
                 row = of[2]
-            self.node_of[node] = self.nodes.add(path=of[:1], pattern=of[1:2], arm=of[2:])
+            self.node_of[node] = self.nodes.add(path=of[0], pattern=of[1], arm=of[2])
         return row
 
     def rows_of(self, arms: Sequence[Node]) -> Rows:
@@ -203,8 +202,8 @@ class Tables(Stateful):
         get = self.node_of.__getitem__
         above = [get(node) for pattern, path in arms for node in ((ANY, path), (pattern, ANY))]
         nodes = list(dict.fromkeys([SITE, *above, *rows]))
-        page = self.pages.add(**{name: [value] for name, value in columns.items()})
-        self.ways.add(page=[page] * len(nodes), node=nodes)
+        page = self.pages.add(**columns)
+        self.ways.add(len(nodes), page=page, node=nodes)
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
         own = _lengths(chars, len(url))
         novels[nodes] += novel
@@ -247,12 +246,13 @@ class Tables(Stateful):
             seen[row] = seen[row] or self.pulls
         for row, n in found.items():
             fresh[row] += n
-        self.links.add(page=[last] * len(found), arm=list(found), fresh=list(found.values()))
+        self.links.add(len(found), page=last, arm=list(found), fresh=list(found.values()))
         paths = nodes["path"][here].tolist()
         blocks = set(zip(paths, compress(page.blocks_before, page.first_here), strict=False))
         between = {path for path, n in Counter(path for path, _ in blocks).items() if n >= self.t.few}
         waits = sorted(Counter(paths).items())
         self.places.add(
+            len(waits),
             place=[(last << 32) + path for path, _ in waits],
             waits=[n for _, n in waits],
             between=[path in between for path, _ in waits],
