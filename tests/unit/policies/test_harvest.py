@@ -37,15 +37,6 @@ def test_the_reward_is_x_by_x_plus_400(chars: int, reward: float) -> None:
     assert worth_of(board, "/").reward == pytest.approx(reward)
 
 
-def test_a_site_of_little_text_has_a_scale_of_its_own() -> None:
-    """Upper quartile 64 of its own, of which an eighth is worth .5; pages without text are not asked."""
-    board = Board("harvest")
-    for n in range(20):
-        board.page(f"/item/{n}", texts=[(f"item {n}", 64)])
-        board.page(f"/list/{n}")
-    assert worth_of(board, "/item/3").reward == pytest.approx(64 / (64 + 8))
-
-
 def test_a_failed_page_earns_nothing_and_is_a_pull() -> None:
     board = Board("harvest")
     board.fail("/")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-
-from linkscore_scoring.policies.harvest import Harvest, Tunables
+from linkscore_scoring.policies.harvest import Tunables
 from support.boards import Board
 
 LIST = "html/body/ul/li/a"
 MENU = "html/body/nav/a"
-GRANTED = Tunables().unopened
+GRANTED = Tunables().wanted
 
 
-def opened(tries: int, *, labels: bool = True) -> Board:
+def opened(tries: int) -> Board:
     """A board where threads were opened and none is wanted, and about pages `tries` times."""
     board = Board("harvest")
     threads = [(f"/thread/{n}", LIST) for n in range(9)]
     board.page("/", [*threads, *((f"/about/{n}", MENU) for n in range(9)), ("/people", MENU)])
     for path in [f"/thread/{n}" for n in range(6)] + [f"/about/{n}" for n in range(tries)]:
         board.page(path, texts=[(path, 50)])
-        if labels:
-            board.feedback(path, 0.0)
+        board.feedback(path, 0.0)
     return board
 
 
@@ -38,14 +35,3 @@ def test_what_is_granted_falls_with_each_try_and_ends_with_the_third() -> None:
     values = [value(opened(tries), "/about/8") for tries in range(4)]
     assert values == sorted(values, reverse=True)
     assert values[2] > 3 * values[3]
-
-
-@pytest.mark.parametrize("labels", [False, True])
-def test_only_labels_grant_kinds_anything(labels: bool) -> None:
-    board = opened(0, labels=labels)
-    policy, site = board.shard.served, board.shard.model
-    nothing = Harvest(Harvest.Params(), tunables=Tunables(unopened=0.0))
-    nothing.load_state(policy.to_state())
-    nothing.set_examples((), site)  # works everything out anew
-    buckets = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
-    assert (policy.value(buckets, site) > nothing.value(buckets, site)).tolist() == [labels]

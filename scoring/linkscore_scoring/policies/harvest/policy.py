@@ -122,9 +122,9 @@ class Parts(NamedTuple):
 class Harvest(Policy):
     """A sleeping bandit over (URL pattern, link path) arms whose reward is text of a page's own.
 
-    Needs no labels. The reward of a fetch is x / (x + h), x = characters in long text blocks that belong to
-    the page (`site.texts`) less what its links are expected to take over, h = what is much on this site;
-    likeness to example pages if there are any; feedback before both.
+    Needs no labels. The reward of a fetch is x / (x + 400), x = characters in long text blocks that belong to
+    the page (`site.texts`) less what its links are expected to take over; likeness to example pages if there
+    are any; feedback before both.
 
     Value of an arm by text = mean reward, shrunk along site -> link path -> pattern -> arm, + hub credit +
     exploration x UCB bonus + curiosity; by labels = worth per fetch of the page and the fresh links behind
@@ -484,7 +484,7 @@ class Harvest(Policy):
         path, pattern, _ = rows
         gain, tries = down(nodes["gain"], nodes["counts"], rows, 0.0, k), nodes["own_n"][pattern]
         index = np.maximum(mean, (mean + gain) / (1.0 + self.tables.fresh_links(rows)))
-        unopened = (nodes["own_reward"][path] + k * t.unopened) / (nodes["own_n"][path] + k)
+        unopened = (nodes["own_reward"][path] + k * t.wanted) / (nodes["own_n"][path] + k)
         return np.where(tries < t.few, np.maximum(index, unopened * t.unopened_kept**tries), index)
 
     def _doubted(self, rows: Rows, out: Ints) -> Any:

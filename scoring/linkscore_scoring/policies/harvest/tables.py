@@ -369,7 +369,7 @@ class Worked:
     def _judge(self) -> None:
         """Find out what pages are worth.
 
-        By text: x / (x + h), x = own text less what waiting links are expected to take, h what is much here.
+        By text: x / (x + `HALF_CHARS`), x = own text less what waiting links are expected to take.
         What may be excerpts counts as little known until links between were followed, or `few` times as many
         pages seen with such links. By likeness: 1 like an example, unlike all its text times 2 / (2 + n), n
         examples, and wanted pages found where URL and layout are of none. Feedback replaces all, and its
@@ -388,9 +388,8 @@ class Worked:
         cost = nodes["taken"] / (nodes["tested"] + k)
         x = np.maximum(0.0, own - _totals(self._page, places["waits"] * cost[self._path], n))
         if (is_echo := self._is_echo(nodes["own_n"])).any():
-            own = own * (np.bincount(tables.ways["page"], is_echo[tables.ways["node"]], n) == 0)
-            x *= own > 0.0
-        self.text = x / (x + self._half_chars(own))
+            x *= np.bincount(tables.ways["page"], is_echo[tables.ways["node"]], n) == 0
+        self.text = x / (x + HALF_CHARS)
         between = np.flatnonzero(places["between"])
         path, doubt = self._path[between], np.zeros(n)
         tried = nodes["tested"][path] + nodes["beside"][path] / t.few
@@ -416,13 +415,6 @@ class Worked:
         )
         r = (yes**2 / (yes + silent + self._t.prior_weight)).sum() / max(1.0, yes.sum())
         return float(r / (2.0 - r))
-
-    def _half_chars(self, own: Floats) -> float:
-        """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most."""
-        usual = np.full(self._t.prior_pages, HALF_CHARS / self._t.text_share)
-        chars = np.concatenate([own[own > 0.0], usual])
-        at = int(np.ceil(self._t.text_quantile * len(chars))) - 1
-        return min(HALF_CHARS, self._t.text_share * float(np.partition(chars, at)[at]))
 
     def _sum(self) -> None:
         """Sum up what nodes brought; a page is a hub by what its fresh links should bring."""

@@ -36,21 +36,15 @@ class Tunables:
     # Fetches more that may be under way for each answer. Measured with many in flight
     places_per_pull: float = 0.25
     worth_a_place: float = 0.95  # of the mean under way, below which a fetch waits. Measured: .85 to 1
-    # Characters worth a reward of .5 are this share of this quantile of the own text of pages. Six sites
-    text_quantile: float = 0.75
-    text_share: float = 0.125
-    # Pages a new site is taken to have had, with so much text that half of a reward takes 400. Six sites
-    prior_pages: int = 4
     # Of a pull whose text may be excerpts, and of text that no example speaks for: what is left can be scaled
     # up again. Chosen
     least_left: float = 0.1
     decay: float = 0.9  # of earlier yields kept a pull. Measured: with 1, recall of target `question` is .66
     passes: int = 2  # times yields are followed on: a list that leads to lists is worth something. Chosen
-    # Worth per fetch that a kind of pages nobody opened is granted where labels decide, and the share of it
-    # that each of `few` tries leaves. Chosen on synthetic sites by few trials
-    unopened: float = 0.5
+    # Reward by feedback, or label by examples, of a page that counts as wanted, which a kind of pages nobody
+    # opened is granted where labels decide; and the share of that left by each of `few` tries. Chosen
+    wanted: float = 0.5
     unopened_kept: float = 0.8
-    wanted: float = 0.5  # reward by feedback, or label by examples, of a page that counts as wanted. Chosen
     # Latest pages labelled anew after an answer, or unlike the examples that a fit reads; arms, the first
     # ones found, that trust in experience is judged by. A bound of work
     at_once: int = 256
