@@ -6,6 +6,7 @@ docs/guides/tables.md says what the columns mean. A page is named by the hash of
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any
 
 import duckdb
 import msgspec
-import numpy as np
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode
@@ -23,7 +23,6 @@ from linkscore_scoring.engine.reports import group_history
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.crawl_history import Group, History
-from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 from linkscore_server.crawls.opening import opened
 from linkscore_server.groups import Shard
 from linkscore_server.services.sites import templates_of
@@ -49,7 +48,7 @@ _DDL = {
         "reward DOUBLE, reported_at DOUBLE"
     ),
     "arms": (
-        "shard UTINYINT, site VARCHAR, url_pattern VARCHAR, tag_path VARCHAR, bucket VARCHAR, value DOUBLE, "
+        "shard UTINYINT, site VARCHAR, url_pattern VARCHAR, tag_path VARCHAR, "
         "waiting UBIGINT, fetched UBIGINT, reported UBIGINT, early_reward DOUBLE, late_reward DOUBLE"
     ),
     "templates": (
@@ -64,7 +63,6 @@ OF_EVENTS = ("fetches", "pages", "links", "rewards")
 """Tables made of events; the others are made of what the crawl knows."""
 _MEMORY_MB = 256  # of DuckDB; what does not fit goes to the disk; chosen, not measured
 _ALL = 1 << 30  # of a list that is asked for whole
-_MAX_VALUED = 2_000  # groups of waiting links that are valued, 20 us each; a bound
 
 Row = tuple[str, Sequence[object]]
 """Its table, and values in the order of the columns after `shard`."""
@@ -150,30 +148,12 @@ def _of_site(site: SiteShard) -> Iterator[Row]:
 
 
 def _arms(shard: SiteShard) -> Iterator[Sequence[object]]:
-    """Yield groups of links that wait, best first, then those of which none is left.
-
-    A group is valued by one link of it, of which only URL pattern and tag path are known; of too many those
-    with the most links are.
-    """
-    site, waiting = shard.model, shard.model.waiting_links()
-    groups = [group for group, _ in waiting.most_common(_MAX_VALUED)]
-    n, patterns, link_paths = len(groups), [pattern for pattern, _ in groups], [path for _, path in groups]
-    urls, nothing = [f"http://{site.name}/"] * n, [0] * n
-    batch = LinkBatch(urls, nothing, link_paths, [UNKNOWN_CLUSTER] * n, [1] * n, patterns, [""] * n)
-    scored = shard.served.score(batch, site)
+    """Yield groups of links, those first of which most wait."""
+    site, waiting = shard.model, Counter[Group]()
+    for (pattern, path), count in site.waiting_links().items():
+        waiting[site.patterns.resolve(pattern), path] += count
     histories, names = site.history.groups_now(site.patterns), site.link_paths.folded_names()
-    told = set[tuple[str, str]]()
-
-    def arm(group: Group, history: History, *valued: object) -> Sequence[object]:
-        found = group_history(site, group, history, waiting[group], names)
-        told.add((found.url_pattern, found.tag_path))
+    for group in dict.fromkeys((*sorted(waiting, key=lambda group: -waiting[group]), *histories)):
+        found = group_history(site, group, histories.get(group) or History(), waiting[group], names)
         counts = (found.waiting_count, found.fetched_count, found.reported_count)
-        return (found.url_pattern, found.tag_path, *valued, *counts, found.early_reward, found.late_reward)
-
-    for row in np.argsort(-scored.scores, kind="stable").tolist():
-        group = groups[row]
-        history = histories.get((site.patterns.resolve(group[0]), group[1])) or History()
-        yield arm(group, history, f"{site.name}/{scored.buckets[row]}", float(scored.scores[row]))
-    for group, history in histories.items():
-        if (site.patterns.text(group[0]), names.get(group[1], "")) not in told:
-            yield arm(group, history, None, None)
+        yield (found.url_pattern, found.tag_path, *counts, found.early_reward, found.late_reward)
