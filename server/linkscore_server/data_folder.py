@@ -50,10 +50,6 @@ class DataFolder:
                 folder.rename(gone)  # a mining that still reads there makes no more files in it
                 shutil.rmtree(gone)
 
-    def fileno(self) -> int:
-        """Return the descriptor of the lock."""
-        return self.lock
-
     def close(self) -> None:
         """Let another server have it."""
         if self.lock >= 0:

@@ -340,10 +340,7 @@ def _broken(one: Field[Any], value: Any) -> str:
 
 
 def _is_missing(extra: str) -> bool:
-    try:
-        return not all(find_spec(module) for module in _EXTRAS[extra])
-    except ImportError:
-        return True
+    return not all(map(find_spec, _EXTRAS[extra]))
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:

@@ -225,8 +225,7 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
     """Return the facts of a page that some settings of a crawl go by."""
     found: dict[str, Any] = {}
     for name in names:
-        setting = limit_facts(name, page) if name in LIMITS else read_facts(page)
-        found |= setting
+        found |= limit_facts(name, page) if name in LIMITS else read_facts(page)
     return found
 
 
