@@ -176,8 +176,10 @@ class PageParser:
         features = self._features(page, options, ahead) if has_page(page) else None
         if features is not None and options.facts:
             features = replace(features, facts=features.facts | _facts(options.facts, sent_page(page)))
-        if features is not None and features.facts:
-            _check_facts(features.facts)
+        try:  # what cannot be written down would cost the pages written with it
+            msgpack.packb(features.facts if features is not None else {})
+        except (TypeError, ValueError, OverflowError) as exc:
+            raise InvalidPage(f"must hold nothing that cannot be kept: {exc}", field="body") from None
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -227,14 +229,6 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
     for name in names:
         found |= limit_facts(name, page) if name in LIMITS else read_facts(page)
     return found
-
-
-def _check_facts(facts: dict[str, Any]) -> None:
-    """Refuse a page of which something cannot be written down: it would cost the pages written with it."""
-    try:
-        msgpack.packb(facts)
-    except (TypeError, ValueError, OverflowError) as exc:
-        raise InvalidPage(f"must hold nothing that cannot be kept: {exc}", field="body") from None
 
 
 def sent_page(page: common_pb2.Page) -> SentPage:
