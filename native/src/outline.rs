@@ -33,7 +33,6 @@ pub struct Outline {
     pub text_nodes: Vec<u32>,
     pub text_anchors: Vec<i64>,
     pub anchor_nodes: Vec<u32>,
-    pub breaks: Vec<u32>,
     pub ids: Vec<String>,
     pub moments: Vec<(u32, String)>,
     open: Vec<u32>,
@@ -51,7 +50,6 @@ impl Outline {
             text_nodes: Vec::new(),
             text_anchors: Vec::new(),
             anchor_nodes: Vec::new(),
-            breaks: Vec::new(),
             ids: Vec::new(),
             moments: Vec::new(),
             open: vec![0],
@@ -72,11 +70,7 @@ impl Outline {
 
     /// Takes in an element that holds nothing.
     pub fn add_empty(&mut self, step: StepId, steps: &Steps, is_link: bool, marks: Marks) {
-        let name = steps.name(step);
-        if UNSEEN.contains(&name) {
-            if name == "br" {
-                self.breaks.push(self.texts.len() as u32);
-            }
+        if UNSEEN.contains(&steps.name(step)) {
             self.ids.extend(marks.id);
             return;
         }

@@ -202,7 +202,6 @@ impl Desk {
         found.set_item("text_anchors", &outline.text_anchors)?;
         found.set_item("anchor_nodes", &outline.anchor_nodes)?;
         found.set_item("hrefs", PyList::new(py, walk.anchors.iter().map(|anchor| walk.href(anchor)))?)?;
-        found.set_item("breaks", &outline.breaks)?;
         found.set_item("ids", &outline.ids)?;
         found.set_item("moments", &outline.moments)?;
         Ok(Some(found))

@@ -101,15 +101,13 @@ class CorruptState(LinkscoreError):
     """Stored bytes fail their checksum or format; the message names file and offset."""
 
 
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+
+
 @contextmanager
 def reading_state(name: str) -> Iterator[None]:
-    """Turn what goes wrong while a state is read into `CorruptState`, naming the state and the field.
-
-    `name`: what the state is of, for the message.
-
-    Raises CorruptState if the block misses a field, or finds one of the wrong type, value or length.
-    """
+    """Turn what goes wrong while a state is read into `CorruptState` that says of what."""
     try:
         yield
-    except (LookupError, TypeError, ValueError) as exc:
-        raise CorruptState(f"{name}: missing or malformed field {exc}") from exc
+    except (CorruptState, *_MALFORMED) as exc:
+        raise CorruptState(f"{name}: {exc}") from exc

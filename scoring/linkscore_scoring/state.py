@@ -27,8 +27,6 @@ from __future__ import annotations
 import re
 import typing
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import GenericAlias
@@ -38,7 +36,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 
 T = TypeVar("T")
 State = dict[str, Any]
@@ -51,7 +49,6 @@ _MOST_CELLS = 1 << 24
 columns at most, and a row each."""
 _EMPTY = (int, float, bool, str, dict, list, set, deque, Counter, OrderedDict)
 """Types that begin empty."""
-_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 
 
 class Stateful:
@@ -90,13 +87,13 @@ class Stateful:
             raise CorruptState(f"{title}: want the fields {names}, got {state!r:.200}")
         for name, attribute, hint in kept:
             part: Any = getattr(self, attribute, None)
-            with _reading(f"{title}: field {name!r}"):
+            with reading_state(f"{title}: field {name!r}"):
                 if hasattr(part, "load_state") and state[name] is not None:
                     part.load_state(state[name])
                     continue
                 found = _read(hint, state[name])
                 setattr(self, attribute, deque(found, part.maxlen) if isinstance(part, deque) else found)
-        with _reading(title):
+        with reading_state(title):
             self.after_load()
 
     def after_load(self) -> None:
@@ -117,7 +114,7 @@ def from_state(cls: type[T], state: Any) -> T:
 
     Raises `CorruptState` if a field is missing (and has no default) or malformed; the message names it.
     """
-    with _reading(_title(cls)):
+    with reading_state(_title(cls)):
         found: T = _read(cls, state)
         return found
 
@@ -132,7 +129,7 @@ def unpacked(raw: bytes) -> Any:
 
     Raises `CorruptState` if the bytes end early or are no msgpack.
     """
-    with _reading("state"):
+    with reading_state("state"):
         return msgspec.msgpack.decode(raw)
 
 
@@ -151,7 +148,7 @@ def unpack_array(state: State) -> NDArray[Any]:
 
     Raises `CorruptState` if shape, dtype and length disagree.
     """
-    with _reading("array: shape, dtype and data must agree"):
+    with reading_state("array: shape, dtype and data must agree"):
         data = np.frombuffer(state["data"], np.dtype(state["dtype"]))
         if "cells" in state:
             rows, columns = state["shape"]
@@ -225,12 +222,3 @@ def _made(kind: Any, state: Any) -> Any:
     made = origin()
     made.load_state(state)
     return made
-
-
-@contextmanager
-def _reading(title: str) -> Iterator[None]:
-    """Turn what goes wrong while a state is read into `CorruptState` that says where."""
-    try:
-        yield
-    except (CorruptState, *_MALFORMED) as exc:
-        raise CorruptState(f"{title}: {exc}") from exc

@@ -17,30 +17,17 @@ from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.policy import MAX_DEVIATIONS, PageTypeModel
 
 SIGNS: dict[str, tuple[int, int]] = {
-    # text
-    "links": (1, -1),
-    "long_share": (-1, 1),
-    "very_long_share": (-1, 1),
-    "cut_share": (1, -1),
-    "text_marks": (-1, 1),
-    "mark_density": (-1, 1),
-    "textarea": (-1, 1),
-    "time_order_page": (-1, 1),
     # titles
     "unlinked_headings": (-1, 1),
     "linked_heading_share": (1, -1),
-    "headline_excerpts": (1, -1),
-    "headline_excerpt_share": (1, -1),
     # what times belong to
     "time_with_headline": (1, -1),
     "time_with_text": (-1, 1),
     "time_with_both": (1, -1),
     "time_with_inner": (-1, 1),
-    "times_with_inner": (-1, 1),
     # a person, and words
     "is_person": (-1, -1),
     "actions": (-1, 1),
-    "mores": (1, -1),
     "counts": (1, 0),
 }
 

@@ -88,7 +88,6 @@ class KeyColumns:
     """One column per key, one row per URL; at most the 64 keys that most URLs have, path before query."""
 
     def __init__(self, rows: Sequence[KeyValues]) -> None:
-        self.n_urls = len(rows)
         uses: dict[str, int] = {}
         for row in rows:
             for key in row:

@@ -111,7 +111,6 @@ class SiteRevisits(Stateful):
 
     pages: Stored[PageTable]
     fetches: Stored[int]
-    wasted: Stored[int]
     _change_days: Stored[float]
     _link_days: Stored[float]
     _hub_days: Stored[float]
@@ -456,7 +455,6 @@ class SiteRevisits(Stateful):
         flags &= ~(FAILED | LISTED | MOVED | NOTICED)
         flags |= NOTICED if known.key in self._told else 0
         self.fetches += 1
-        self.wasted += not (change.changed or change.fresh_links)
         if waited <= 0.0:
             self.pages.put(row, known._replace(last=at, flags=flags, **other))
             return  # no time between the two, or they came out of order: that says nothing of a rate

@@ -7,11 +7,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from math import log1p
 from typing import Any
 
-from linkscore_scoring.features.layout.moments import find_moments, time_order
+from linkscore_scoring.features.layout.moments import find_moments
 from linkscore_scoring.features.layout.tree import (
     LONG_CHARS,
     Blocks,
@@ -22,14 +21,6 @@ from linkscore_scoring.features.layout.tree import (
 )
 from linkscore_scoring.features.types import Links, PageFeatures
 from linkscore_scoring.features.walk import TagTable
-
-# Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
-# excerpt; chosen with the stored sites in view (research/notebook/page-types.md), not searched for.
-_VERY_LONG_CHARS, _CUT_CHARS = 250, 60
-# Times put in order, whose cost is quadratic: a bound of work.
-_MAX_MOMENTS = 60
-# Tags that mark up prose.
-_MARKS = ("p", "pre", "blockquote")
 
 
 def of_tags(pieces: Iterable[str], tags: TagTable, page: PageFeatures, anchors: Sequence[int]) -> list[float]:
@@ -46,37 +37,17 @@ def of_outline(outline: Mapping[str, Any], page: PageFeatures, anchors: Sequence
 
 
 def measure(view: PageView) -> dict[str, float]:
-    """Return the signals of a page by name; counts and lengths as ln(1 + x), the others in [-1, 1].
+    """Return the signals of a page by name; counts as ln(1 + x), the others in [0, 1].
 
-    Of some hundred, records of table 1 of Jiang 2013 among them, these are what linear classifiers of stored
-    forums had weights for, and told their pages apart by as well (research/notebook/page-types.md).
+    Of some hundred, records of table 1 of Jiang 2013 among them, these tell pages of stored forums apart as
+    well as all together (research/notebook/page-types.md).
     """
     titles = find_titles(view)
     return {
-        **text_signals(view),
         **title_signals(view, titles),
         **time_signals(view, titles),
         **_word_signals(view),
         "is_person": float(_PERSON_PAGE.search(view.key) is not None),
-    }
-
-
-def text_signals(view: PageView) -> dict[str, float]:
-    """Return the signals of the content."""
-    blocks, tree = view.blocks, view.tree
-    plain = sum(blocks.plain)
-    cut = [cut for cut, chars in zip(blocks.ends_cut, blocks.plain, strict=True) if chars >= _CUT_CHARS]
-    tags = Counter(step.name for step, around in zip(tree.steps, view.around, strict=True) if not around)
-    marks = sum(tags[name] for name in _MARKS) + len(tree.breaks)
-    return {
-        "links": log1p(len(view.rows)),
-        "long_share": ratio(sum(chars for chars in blocks.plain if chars >= LONG_CHARS), plain),
-        "very_long_share": ratio(sum(chars for chars in blocks.plain if chars >= _VERY_LONG_CHARS), plain),
-        "cut_share": ratio(sum(cut), len(cut) + 1),
-        "text_marks": log1p(marks),
-        "mark_density": ratio(marks + tags["code"], sum(tags.values())),
-        "textarea": float(tags["textarea"] > 0),
-        "time_order_page": time_order([minutes for _, minutes in view.moments[:_MAX_MOMENTS]]),
     }
 
 
@@ -90,7 +61,7 @@ class PageView:
     tree: PageTree  # the elements
     around: list[bool]  # whether each element is boilerplate
     blocks: Blocks  # text blocks
-    moments: list[tuple[int, float]]  # (number of texts before it, minutes) of each point in time
+    moments: list[int]  # number of texts before each point in time
     links: Links  # the links of the page, the anchor of each row, and the identity of the page
     anchors: Sequence[int]
     key: str
@@ -105,7 +76,7 @@ class PageView:
     def of(cls, tree: PageTree, links: Links, anchors: Sequence[int], key: str) -> PageView:
         """Look at a page; `anchors` are the numbers of the anchors that are rows of `links`."""
         around = boilerplate(tree)
-        moments = [(at, m) for at, m in find_moments(tree) if not _is_around(tree, around, at)]
+        moments = [at for at in find_moments(tree) if not _is_around(tree, around, at)]
         view = cls(tree, around, text_blocks(tree, around), moments, links, anchors, key)
         view._sort_links()
         return view
@@ -143,11 +114,6 @@ def _is_around(tree: PageTree, around: Sequence[bool], text: int) -> bool:
     return text < len(tree.text_nodes) and around[tree.text_nodes[text]]
 
 
-def ratio(part: float, whole: float) -> float:
-    """Return a share, 0 of nothing."""
-    return part / whole if whole else 0.0
-
-
 # Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These
 # and the next three were chosen, looking at stored sites (research/notebook/page-types.md), not searched for.
 _TITLE_CHARS, _HEADING_CHARS = 10, 3
@@ -155,8 +121,6 @@ _TITLE_CHARS, _HEADING_CHARS = 10, 3
 _PLAIN_SHARE = 0.4
 # Elements around a time that are searched for what it belongs to.
 _MAX_LEVELS = 8
-# Added to the text a share is taken of, so that little text says little.
-_PRIOR_CHARS = 200
 # Times looked at; a bound of work.
 _TITLE_MOMENTS = 200
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -164,9 +128,8 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 @dataclass(slots=True)
 class Titles:
-    """Titles of a page in document order: their block, if they lead to another page, if they are headings."""
+    """Titles of a page in document order: if they lead to another page, if they are headings."""
 
-    blocks: list[int] = field(default_factory=list)
     leads: list[bool] = field(default_factory=list)
     heads: list[bool] = field(default_factory=list)
     rows: set[int] = field(default_factory=set)
@@ -177,7 +140,7 @@ def find_titles(view: PageView) -> Titles:
     titles = Titles()
     in_heading = _in_headings(view)
     row_of = {view.anchors[row]: row for row in view.rows}
-    stamps = {at for at, _ in view.moments}
+    stamps = set(view.moments)
     for block, (start, end, node) in enumerate(
         zip(view.blocks.starts, view.blocks.ends, view.blocks.nodes, strict=True)
     ):
@@ -189,22 +152,18 @@ def find_titles(view: PageView) -> Titles:
             titles.rows |= named
         elif not in_heading[node] or (rows and rows <= view.people):
             continue
-        titles.blocks.append(block)
         titles.leads.append(bool(named) and named <= titles.rows)
         titles.heads.append(in_heading[node])
     return titles
 
 
 def title_signals(view: PageView, titles: Titles) -> dict[str, float]:
-    """Return how many headings lead away, and how much text stands below titles that do."""
+    """Return how many headings lead away, and how many do not."""
     linked = sum(lead and head for lead, head in zip(titles.leads, titles.heads, strict=True))
     unlinked = titles.leads.count(False)
-    own, excerpt = _texts_below(view, titles)
     return {
         "unlinked_headings": log1p(unlinked),
-        "linked_heading_share": ratio(linked, linked + unlinked),
-        "headline_excerpts": log1p(excerpt),
-        "headline_excerpt_share": ratio(excerpt, own + excerpt + _PRIOR_CHARS),
+        "linked_heading_share": linked / (linked + unlinked) if linked else 0.0,
     }
 
 
@@ -214,14 +173,13 @@ def time_signals(view: PageView, titles: Titles) -> dict[str, float]:
     longs = [s for s, chars in zip(view.blocks.starts, view.blocks.plain, strict=True) if chars >= LONG_CHARS]
     inner = sorted(view.tree.first_texts[view.tree.anchor_nodes[anchor]] for anchor in view.inner)
     found = Counter[str]()
-    for at, _ in view.moments[:_TITLE_MOMENTS]:
+    for at in view.moments[:_TITLE_MOMENTS]:
         if at < len(view.tree.text_nodes):
             first, last = _surrounding(view, at, headlines, longs)
             found[_KINDS[_any(headlines, first, last), _any(longs, first, last)]] += 1
             found["inner"] += _any(inner, first, last)
     whole = min(_TITLE_MOMENTS, len(view.moments)) + 1
-    shares = {f"time_with_{name}": found[name] / whole for name in ("headline", "text", "both", "inner")}
-    return shares | {"times_with_inner": log1p(found["inner"])}
+    return {f"time_with_{name}": found[name] / whole for name in ("headline", "text", "both", "inner")}
 
 
 _KINDS = {(True, False): "headline", (False, True): "text", (True, True): "both", (False, False): "neither"}
@@ -255,31 +213,13 @@ def _is_alone(view: PageView, block: int, least: int) -> bool:
     return anchor >= least and plain <= _PLAIN_SHARE * anchor
 
 
-def _texts_below(view: PageView, titles: Titles) -> tuple[int, int]:
-    """Return the characters of long text whose last title before it is unlinked, and linked."""
-    marks = dict(zip(titles.blocks, titles.leads, strict=True))
-    below = list(accumulate(range(len(view.blocks)), lambda lead, b: marks.get(b, lead), initial=False))
-    own = excerpt = 0
-    for block, chars in enumerate(view.blocks.plain):
-        if chars >= LONG_CHARS:
-            own, excerpt = (own, excerpt + chars) if below[block] else (own + chars, excerpt)
-    return own, excerpt
-
-
-# Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of "read
-# more" (which may quote the title), of what lists count. All chosen with the stored sites in view
-# (research/notebook/page-types.md).
-_ACTION_CHARS, _MORE_CHARS, _COUNT_CHARS = 30, 120, 60
+# Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of what lists
+# count. Chosen with the stored sites in view (research/notebook/page-types.md).
+_ACTION_CHARS, _COUNT_CHARS = 30, 60
 _ACTION = re.compile(
     r"^\W*(?:reply|quote|report|like|share|permalink|upvote|flag|answer"
     r"|antworten|zitieren|melden|teilen|kommentieren|répondre|citer|signaler|responder|citar|denunciar"
     r"|comentar|rispondi|cita|ответить|цитата|цитировать|жалоба|поделиться|beantwoorden|odpowiedz|cytuj)\b",
-    re.IGNORECASE,
-)
-_MORE = re.compile(
-    r"continue reading|read (?:more|on|the rest|full)|\bmore\b|weiterlesen|mehr (?:lesen|erfahren)"
-    r"|lire la suite|en savoir plus|leer m[aá]s|seguir leyendo|leia mais|continua a leggere|leggi tutto"
-    r"|подробнее|читать (?:далее|дальше|полностью)|lees (?:verder|meer)|czytaj",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
@@ -294,22 +234,21 @@ _PERSON_PAGE = re.compile(
 
 
 def _word_signals(view: PageView) -> dict[str, float]:
-    """Return signals of words in some languages: what readers do to posts, "read more", what lists count."""
+    """Return signals of words in some languages: what readers do to posts, what lists count."""
     around, nodes = view.around, view.tree.text_nodes
     labels = [
         text for at, text in enumerate(view.tree.texts) if len(text) < _COUNT_CHARS and not around[nodes[at]]
     ]
     return {
-        "actions": log1p(_count(view, _ACTION, _ACTION_CHARS)),
-        "mores": log1p(_count(view, _MORE, _MORE_CHARS)),
+        "actions": log1p(_actions(view)),
         "counts": log1p(sum(_COUNT.search(text) is not None for text in labels)),
     }
 
 
-def _count(view: PageView, words: re.Pattern[str], most: int) -> int:
-    """Return the number of links whose anchor says one of some words, in fewer than `most` characters."""
-    anchors = view.links.anchors
-    return sum(len(anchors[row]) < most and words.search(anchors[row]) is not None for row in view.rows)
+def _actions(view: PageView) -> int:
+    """Return the number of links whose short anchor says what readers do to a post."""
+    anchors = [view.links.anchors[row] for row in view.rows]
+    return sum(len(anchor) < _ACTION_CHARS and _ACTION.search(anchor) is not None for anchor in anchors)
 
 
 SIGNALS = tuple(measure(PageView.of(PageTree(), Links(), [], "")))

@@ -45,7 +45,6 @@ class PageTree:
     anchor_nodes: list[int] = field(default_factory=list)
     hrefs: list[str] = field(default_factory=list)  # target of each anchor, as written
     ids: set[str] = field(default_factory=set)  # values of ``id``
-    breaks: list[int] = field(default_factory=list)  # number of texts before each line break
     # (number of texts before it, ``datetime``) of each ``time`` that has one.
     moments: list[tuple[int, str]] = field(default_factory=list)
 
@@ -148,8 +147,6 @@ class _TreeReader:
             self._add(step)
             if step.name == "time":
                 self._note_moment(raw)
-        elif raw.startswith("br"):
-            self._tree.breaks.append(len(self._tree.texts))
 
     def _note_moment(self, raw: str) -> None:
         value = attribute_of(raw, "datetime")
@@ -168,8 +165,6 @@ class _TreeReader:
 LONG_CHARS = 80
 """Characters outside of links from which a block is long: about a line; chosen, not measured."""
 
-_ELLIPSIS = ("...", "…")
-
 
 @dataclass(slots=True)
 class Blocks:
@@ -180,8 +175,6 @@ class Blocks:
     nodes: list[int] = field(default_factory=list)  # block-level element each block stands in
     plain: list[int] = field(default_factory=list)  # characters outside and inside of links
     anchor: list[int] = field(default_factory=list)
-    # Whether the text ends with an ellipsis, as excerpts do.
-    ends_cut: list[bool] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -200,8 +193,6 @@ def text_blocks(tree: PageTree, around: Sequence[bool]) -> Blocks:
             last = outer[node]
             _begin(blocks, at, last)
         (blocks.plain if anchor < 0 else blocks.anchor)[-1] += len(text)
-        was_cut = anchor >= 0 and blocks.ends_cut[-1]  # "... more" is cut as well
-        blocks.ends_cut[-1] = was_cut or text.rstrip("])» ").endswith(_ELLIPSIS)
         blocks.ends[-1] = at + 1
     return blocks
 
@@ -212,7 +203,6 @@ def _begin(blocks: Blocks, text: int, node: int) -> None:
     blocks.nodes.append(node)
     blocks.plain.append(0)
     blocks.anchor.append(0)
-    blocks.ends_cut.append(False)
 
 
 def _block_elements(tree: PageTree) -> list[int]:

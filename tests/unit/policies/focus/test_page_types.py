@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.focus.policy import (
-    PageType,
-    load_page_types,
-)
-
-
-def test_an_unknown_variant_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(NotFound, match=r"forum_phpbb.*got 'nosuch'"):
-        load_page_types(without="nosuch")
+from linkscore_scoring.policies.focus.policy import PageType, load_page_types
 
 
 def test_plain_pages_are_told() -> None:
