@@ -1,5 +1,5 @@
 """A web page that shows what crawls of a server know; a client of the wire contract like any other."""
 
-from linkscore_console.app import ConsoleSettings, console_app
+from linkscore_console.app import console_app
 
-__all__ = ["ConsoleSettings", "console_app"]
+__all__ = ["console_app"]

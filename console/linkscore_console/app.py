@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,18 +21,6 @@ from linkscore_console import views
 from linkscore_console.page import AWAY, Console, Guard, console_of, environment
 
 _STATIC = Path(__file__).parent / "static"
-
-
-@dataclass(frozen=True, slots=True)
-class ConsoleSettings:
-    """How the console reaches its server, and who may reach the console."""
-
-    target: str  # `host:port` of the server
-    token: str | None = None  # bearer token of the server; None for none
-    tls_ca: os.PathLike[str] | None = None  # PEM file of the authority to trust; None for no TLS
-    writable: bool = False  # whether crawls may be taught, and sites learned
-    hosts: frozenset[str] = frozenset()  # host names the console answers to beside those of loopback
-    timeout_s: float = 10.0  # deadline of each call, seconds
 
 
 _SITE = "/crawls/{crawl}/sites/{site}"
@@ -52,19 +39,19 @@ _ROUTES = [
 ]
 
 
-def console_app(settings: ConsoleSettings) -> ASGIApp:
-    """Return the console as an ASGI application; its connection opens and closes with it."""
+def console_app(
+    target: str, *, writable: bool = False, hosts: frozenset[str] = frozenset(), **options: Any
+) -> ASGIApp:
+    """Return the console as an ASGI application; its connection opens and closes with it.
+
+    `writable`: whether crawls may be taught, and sites learned. `hosts` are names that the console answers to
+    beside those of loopback, `options` those of `AsyncClient`.
+    """
 
     @asynccontextmanager
     async def connected(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncClient(
-            settings.target,
-            tls=settings.tls_ca or False,
-            token=settings.token,
-            timeout_s=settings.timeout_s,
-        ) as client:
-            made = Console(client, settings.target, settings.writable, environment())
-            app.state.console = made
+        async with AsyncClient(target, **options) as client:
+            app.state.console = Console(client, target, writable, environment())
             yield
 
     app = Starlette(
@@ -72,7 +59,7 @@ def console_app(settings: ConsoleSettings) -> ASGIApp:
         lifespan=connected,
         exception_handlers={LinkscoreError: _refused, HTTPException: _not_served},
     )
-    return Guard(app, settings.hosts)
+    return Guard(app, hosts)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -39,19 +39,18 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
     """
     import uvicorn
 
-    from linkscore_console.app import ConsoleSettings, console_app
+    from linkscore_console.app import console_app
 
-    settings = ConsoleSettings(
-        connection.target,
-        connection.token,
-        connection.tls_ca,
-        writable,
-        frozenset(host.lower() for host in hosts),
-    )
     there = listening(listen, writable=writable)
     click.echo(f"console of {connection.target}: {address_of(there)}", err=True)
     config = uvicorn.Config(
-        console_app(settings),
+        console_app(
+            connection.target,
+            writable=writable,
+            hosts=frozenset(host.lower() for host in hosts),
+            tls=connection.tls_ca or False,
+            token=connection.token,
+        ),
         http="h11",
         limit_concurrency=_REQUESTS,
         ws="none",

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from linkscore import Client, page
-from linkscore_console import ConsoleSettings, console_app
+from linkscore_console import console_app
 from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
 from support.server_process import serving
 from support.small_site import HOST, body_of, url_of
@@ -35,7 +35,7 @@ def connected(target: str) -> Iterator[Callable[..., TestClient]]:
     open_: list[TestClient] = []
 
     def connect(**settings: object) -> TestClient:
-        app = console_app(ConsoleSettings(**{"target": target} | settings))
+        app = console_app(**{"target": target} | settings)
         client = TestClient(app, base_url="http://127.0.0.1:7480", follow_redirects=False)
         open_.append(client.__enter__())
         return client
