@@ -98,7 +98,7 @@ class LimitExceeded(LinkscoreError):
 
 
 class CorruptState(LinkscoreError):
-    """Stored bytes fail their checksum or format; the message names file and offset."""
+    """Stored bytes fail their checksum or format; the message names where."""
 
 
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)

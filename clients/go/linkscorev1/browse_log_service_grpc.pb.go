@@ -34,9 +34,9 @@ const (
 type BrowseLogServiceClient interface {
 	// Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
 	// under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
-	// path, if a policy of the crawl reads logs.
+	// path, if the policy of the crawl reads logs.
 	ImportBrowseRecords(ctx context.Context, in *ImportBrowseRecordsRequest, opts ...grpc.CallOption) (*ImportBrowseRecordsResponse, error)
-	// Mines a site now; answers when its policies have what was learned and that is durable.
+	// Mines a site now; answers when the policy has what was learned and that is durable.
 	MineSite(ctx context.Context, in *MineSiteRequest, opts ...grpc.CallOption) (*MineSiteResponse, error)
 	// What a crawl holds of browse logs.
 	GetBrowseStats(ctx context.Context, in *GetBrowseStatsRequest, opts ...grpc.CallOption) (*GetBrowseStatsResponse, error)
@@ -88,9 +88,9 @@ func (c *browseLogServiceClient) GetBrowseStats(ctx context.Context, in *GetBrow
 type BrowseLogServiceServer interface {
 	// Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
 	// under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
-	// path, if a policy of the crawl reads logs.
+	// path, if the policy of the crawl reads logs.
 	ImportBrowseRecords(context.Context, *ImportBrowseRecordsRequest) (*ImportBrowseRecordsResponse, error)
-	// Mines a site now; answers when its policies have what was learned and that is durable.
+	// Mines a site now; answers when the policy has what was learned and that is durable.
 	MineSite(context.Context, *MineSiteRequest) (*MineSiteResponse, error)
 	// What a crawl holds of browse logs.
 	GetBrowseStats(context.Context, *GetBrowseStatsRequest) (*GetBrowseStatsResponse, error)

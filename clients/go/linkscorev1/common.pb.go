@@ -212,7 +212,7 @@ const (
 	Decision_DECISION_STOP_YIELD Decision = 2
 	// Stop: `Budget.enough_coverage` of what is wanted was found.
 	Decision_DECISION_STOP_COVERED Decision = 3
-	// Stop: fetches, bytes, seconds or money are spent.
+	// Stop: fetches, bytes or seconds are spent.
 	Decision_DECISION_STOP_BUDGET Decision = 4
 )
 

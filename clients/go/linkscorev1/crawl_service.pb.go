@@ -1767,9 +1767,9 @@ type Shard struct {
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Number of its last event.
 	EventSeq uint64 `protobuf:"varint,6,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	// Events that a restart replays: those after its last snapshot.
+	// Events that a start applies before it serves.
 	ReplayCount uint64 `protobuf:"varint,7,opt,name=replay_count,json=replayCount,proto3" json:"replay_count,omitempty"`
-	// Its log, its snapshot and its browse logs on the disk.
+	// Its events and states on the disk.
 	DiskBytes uint64 `protobuf:"varint,8,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
 	// Its sites.
 	SiteCount uint64 `protobuf:"varint,9,opt,name=site_count,json=siteCount,proto3" json:"site_count,omitempty"`

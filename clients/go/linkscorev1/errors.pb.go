@@ -53,7 +53,7 @@ const (
 	ErrorReason_ERROR_REASON_SITE_NOT_FOUND ErrorReason = 11
 	// ALREADY_EXISTS: the crawl exists with another configuration.
 	ErrorReason_ERROR_REASON_CRAWL_EXISTS ErrorReason = 12
-	// FAILED_PRECONDITION: the policy needs a learned site and the request forbids the fallback.
+	// FAILED_PRECONDITION: the site is to be learned and has no page to learn from yet.
 	ErrorReason_ERROR_REASON_SITE_NOT_LEARNED ErrorReason = 13
 	// RESOURCE_EXHAUSTED: a bound is reached; see RetryInfo. As the reason of a batch item: this page takes more CPU time
 	// than a page may and would again, the others count.
@@ -65,7 +65,7 @@ const (
 	// INTERNAL: a fault of the server; the message carries a request id, the log the rest. As the reason of a batch item:
 	// this item brought the fault about, the others count.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 17
-	// FAILED_PRECONDITION: the stored state is damaged; the message names the file and offset.
+	// FAILED_PRECONDITION: what is stored is damaged; the message names where.
 	ErrorReason_ERROR_REASON_CORRUPT_STATE ErrorReason = 18
 	// INVALID_ARGUMENT: more content encodings, one in the other, than are undone.
 	ErrorReason_ERROR_REASON_UNSUPPORTED_ENCODING ErrorReason = 19

@@ -1145,7 +1145,7 @@ type RankSitesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Indexes into the request's `sites`, best first; ties in request order.
 	Order []uint32 `protobuf:"varint,1,rep,packed,name=order,proto3" json:"order,omitempty"`
-	// Value in [0, 1] of each entry of `order`, without exploration; of a value that is drawn the median.
+	// Value in [0, 1] of each entry of `order`, without exploration.
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// How many URLs of each entry of `order` to fetch; their sum is `n`, or less if fewer wait.
 	Urls []uint32 `protobuf:"varint,3,rep,packed,name=urls,proto3" json:"urls,omitempty"`
@@ -1967,7 +1967,7 @@ type DuePage struct {
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// Resource name `crawls/{crawl}/sites/{site}` of its site.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// What a fetch is worth by the rule of the crawl, >= 0: days of one page by `greedy`; infinite if it is a check.
+	// What a fetch is worth, >= 0: days of one page; infinite if it is a check.
 	Worth float64 `protobuf:"fixed64,3,opt,name=worth,proto3" json:"worth,omitempty"`
 	// Why.
 	Reason RevisitReason `protobuf:"varint,4,opt,name=reason,proto3,enum=linkscore.v1.RevisitReason" json:"reason,omitempty"`
@@ -1981,8 +1981,7 @@ type DuePage struct {
 	Etag string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
 	// `Last-Modified` of the copy, likewise, for `If-Modified-Since`.
 	LastModified string `protobuf:"bytes,9,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
-	// What it was sent as, and is to be sent as again. A sitemap or feed that came before the server knew kinds is a page
-	// until it is sent again.
+	// What it was sent as, and is to be sent as again.
 	Kind          PageKind `protobuf:"varint,10,opt,name=kind,proto3,enum=linkscore.v1.PageKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -60,7 +60,6 @@ class CrawlOptions(TypedDict, total=False):
     policy: Policy | None  # that scores: a name, (name, parameters) or the message
     scope: int  # `CrawlScope`: which links belong to the crawl
     learning: crawl_pb2.LearningConfig | None  # how site models are learned
-    learn: int  # when sites are learned, a `Learn` of `linkscore.v1`
     observe_only: bool  # learn, and leave the crawl its own order
     seed: int  # of all random draws
     examples: Sequence[Example]  # of the pages wanted, at most 100; see `example_page`

@@ -1,4 +1,4 @@
-"""A crawl: sites, policies and counters, changed by events only. One writer, no locks."""
+"""A crawl: sites and counters, changed by events only. One writer, no locks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_EVENT_IDS = 100_000
 MAX_BATCH_IDS = 100_000
 """A bound: browse log batches remembered; one that comes again later changes the counters, nothing else."""
 MOST_RECORDS = (1 << 63) - 1
-"""A bound: records of one outcome that are counted; answers and snapshots hold 64 bits."""
+"""A bound: records of one outcome that are counted; answers and states hold 64 bits."""
 _SUGGESTIONS = 4
 """Pages to fetch that are named with every answer; chosen, not measured."""
 

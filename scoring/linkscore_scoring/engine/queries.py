@@ -340,7 +340,7 @@ class CrawlQueries:
     def rank_sites(self, sites: Sequence[str], waiting: Sequence[int | None], n: int) -> Plan:
         """Order sites with URLs waiting, and hand out n fetches: by a host bandit, or the best site first.
 
-        Cost O(sites + n log sites), for Thompson sampling O(n x distinct posteriors), plus the policy's.
+        Cost O(sites + n log sites), plus the policy's.
 
         `sites`: names, all different. `waiting`: URLs of each that wait, None: enough. A site of which none
         wait sleeps: it has a value, no fetch. `n`: fetches to hand out; fewer are if all sites fall asleep.

@@ -1,1 +1,1 @@
-"""What several policies learn with: turns of equals, and online classifiers of links, found by name."""
+"""Online classifiers of links, found by name, with which several policies learn."""

@@ -45,7 +45,6 @@ from linkscore_server.services.messages import (
 
 _FIXED = ("scope", "learning", "groups", "seed", "keep_titles", "experience_count")
 VERSION = version("linkscore")
-"""Policies beside the served one: each scores every page, so each costs what the served one costs."""
 _MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
 _NO_URL = "http://example.invalid/"  # of an example or a sample without one; its links are not read
 _T = TypeVar("_T")

@@ -41,7 +41,7 @@ from linkscore_server.tasks import child_processes
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
 MAX_HEADERS = 100  # as many as Apache takes of a request (LimitRequestFields)
-MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
+MAX_TICKET_BYTES = 64  # what `engine.links` writes is shorter
 GZIP_MAGIC = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _SHORT_BYTES = 80_000  # of a sitemap or feed that is read at once; chosen
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound

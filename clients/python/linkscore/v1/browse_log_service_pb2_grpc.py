@@ -59,14 +59,14 @@ class BrowseLogServiceServicer(object):
     def ImportBrowseRecords(self, request, context):
         """Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
         under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
-        path, if a policy of the crawl reads logs.
+        path, if the policy of the crawl reads logs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MineSite(self, request, context):
-        """Mines a site now; answers when its policies have what was learned and that is durable.
+        """Mines a site now; answers when the policy has what was learned and that is durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -440,7 +440,7 @@ export const BrowseLogService: GenService<{
   /**
    * Takes in a batch of records; durable when answered. A batch counts as a whole or not at all, and once: send it again
    * under its id after a broken call. When no more batches come, sites with enough new days are mined, beside the request
-   * path, if a policy of the crawl reads logs.
+   * path, if the policy of the crawl reads logs.
    *
    * @generated from rpc linkscore.v1.BrowseLogService.ImportBrowseRecords
    */
@@ -450,7 +450,7 @@ export const BrowseLogService: GenService<{
     output: typeof ImportBrowseRecordsResponseSchema;
   },
   /**
-   * Mines a site now; answers when its policies have what was learned and that is durable.
+   * Mines a site now; answers when the policy has what was learned and that is durable.
    *
    * @generated from rpc linkscore.v1.BrowseLogService.MineSite
    */

@@ -604,7 +604,7 @@ export enum Decision {
   STOP_COVERED = 3,
 
   /**
-   * Stop: fetches, bytes, seconds or money are spent.
+   * Stop: fetches, bytes or seconds are spent.
    *
    * @generated from enum value: DECISION_STOP_BUDGET = 4;
    */

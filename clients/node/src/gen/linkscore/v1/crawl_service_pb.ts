@@ -972,14 +972,14 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
   eventSeq: bigint;
 
   /**
-   * Events that a restart replays: those after its last snapshot.
+   * Events that a start applies before it serves.
    *
    * @generated from field: uint64 replay_count = 7;
    */
   replayCount: bigint;
 
   /**
-   * Its log, its snapshot and its browse logs on the disk.
+   * Its events and states on the disk.
    *
    * @generated from field: uint64 disk_bytes = 8;
    */

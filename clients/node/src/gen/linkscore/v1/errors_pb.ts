@@ -111,7 +111,7 @@ export enum ErrorReason {
   CRAWL_EXISTS = 12,
 
   /**
-   * FAILED_PRECONDITION: the policy needs a learned site and the request forbids the fallback.
+   * FAILED_PRECONDITION: the site is to be learned and has no page to learn from yet.
    *
    * @generated from enum value: ERROR_REASON_SITE_NOT_LEARNED = 13;
    */
@@ -148,7 +148,7 @@ export enum ErrorReason {
   INTERNAL = 17,
 
   /**
-   * FAILED_PRECONDITION: the stored state is damaged; the message names the file and offset.
+   * FAILED_PRECONDITION: what is stored is damaged; the message names where.
    *
    * @generated from enum value: ERROR_REASON_CORRUPT_STATE = 18;
    */

@@ -634,7 +634,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
   order: number[];
 
   /**
-   * Value in [0, 1] of each entry of `order`, without exploration; of a value that is drawn the median.
+   * Value in [0, 1] of each entry of `order`, without exploration.
    *
    * @generated from field: repeated double values = 2;
    */
@@ -1111,7 +1111,7 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
   site: string;
 
   /**
-   * What a fetch is worth by the rule of the crawl, >= 0: days of one page by `greedy`; infinite if it is a check.
+   * What a fetch is worth, >= 0: days of one page; infinite if it is a check.
    *
    * @generated from field: double worth = 3;
    */
@@ -1160,8 +1160,7 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
   lastModified: string;
 
   /**
-   * What it was sent as, and is to be sent as again. A sitemap or feed that came before the server knew kinds is a page
-   * until it is sent again.
+   * What it was sent as, and is to be sent as again.
    *
    * @generated from field: linkscore.v1.PageKind kind = 10;
    */
