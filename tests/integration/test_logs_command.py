@@ -6,6 +6,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_a_file_goes_in_once(log: Path, there: list[str]) -> None:
 
 def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run loses its file after two batches of a hundred records."""
-    whole = reading.batches_of
+    whole = partial(reading.batches_of, batch_records=100)
 
     def torn(*arguments: object, **options: object):
         with closing(whole(*arguments, **options)) as batches:  # type: ignore[arg-type]
@@ -93,11 +94,11 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
             yield next(batches)
             raise OSError("the disk went away")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(reading, "batches_of", torn)
-        failed = run("import", str(log), *there, "--batch-records", "100")
+    monkeypatch.setattr(reading, "batches_of", torn)
+    failed = run("import", str(log), *there)
     assert (failed.exit_code, "the disk went away" in failed.output) == (1, True)
-    again = run("import", str(log), *there, "--batch-records", "100")
+    monkeypatch.setattr(reading, "batches_of", whole)
+    again = run("import", str(log), *there)
     assert "2 batches were there already" in again.output
     assert row_of(again.output, "visits") == f"{VISITS - 200}"
     assert row_of(run("stats", *there).output, "a.org") == f"{VISITS}"

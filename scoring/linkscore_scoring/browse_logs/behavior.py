@@ -381,10 +381,6 @@ class BehaviorModel:
             self._fixed[node] = self.tree.pattern(node)
         return self._fixed[node]
 
-    def leaves(self) -> list[int]:
-        """Return the ids of the patterns."""
-        return [at for at, node in enumerate(self.tree.nodes) if not node.key]
-
     def place(self, url: str, key: int) -> Place:
         """Return where a URL stands, by address and identity hash; O(keys of the URL)."""
         pairs = key_values(url)

@@ -306,7 +306,7 @@ class BehaviorOrder(WithFallback):
         model = _model_of(site)
         if model is None:
             return "no browse log of this site was mined"
-        patterns, pages = len(model.leaves()), int(model.stats.sizes[0])
+        patterns, pages = int(model.tree.leaves().sum()), int(model.stats.sizes[0])
         return f"{patterns} URL patterns of {pages:,} pages, by {model.n_days} days of browse log"
 
     def moved(self, pattern: str) -> float:

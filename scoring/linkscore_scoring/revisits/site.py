@@ -337,10 +337,6 @@ class SiteRevisits(Stateful):
         entries = len(self._hubs) + len(self._importance) + len(self._failed) + len(self._told)
         return self.pages.memory_bytes() + ENTRY_BYTES * entries + pairs
 
-    def belief(self, key: int) -> Belief:
-        """Return what is believed of the rate of a known page."""
-        return self._belief(self.pages.row(self.pages.find(key)))
-
     def _worth(self, now_s: float) -> Floats:
         """Return what a fetch of each row is worth, infinite if it waited too long, -1 if it is not due."""
         known, values = self.pages.rows, np.empty(len(self.pages))

@@ -47,13 +47,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--host", default="", help="Host of paths in access logs: https://example.org.")
 @click.option("--only", "hosts", multiple=True, help="Keep this host and no other; repeatable.")
 @click.option("--bots", default=None, help="Regular expression of user agents to leave out; empty: none.")
-@click.option(
-    "--batch-records",
-    type=click.IntRange(1, 100_000),
-    default=50_000,
-    show_default=True,
-    help="Lines of a file in one batch.",
-)
 @click.option("--create", is_flag=True, help="Create the crawl if there is none of that name.")
 @click.option(
     "--policy",
@@ -70,7 +63,6 @@ def import_logs(
     host: str,
     hosts: tuple[str, ...],
     bots: str | None,
-    batch_records: int,
     create: bool,
     policy: policy_pb2.PolicySpec | None,
     as_json: bool,
@@ -99,7 +91,7 @@ def import_logs(
             if create:
                 _create(client, crawl, policy)
             console = Console(stderr=as_json)
-            imports = [_send(client, crawl, log, cleaning, batch_records, console) for log in logs]
+            imports = [_send(client, crawl, log, cleaning, console) for log in logs]
     except InvalidInput as exc:
         raise click.ClickException(in_options([(p.field, p.rule) for p in exc.problems])) from exc
     except (LinkscoreError, duckdb.Error, OSError) as exc:
@@ -124,15 +116,13 @@ def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
     return {field: name for field, _, name in pairs}
 
 
-def _send(
-    client: Client, crawl: str, file: LogFile, cleaning: Cleaning, batch_records: int, console: Console
-) -> dict[str, Any]:
+def _send(client: Client, crawl: str, file: LogFile, cleaning: Cleaning, console: Console) -> dict[str, Any]:
     """Send a file, print and return what became of it; after an error the same command goes on from there."""
     from linkscore_server.browse_logs import reading
 
     read, left_out = reading.ReadLog(), Counter[str]()
     visits = known = 0
-    batches = reading.batches_of(file, cleaning, read, batch_records=batch_records)
+    batches = reading.batches_of(file, cleaning, read)
     with closing(batches), _progress(file, read, console) as progress:
         for batch in batches:
             got = client.import_browse_records(

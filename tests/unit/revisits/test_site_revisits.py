@@ -31,6 +31,10 @@ def lived(days: int = 40, **said: object) -> SiteRevisits:
     return site
 
 
+def evidence(site: SiteRevisits, key: int) -> tuple[float, ...]:
+    return site.pages.row(site.pages.find(key))[3:6]
+
+
 def test_the_list_and_the_busy_page_come_first_and_say_why() -> None:
     due = lived().rank(day(42), 3)
     assert [(found.key, found.reason) for found in due] == [(1, "hub"), (2, "stale"), (3, "stale")]
@@ -89,7 +93,7 @@ def test_pages_found_together_are_due_one_after_another_and_once_there_were_roun
 
 def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:
     site, hour = lived(), DAY_S / 24
-    before = site.belief(2)
+    before = evidence(site, 2)
     tried = day(41)
     for hours in (1, 2, 4):
         site.failed(2, tried)
@@ -97,7 +101,7 @@ def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None
         found = next(due for due in site.rank(tried + hours * hour, 9) if due.key == 2)
         assert found.last_s == day(39)
         tried += hours * hour
-    assert site.belief(2) == before
+    assert evidence(site, 2) == before
 
 
 def test_importance_divides_fetches() -> None:
@@ -110,11 +114,11 @@ def test_importance_divides_fetches() -> None:
 def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
     site = SiteRevisits(RevisitSettings())
     site.fetched(page(1, 0))
-    before = site.belief(1)
+    before = evidence(site, 1)
     for number in range(1, 30):
         found = site.fetched(page(1, late * number, unseen=20 + 31 * number))
         assert found.share
-    assert site.belief(1) == before
+    assert evidence(site, 1) == before
 
 
 @pytest.mark.parametrize("often", [0.1, 0.5, 2.0])
