@@ -524,6 +524,6 @@ def _path_of(site: SiteModel, pattern: int) -> int:
 def _is_found_without(site: SiteModel, page: int, pattern: int) -> bool:
     """Say whether a page is known from elsewhere than pages of a URL pattern: a seed, or linked by others."""
     sources = [source for source, _ in site.memory.contexts(page)]
-    known = (site.memory.pattern(source) for source in sources)
-    others = [each for each in known if each is None or site.patterns.resolve(each) != pattern]
-    return bool(others) or (not sources and site.memory.depth(page) is not None)
+    known = site.memory.patterns(sources)
+    others = (each is None or site.patterns.resolve(each) != pattern for each in known)
+    return any(others) or (not sources and site.memory.depth(page) is not None)

@@ -327,7 +327,8 @@ class HostCrawl(Stateful):
 
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
-        return link_features(links.urls, self.neighbours.counts(site.memory.sources(links.keys)))
+        sources = [[source for source, _ in site.memory.contexts(key)] for key in links.keys]
+        return link_features(links.urls, self.neighbours.counts(sources))
 
     def _of_page(self, page: FeedbackObservation | PageObservation) -> Features:
         return link_features([page.url], self.neighbours.counts([[source for source, _ in page.contexts]]))

@@ -307,10 +307,10 @@ class CrawlHistory(Stateful):
             elif is_page[row] and not self.by_reward:
                 yield key, ats[row], texts[row]
 
-    def reported_only(self) -> list[int]:
+    def reported_only(self) -> set[int]:
         """Return the identity hashes of pages that were reported and not ingested."""
         is_page = self._known.columns[3]
-        return [key for key, row in self._known.items() if not is_page[row]]
+        return {key for key, row in self._known.items() if not is_page[row]}
 
     def shapes_now(self, patterns: UrlPatterns) -> dict[int, History]:
         """Return the histories by the shapes there are now; those that were folded together are one."""

@@ -7,7 +7,7 @@ settings and messages call it link path or tag path. An id that was forgotten st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, repeat
 from operator import gt, is_, itemgetter
@@ -142,13 +142,8 @@ class LinkMemory(Stateful):
         """Return the cluster of a fetched URL, `NOT_FETCHED` if it was not fetched or is forgotten."""
         return self._links.get(key, _UNSEEN)[_CLUSTER]
 
-    def pattern(self, key: int) -> int | None:
-        """Return the URL pattern a URL had when it was first seen, None if it is not known."""
-        known = self._links.get(key)
-        return None if known is None else known[_PATTERN]
-
     def patterns(self, keys: Sequence[int]) -> list[int | None]:
-        """Return the `pattern` of each URL."""
+        """Return the URL pattern each URL had when it was first seen, None of one that is not known."""
         records = map(self._links.get, keys)
         return [None if known is None else known[_PATTERN] for known in records]
 
@@ -158,7 +153,7 @@ class LinkMemory(Stateful):
         return None if known is None else known[_DEPTH]
 
     def known(self, key: int) -> tuple[int | None, int | None, list[tuple[int, int]]]:
-        """Return `depth`, `pattern` and `contexts` of a URL."""
+        """Return depth, URL pattern and in-links of a URL, as `depth`, `patterns` and `contexts` do."""
         known = self._links.get(key)
         if known is None:
             return None, None, []
@@ -170,24 +165,15 @@ class LinkMemory(Stateful):
         known = self._links.get(key, _UNSEEN)
         return list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
 
-    def sources(self, keys: Iterable[int]) -> list[list[int]]:
-        """Return the source pages of the in-links of each URL; empty of one that is not known."""
-        return [list(self._links.get(key, _UNSEEN)[_CONTEXTS::2]) for key in keys]
-
-    def waiting(self) -> Counter[tuple[int, int]]:
-        """Count the URLs found and not fetched by URL pattern and earliest link path kept; cost O(links)."""
+    def waiting(self, told: Collection[int] = ()) -> Counter[tuple[int, int]]:
+        """Count the URLs found and neither fetched nor `told` of by URL pattern and earliest link path kept;
+        cost O(links).
+        """
         return Counter(
             (known[_PATTERN], known[_CONTEXTS + 1])
-            for known in self._links.values()
-            if known[_CLUSTER] == NOT_FETCHED
+            for key, known in self._links.items()
+            if known[_CLUSTER] == NOT_FETCHED and key not in told
         )
-
-    def waiting_group(self, key: int) -> tuple[int, int] | None:
-        """Return pattern and earliest link path of a URL that waits, as `waiting` counts it; else None."""
-        known = self._links.get(key)
-        if known is None or known[_CLUSTER] != NOT_FETCHED:
-            return None
-        return known[_PATTERN], known[_CONTEXTS + 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,16 +212,9 @@ class SiteModel(Stateful):
 
         By folded link path and by the URL pattern each link had when it was first seen, as policies know it.
         """
-        raw = self.memory.waiting()
-        raw.subtract(
-            group
-            for key in self.history.reported_only()
-            if (group := self.memory.waiting_group(key)) is not None
-        )
         waiting: Counter[Group] = Counter()
-        for (pattern, link_path), n in raw.items():
-            if n > 0:
-                waiting[pattern, self.link_paths.get(link_path).folded] += n
+        for (pattern, link_path), n in self.memory.waiting(self.history.reported_only()).items():
+            waiting[pattern, self.link_paths.get(link_path).folded] += n
         return waiting
 
     def pattern_of(self, hash_: int, key: str) -> int:

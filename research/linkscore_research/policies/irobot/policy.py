@@ -160,9 +160,9 @@ class Irobot(Policy):
         cluster = site.templates.sample.get(page.key, site.cluster_of(page.hash))
         aliases, links = site.aliases, []
         for link_path, target in page.links:
-            pattern = site.patterns.resolve(site.memory.pattern(target) or 0)
+            pattern = site.patterns.resolve(site.memory.known(target)[1] or 0)
             links.append(((pattern, link_path), aliases.get(target, target)))
-        kind = cluster, site.patterns.resolve(site.memory.pattern(page.hash) or 0)
+        kind = cluster, site.patterns.resolve(site.memory.known(page.hash)[1] or 0)
         return MapEntry(page.hash, kind, chars, unique, links)
 
     def _flip_shares(self, site: SiteModel) -> dict[Place, float]:
