@@ -340,9 +340,7 @@ class CrawlModel:
             revision=model.revision,
             policy=shard.order.name,
             links=links or ScoredLinks(np.zeros(0)),
-            suggestions=shard.fetch_plan(_SUGGESTIONS)
-            if served.needs_learning
-            else served.suggest_fetches(_SUGGESTIONS, model),
+            suggestions=served.suggest_fetches(_SUGGESTIONS, model),
             learning=model.learning_since > 0,
             standing=self.standing(shard) if self.budget is not None else None,
             reserved=sorted(respect.reserved(event)) if respect is not None else [],

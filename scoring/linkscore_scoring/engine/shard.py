@@ -36,22 +36,15 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
     Revisit,
-    Suggestion,
     links_of_page,
 )
 from linkscore_scoring.urls.pattern_tree import ROOT
 
-_SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _SKIPPED_BYTES = 18_000, 270, 930, 5_000, 400
-"""Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is
-learned, and with its URL), of each sampled page, and of each link to skip. Fitted to resident memory under
-`harvest`, on drawn and real sites."""
+_SITE_BYTES, _LINK_BYTES, _PAGE_BYTES, _SKIPPED_BYTES = 18_000, 270, 5_000, 400
+"""Memory of a site, of each link it remembers, of each sampled page, and of each link to skip. Fitted to
+resident memory under `harvest`, on drawn and real sites."""
 _NODE_BYTES, _LEARNED_NODE_BYTES = 29, 45
 """Memory of each tag path node of a sampled page, and what learning the site adds to it; fitted with them."""
-
-_WHY_PLANNED = {
-    "one_per_apath": "one link of each tag path of a page",
-    "unused_link": "a link of a tag path seen before",
-}
 
 
 class CrawlWide:
@@ -259,16 +252,6 @@ class SiteShard:
             self.revisitor.feedback(event)
         self.served.feedback(event, self.model)
 
-    def fetch_plan(self, n: int) -> list[Suggestion]:
-        """Return up to `n` pages to fetch for learning: those the policy asks for, then the sample."""
-        wanted = self.served.suggest_fetches(n, self.model)
-        named = {suggestion.url for suggestion in wanted}
-        sample = [
-            Suggestion(page.url, _WHY_PLANNED[page.reason], 1.0 / (1.0 + rank))
-            for rank, page in enumerate(self.model.plan.plan(n))
-        ]
-        return [*wanted, *(found for found in sample if found.url not in named)][:n]
-
     def experience(self) -> Experience:
         """Return what was learned on the site that helps on others; raises `NoRules` if that is nothing."""
         learned = self.served.experience(self.model)
@@ -296,7 +279,6 @@ class SiteShard:
         return (
             _SITE_BYTES
             + _LINK_BYTES * len(site.memory)
-            + _PLANNED_BYTES * len(site.plan)
             + _PAGE_BYTES * len(site.sample)
             + a_node * nodes
             + others

@@ -116,7 +116,6 @@ class Policy(Stateful, ABC):
 
     name: ClassVar[str]  # of its line in the registry, and of its field in the contract
     Params: ClassVar[type[Params]] = Params  # class of its parameters
-    needs_learning: ClassVar[bool] = False  # scores come from a fallback until the site is learned
     baseline: ClassVar[bool] = False  # it may lose against random order in the conformance suite
     # Values move per URL as links arrive: buckets are steps of the score, and exact order needs a heap of
     # scores that are asked for again.

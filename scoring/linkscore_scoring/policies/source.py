@@ -61,7 +61,6 @@ class StructuralPolicy(Policy):
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
     """
 
-    needs_learning = True
     step: ClassVar[float] = 0.0
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 

@@ -5,12 +5,10 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, repeat, zip_longest
 from sys import intern
-from typing import Literal
 
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
@@ -22,50 +20,20 @@ from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.state import State, Stateful, Stored, from_state, packed, plain, unpacked
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch
 
-Reason = Literal["one_per_apath", "unused_link"]
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A URL worth fetching for the sample.
-
-    `link_path`: link path it was seen under. `reason`: ``one_per_apath``: drawn as the one link of a link
-    path of a page; ``unused_link``: those have run out, so links that were not drawn are taken in turn.
-    """
-
-    url: str
-    link_path: int
-    reason: Reason
-
 
 class SamplingPlan(Stateful):
-    """Incremental sampling plan: report every fetched page with its in-site links, ask which URLs are next.
+    """Which links to sample: of those under one link path of a page one that was neither drawn nor fetched.
 
-    Of the URLs a page shows under one link path, one that was neither drawn nor fetched is drawn at random
-    and queued (FIFO); the others wait and are listed, one of each (page, link path) in turn, once the queue
-    is empty. A URL leaves the plan when it is fetched, whoever chose it.
-
-    `max_urls`: bound of the drawn URLs that are not fetched, and of all that ever wait. `max_seen`: URLs
-    remembered as drawn or fetched; when full, pages stop adding to the plan.
-
-    `add_page` costs O(links), `plan(n)` O(n + fetched since). Source: Xu 2018, section 4.1. Differences from
-    the paper: URLs listed twice under one (page, link path) count once; when every URL is seen nothing is
-    queued; after the queue is empty the unused URLs are drained round-robin, so the sample fills even on a
-    small site.
+    `max_seen`: URLs remembered as drawn or fetched; when full, pages stop adding to the plan. `add_page`
+    costs O(links). Source: Xu 2018, section 4.1. Difference from the paper: when every URL is seen nothing is
+    drawn.
     """
 
-    _queue: Stored[deque[tuple[int, int]]]
-    _waiting: Stored[list[tuple[int, list[int]]]]
-    _urls: Stored[dict[int, str]]
     _fetched: Stored[set[int]]
     _drawn: Stored[set[int]]
-    _held: Stored[int]
 
-    def __init__(self, *, max_urls: int = 20_000, max_seen: int = 50_000) -> None:
-        self.max_urls, self.max_seen = max_urls, max_seen
-
-    def __len__(self) -> int:
-        return len(self._urls)
+    def __init__(self, *, max_seen: int = 50_000) -> None:
+        self.max_seen = max_seen
 
     def is_drawn(self, key: int) -> bool:
         """Say whether a URL was drawn as the one link of a link path of a page, and is not fetched yet."""
@@ -73,48 +41,20 @@ class SamplingPlan(Stateful):
 
     def add_page(self, links: LinkBatch, seed: object) -> None:
         """Take note of the in-site links of a fetched page; they are drawn by the hash of `seed`."""
-        drawn, fetched = self._drawn, self._fetched
-        groups: dict[int, dict[int, str]] = {}
-        for link_path, key, url in zip(links.link_paths, links.keys, links.urls, strict=True):
-            if key not in drawn and key not in fetched:
-                groups.setdefault(link_path, {})[key] = url
-        for link_path, urls in groups.items():
-            fresh = [key for key in urls if key not in drawn]
-            is_full = len(self._queue) >= self.max_urls or len(drawn) + len(fetched) >= self.max_seen
-            if not fresh or is_full:
-                continue
-            chosen = fresh.pop(hash64(f"{seed} {link_path}") % len(fresh))
-            drawn.add(chosen)
-            self._queue.append((chosen, link_path))
-            fresh = fresh[: self.max_urls - self._held]
-            if fresh:
-                self._waiting.append((link_path, fresh))
-                self._held += len(fresh)
-            self._urls.update((key, urls[key]) for key in (chosen, *fresh))
+        groups: dict[int, dict[int, None]] = {}
+        for link_path, key in zip(links.link_paths, links.keys, strict=True):
+            if key not in self._drawn and key not in self._fetched:
+                groups.setdefault(link_path, {})[key] = None
+        for link_path, keys in groups.items():
+            fresh = [key for key in keys if key not in self._drawn]
+            if fresh and len(self._drawn) + len(self._fetched) < self.max_seen:
+                self._drawn.add(fresh[hash64(f"{seed} {link_path}") % len(fresh)])
 
     def mark_fetched(self, keys: Iterable[int]) -> None:
         """Take URLs out of the plan: fetched, failed, or not wanted."""
         for key in keys:
             if len(self._drawn) + len(self._fetched) < 2 * self.max_seen:
                 self._fetched.add(key)
-        while self._queue and self._queue[0][0] in self._fetched:
-            self._queue.popleft()
-
-    def plan(self, n: int) -> list[Planned]:
-        """Return the next `n` URLs to fetch, best first; asking does not change the plan."""
-        return list(islice(self._listing(), n))
-
-    def _listing(self) -> Iterator[Planned]:
-        listed: set[int] = set()
-        for key, link_path in self._queue:
-            if key not in self._fetched:
-                listed.add(key)
-                yield Planned(self._urls[key], link_path, "one_per_apath")
-        waiting = [zip(keys, repeat(link_path)) for link_path, keys in self._waiting]
-        for pair in chain.from_iterable(zip_longest(*waiting)):
-            if pair is not None and pair[0] not in self._fetched and pair[0] not in listed:
-                listed.add(pair[0])
-                yield Planned(self._urls[pair[0]], pair[1], "unused_link")
 
 
 _DOUBLINGS = 3

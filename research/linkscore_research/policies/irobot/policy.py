@@ -90,7 +90,6 @@ class Irobot(Policy):
     name = "irobot"
     Params = IrobotParams
     baseline = True
-    needs_learning = True
 
     _kept: Stored[list[KeptArc]]
     _texts: Stored[dict[int, tuple[int, bool]]]

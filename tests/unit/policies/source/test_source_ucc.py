@@ -45,13 +45,6 @@ def test_while_sampling_the_planned_link_of_each_link_path_comes_first_then_fewe
     assert all(name.startswith("h/s1.") for row, name in enumerate(names) if row not in planned)
 
 
-def test_the_sampling_plan_suggests_pages_until_the_site_is_learned() -> None:
-    board = Board("source_ucc", sample_pages=8)
-    first = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)])
-    assert first.suggestions[0].reason == "one link of each tag path of a page"
-    assert sampled().model.shard("h").fetch_plan(4) == []
-
-
 def test_scores_are_eq_12_of_the_values_of_eq_11() -> None:
     board = sampled()
     model, policy = board.shard.model, ucc(board)
