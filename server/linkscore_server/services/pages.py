@@ -43,7 +43,6 @@ MAX_EVENT_ID_BYTES = 128
 MAX_HEADERS = 100  # as many as Apache takes of a request (LimitRequestFields)
 MAX_TICKET_BYTES = 64  # what `engine.links` writes is shorter
 GZIP_MAGIC = b"\x1f\x8b"  # RFC 1952, section 2.3.1
-_SHORT_BYTES = 80_000  # of a sitemap or feed that is read at once; chosen
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 _KINDS = enum_names(common_pb2.PageKind, "PAGE_KIND_")
 _PAGES = (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE)
@@ -139,9 +138,7 @@ class PageParser:
         is_packed = bool(page.content_encoding) or body[:2] == GZIP_MAGIC
         if (len(body) <= LARGE_TAGS and not is_packed) or not has_page(page):
             return None
-        if _kind_of(page):  # a sitemap or feed is read in a thread, a short one at once
-            if len(body) <= _SHORT_BYTES and not is_packed:
-                return None
+        if _kind_of(page):  # a sitemap or feed is read in a thread
             self._checked(page)
             return await asyncio.to_thread(self._listed, options.body_of(page))
         if not is_packed and len(body) > self.limits.body_bytes:
