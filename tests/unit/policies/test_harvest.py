@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
-
 import pytest
 
 from linkscore_scoring.policies.harvest import Harvest, Tunables
@@ -197,24 +195,6 @@ def test_the_value_before_any_fetch_is_the_prior_and_no_bonus() -> None:
     board.fail("/")
     fresh = Harvest(Harvest.Params(), seed=0)
     assert fresh.value(["h9.9"], board.shard.model).tolist() == [pytest.approx(0.375 / 1.375)]
-
-
-def test_an_untried_arm_has_the_bonus_of_ucb1_and_trust_by_the_links_that_wait_in_it() -> None:
-    """Five links wait: half of both; where none does, nothing."""
-    board = Board("harvest")
-    board.page("/", [(f"/t{n}", LIST) for n in range(5)])
-    board.page("/a")
-    assert terms(board, "/x")["exploration"] == 0.0
-    assert terms(board, "/t0")["exploration"] == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
-
-
-def test_among_arms_of_like_reward_the_bulk_of_what_waits_comes_first() -> None:
-    board = Board("harvest")
-    links = [(f"/t{n}", LIST) for n in range(30)] + [("/one", NEXT)]
-    board.page("/", links, texts=[("text", 900)])
-    many, one = terms(board, "/t0"), terms(board, "/one")
-    assert many["reward"] == pytest.approx(one["reward"] * (1 + 0.2 * 30 / 60) / (1 + 0.2 / 31))
-    assert board.scores("/t0") > board.scores("/one")
 
 
 def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.tables import SITE, Source
+from linkscore_scoring.policies.harvest.tables import Source
 from linkscore_scoring.testing.crawl import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards import POST, Board, board_with, example
@@ -16,24 +16,6 @@ LIST = ["html/body/main[list]/a"]
 def share(board: Board) -> float:
     """Return how far labels decide."""
     return harvest_of(board).tables.share
-
-
-def test_without_labels_text_counts_in_full() -> None:
-    board = board_with()
-    board.page("/", texts=[("text", 400)])
-    assert (worth_of(board, "/").source, worth_of(board, "/").weight) == (Source.TEXT, 1.0)
-
-
-def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
-    board = board_with()
-    for path in ("/a", "/b", "/c"):
-        board.page(path, texts=[(path, 400)])
-    for path in ("/a", "/b", "/c"):
-        board.feedback(path, 1.0)
-    policy = harvest_of(board)
-    assert policy.tables.nodes["n"][SITE] == pytest.approx(3.0)
-    [mean] = policy.expected_rewards([(8, 9)], board.shard.model)
-    assert mean == pytest.approx((3.0 + 2 * 0.3) / (3 + 2)), "of an arm nobody knows"
 
 
 def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
