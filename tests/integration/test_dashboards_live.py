@@ -85,22 +85,21 @@ def results(address: str, query: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def scraped(folder: Path, *flags: str, **environment: str) -> Iterator[tuple[ServerProcess, str]]:
+def scraped(folder: Path, *flags: str) -> Iterator[tuple[ServerProcess, str]]:
     """Run a server and a Prometheus that scrapes it; gives both."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with (
-        serving(folder / "server", "--metrics-listen", f"127.0.0.1:{port}", *flags, **environment) as server,
+        serving(folder / "server", "--metrics-listen", f"127.0.0.1:{port}", *flags) as server,
         prometheus(f"127.0.0.1:{port}", folder) as address,
     ):
         yield server, address
 
 
 def test_no_panel_is_empty(tmp_path: Path) -> None:
-    often = {"LINKSCORE_SNAPSHOT_EVENTS": "100"}  # so that the panel of snapshots has something to show
     with (
-        scraped(tmp_path, "--workers", "2", **often) as (server, address),
+        scraped(tmp_path, "--workers", "2") as (server, address),
         Client(server.target, timeout_s=60) as client,
     ):
         client.create_crawl(crawl="board")

@@ -4,7 +4,7 @@ import { uPlot } from "./vendor/uplot.js";
 const HEIGHT = 250;
 const charts = new Map();
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // colours are not all that tells lines apart
+const DASHES = [[], [7, 4]]; // colours are not all that tells lines apart
 
 function options(place, data) {
   const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
@@ -17,9 +17,9 @@ function options(place, data) {
     axes: [{ ...axis, label: place.dataset.x, labelFont: axis.font, labelSize: 16, labelGap: 0 }, { ...axis, size: 44 }],
     series: [{ label: "fetch" }, ...data.series.map((one, at) => ({
       label: one.label,
-      stroke: colour(`--series-${at % 8}`),
+      stroke: colour(`--series-${at}`),
       width: 2.2,
-      dash: DASHES[Math.floor(at / 2) % DASHES.length],
+      dash: DASHES[at],
       spanGaps: true,
       points: { show: data.x.length < 3, size: 6 },
       value: (_, value) => (value === null || value === undefined ? "-" : value.toFixed(3)),

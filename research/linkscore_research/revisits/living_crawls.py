@@ -1,4 +1,4 @@
-"""Real crawlers keep a living site fresh: what is common to all of them, see `scrapy_runs` and `nutch_runs`.
+"""Real crawlers keep a living site fresh: a clock and a server for a crawler such as that of `scrapy_runs`.
 
 A site that lives is served over HTTP at a simulated time. Every few days of it a crawler runs once, in a
 process of its own, against a server whose clock is the simulated one. Beside it stands what fetching every

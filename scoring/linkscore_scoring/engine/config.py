@@ -64,7 +64,7 @@ class CrawlConfig:
 
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
     `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
-    `revisit` says how pages are fetched again, by the fields of `revisits.values.RevisitSettings`; None: not.
+    `revisit` says how pages are fetched again, by the fields of `revisits.pages.RevisitSettings`; None: not.
     """
 
     name: str

@@ -60,7 +60,7 @@ class ScoredLinks:
     `scores`: (n_links,) float64 in [0, 1]. `bucket_names`, `buckets`: distinct buckets, and the index of each
     link's. `bucket_values`: value of each distinct bucket, in [0, 1]. `ticket_values`, `tickets`: distinct
     tickets, and the index of each link's; empty where none are written. `verdicts`: 1 FOLLOW, 2 SKIP, 0 no
-    advice; None if no link has any. `url_types`: type of each link's URL, see `site.url_rules`; None if no
+    advice; None if no link has any. `url_types`: type of each link's URL, see `types.INDEX`; None if no
     link has any. `skip_reasons`: why each link is to skip by a setting of the crawl, 0 if none says so; None
     if no link is. `duplicates`: how probable each link leads to a copy of another page; None if nothing says
     so of any. `in_scope`: per link, or None if all are. `stage`: lowest stage of the sites involved.

@@ -1,5 +1,5 @@
-"""From the bytes of a page to features: tag paths, text blocks, links, and records where they are asked for.
+"""From the bytes of a page to features: tag paths, text blocks, links, and layout where it is asked for.
 
-`extract` reads HTML as it was fetched; `page_from_extracted` takes what a crawler parsed itself. Both give
+`extract` reads HTML as it was fetched; `with_links` takes the links that a crawler found itself. Both give
 `PageFeatures`: plain columns, no HTML, no lxml. Everything later reads these and nothing else.
 """

@@ -193,7 +193,7 @@ square (docs/concepts/architecture.md)."""
 class LearningConfig:
     """How templates are learned.
 
-    `clusterer`: name of a page clusterer (`site.clusterers`). `sample_pages`: distinct pages before the
+    `clusterer`: name of a page clusterer (`clustering.CLUSTERERS`). `sample_pages`: distinct pages before the
     first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `max_sample_pages`:
     distinct pages kept for learning. `paper`: the rules of Xu 2018 where ours differ: literal eps, navigation
     table frozen after the first learning.

@@ -163,10 +163,7 @@ _END_S = 2.0
 
 
 class CrawlActor:
-    """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
-
-    `listeners`: called with each event that is applied from then on and its outcome; must not fail.
-    """
+    """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ _CLAIMS = (
         "1.000; threads alone, as the text says, {focus-effectiveness|qa_q2a, focus|threads alone} to "
         "{focus-effectiveness|forum_opendcl, focus|threads alone}. One generated engine is taken for no "
         "forum, {focus-effectiveness|generated, as phpBB, focus|index, thread and flip pages}: title, "
-        "author and date of a thread are one block of its lists, which are told by none of the 21 signals",
+        "author and date of a thread are one block of its lists, which no signal tells",
         {
             "focus-effectiveness|coverage": ("*, focus = 1",),
             "focus-effectiveness|index, thread and flip pages": (
