@@ -268,7 +268,7 @@ def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connect
     if not changes:
         raise click.UsageError(
             "Nothing to change: give --policy, --example, --wanted, --budget, --respect, --revisit or "
-            " --observe-only."
+            "--observe-only."
         )
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         changed = client.update_crawl(crawl=connection.crawl, **changes)

@@ -66,14 +66,11 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         crawls: Crawls,
         advisor: Advisor,
         metrics: FrontierMetrics,
-        *,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self.address = ""
         self._crawls = crawls
         self._advisor = advisor
         self._metrics = metrics
-        self._clock = clock
 
     async def _not_served(self, asked: Any, context: Any) -> None:
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "this frontier does not serve the call")
@@ -108,7 +105,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         return statuses
 
     async def _write(self, crawl: str, arrivals: list[Arrival]) -> list[Status]:
-        now = self._clock()
+        now = time.time()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
         except Exception as exc:  # too many crawls, or a full disk: the crawler sends them again
@@ -132,7 +129,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
                     queues=request.max_queues,
                     each=request.max_urls_per_queue,
                     lease_s=request.delay_requestable or _LEASE_S,
-                    now=self._clock(),
+                    now=time.time(),
                     key=request.key,
                 )
             )
@@ -148,7 +145,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         return lambda store: store.question(
             queues=request.max_queues,
             each=request.max_urls_per_queue,
-            now=self._clock(),
+            now=time.time(),
             delay=self._crawls.delay_s,
             key=request.key,
         )
@@ -209,7 +206,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
         """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
-        crawl, now = _crawl(request.crawlID), self._clock()
+        crawl, now = _crawl(request.crawlID), time.time()
         size = min(request.size or _LIST, _MAX_LISTED)
         found = await self._crawls.ask(
             crawl,
@@ -227,7 +224,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def GetStats(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Stats:
         """Count what a queue or a crawl holds."""
-        crawl, now = _crawl(request.crawlID), self._clock()
+        crawl, now = _crawl(request.crawlID), time.time()
         stats = await self._crawls.ask(crawl, lambda store: _stats(store, request.key, crawl, now))
         return stats or pb.Stats(crawlID=crawl)
 

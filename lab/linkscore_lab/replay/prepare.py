@@ -181,9 +181,9 @@ class StoredSite:
     def body(self, number: int) -> bytes:
         return self.blobs.read(self.records[number].body)
 
-    def reachable(self, starts: Iterable[str] | None = None) -> list[int]:
-        """Return the pages that can be reached from the entries, or from `starts`, in breadth-first order."""
-        first = [self.number(key) for key in (self.entries if starts is None else starts)]
+    def reachable(self) -> list[int]:
+        """Return the pages that can be reached from the entries, in breadth-first order."""
+        first = list(map(self.number, self.entries))
         seen = dict.fromkeys(n for n in first if n >= 0)
         frontier = deque(seen)
         while frontier:

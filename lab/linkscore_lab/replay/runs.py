@@ -84,11 +84,11 @@ def draw_examples(site: StoredSite, task: Task, k: int, seed: int, pages: Sequen
     return [n for _, numbers in sorted(by_type.items()) for n in rng.sample(numbers, min(k, len(numbers)))]
 
 
-def draw_starts(site: StoredSite, pages: Sequence[int], n: int, seed: int = 0) -> list[str]:
+def draw_starts(site: StoredSite, pages: Sequence[int], n: int) -> list[str]:
     """Return the entry and `n` - 1 further start pages drawn at random from the reachable ones."""
     entry = site.entries[0]
     others = [site.records[number].key for number in pages if site.records[number].key != entry]
-    rng = random.Random(f"{site.name} starts {seed}")
+    rng = random.Random(f"{site.name} starts 0")
     return [entry, *rng.sample(others, min(max(0, n - 1), len(others)))]
 
 

@@ -54,10 +54,10 @@ class BreadthFirst(Policy):
         ]
 
 
-def depth_of(bucket: str, *, unknown: int = 100) -> int:
-    """Return the depth a bucket name such as ``d3`` stands for."""
+def depth_of(bucket: str) -> int:
+    """Return the depth a bucket name such as ``d3`` stands for, 100 for any other."""
     digits = bucket[1:]
-    return int(digits) if bucket[:1] == "d" and digits.isdecimal() and len(digits) <= 9 else unknown
+    return int(digits) if bucket[:1] == "d" and digits.isdecimal() and len(digits) <= 9 else 100
 
 
 # Steps of the score that are buckets of their own.

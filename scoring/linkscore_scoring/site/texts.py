@@ -159,7 +159,7 @@ class TextOwners(Stateful):
             identities[row], lengths[row] = identity, size
 
 
-def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:
-    """Return what text is worth: x / (x + half_chars), x = characters that belong to a page, at least 0."""
+def text_reward(own_chars: float) -> float:
+    """Return what text is worth: x / (x + `HALF_CHARS`), x = characters that belong to a page, at least 0."""
     x = max(0.0, own_chars)
-    return x / (x + half_chars)
+    return x / (x + HALF_CHARS)

@@ -14,7 +14,6 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
 
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore.v1.policy_pb2 import PolicySpec
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.limits import LIMITS
@@ -139,8 +138,7 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
     fields: dict[str, Callable[[], Any]] = {
         "name": lambda: parse_crawl(crawl.name, "crawl.name"),
         "policy": lambda: (
-            choice_of(crawl.policy, "crawl.policy")
-            or (PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice())
+            choice_of(crawl.policy) or (PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice())
         ),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
         "learning": lambda: _learning(crawl),
@@ -161,10 +159,10 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
     )
 
 
-def _named(spec: PolicySpec, field: str) -> PolicyChoice:
-    choice = choice_of(spec, field)
+def _policy_of(crawl: pb.Crawl) -> PolicyChoice:
+    choice = choice_of(crawl.policy)
     if choice is None:
-        raise InvalidInput("must name a policy", field=field, reason="REQUIRED")
+        raise InvalidInput("must name a policy", field="crawl.policy", reason="REQUIRED")
     return choice
 
 
@@ -379,7 +377,7 @@ def _activity(model: StoredCrawl) -> pb.Activity:
 
 
 _UPDATABLE: dict[str, Callable[[pb.Crawl], Any]] = {
-    "policy": lambda crawl: _named(crawl.policy, "crawl.policy"),
+    "policy": _policy_of,
     "observe_only": lambda crawl: crawl.observe_only,
     "examples": lambda crawl: _examples_of(crawl.examples),
     "wanted": wanted_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote, unquote
@@ -42,6 +42,7 @@ MAX_ITEMS = {
 """Items of one call, by their field, as the contract says: bounds of memory, and of how long others wait."""
 DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 100, 1_000
 """Names on one page of a list, as the contract says."""
+_POLICY = "crawl.policy"  # where a request has one
 
 
 def same_fields(kind: type[M], found: object, **others: Any) -> M:
@@ -70,8 +71,8 @@ def enum_names(enum: Any, prefix: str) -> dict[int, str]:
     return {number: name.removeprefix(prefix).lower() for name, number in enum.items() if number}
 
 
-def status(code: common_pb2.ItemCode, notes: Iterable[str] = ()) -> common_pb2.ItemStatus:
-    return common_pb2.ItemStatus(code=code, notes=notes)
+def status(code: common_pb2.ItemCode) -> common_pb2.ItemStatus:
+    return common_pb2.ItemStatus(code=code)
 
 
 def field_problems(error: InvalidInput) -> list[common_pb2.FieldProblem]:
@@ -161,18 +162,18 @@ def place_of(
     return int(token), request.page_size or usual
 
 
-def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoice | None:
-    """Return the choice a spec makes, checked; None if it is empty."""
+def choice_of(spec: policy_pb2.PolicySpec) -> PolicyChoice | None:
+    """Return the choice that the policy of a crawl makes, checked; None if it is empty."""
     name = spec.WhichOneof("policy")
     if name is None:
         return None
     if name == "external":
         choice = PolicyChoice(spec.external.name, json_format.MessageToDict(spec.external.params))
-        path = f"{field}.external.params"
+        path = f"{_POLICY}.external.params"
     else:
         choice = PolicyChoice(name, set_fields(getattr(spec, name)))
-        path = f"{field}.{name}"
-    params = _checked(choice, path, field)  # numbers of a Struct are floats
+        path = f"{_POLICY}.{name}"
+    params = _checked(choice, path)  # numbers of a Struct are floats
     return PolicyChoice(choice.name, {name: getattr(params, name) for name in choice.params})
 
 
@@ -193,11 +194,11 @@ def set_fields(params: Message) -> dict[str, object]:
     }
 
 
-def _checked(choice: PolicyChoice, path: str, field: str) -> Params:
+def _checked(choice: PolicyChoice, path: str) -> Params:
     try:
         policy_class(choice.name)
     except LinkscoreError as exc:
-        raise InvalidInput(str(exc), field=field, reason="UNKNOWN_POLICY") from exc
+        raise InvalidInput(str(exc), field=_POLICY, reason="UNKNOWN_POLICY") from exc
     try:
         return choice.checked()
     except InvalidInput as exc:
