@@ -72,7 +72,7 @@ _STREAMS = 100
 _CALLS = 5_000
 """Calls at a time, streams too; one more is RESOURCE_EXHAUSTED at once. A bound, of memory."""
 
-_FULL, _BURST = 0.9, 1
+_FULL, _BURST = 0.9, 0.5
 """Share of `memory_mb`, and growth as parts of `max_inflight_bytes`, from which on requests on their way are
 refused. Chosen, not measured."""
 

@@ -152,7 +152,7 @@ _RECEIVE_S = 60.0
 """Seconds in which the request of a call must have come: 64 MB at 9 Mbit/s. A bound."""
 _YOUNG_S = 0.05
 """A message that has been waited for so long is not small: it may be refused for memory. Chosen."""
-_LOOK_S, _SLOW_BYTES = 0.05, 4 << 20
+_LOOK_S, _SLOW_BYTES = 0.02, 2 << 20
 """Seconds between looks at the memory while messages are on their way, and bytes by which crawls make it grow
 meanwhile: a fast one learns some 10 MB a second. Chosen."""
 _SHED = 2
