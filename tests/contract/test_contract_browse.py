@@ -95,7 +95,7 @@ def test_stats_say_days_and_sites(server: Stubs, crawl: str) -> None:
     assert (got.batch_count, got.visit_count, dict(got.left_out)) == (1, 2, {"status": 1})
 
 
-def test_a_site_is_mined_and_its_policies_say_what_they_learned(server: Stubs, news_crawl: str) -> None:
+def test_a_site_is_mined_and_its_policy_says_what_it_learned(server: Stubs, news_crawl: str) -> None:
     send(
         server,
         batch(news_crawl, "1", record(1, "c", "/"), record(2, "d", "/x", "/"), record(DAY_S, "c", "/x")),

@@ -104,7 +104,7 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
     assert row_of(run("stats", *there).output, "a.org") == f"{VISITS}"
 
 
-def test_mining_prints_what_policies_learned(log: Path, there: list[str]) -> None:
+def test_mining_prints_what_the_policy_learned(log: Path, there: list[str]) -> None:
     run("import", str(log), *there)
     mined = run("mine", *there, "--window", "10")
     assert mined.exit_code == 0, mined.output

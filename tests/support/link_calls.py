@@ -6,18 +6,10 @@ from typing import Any
 
 import grpc
 
-from linkscore.v1 import (
-    common_pb2 as common,
-)
-from linkscore.v1 import (
-    crawl_service_pb2 as crawl_pb,
-)
-from linkscore.v1 import (
-    link_scoring_service_pb2 as pb,
-)
-from linkscore.v1 import (
-    policy_pb2,
-)
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import policy_pb2
 from support.server_process import Stubs
 from support.small_site import page
 

@@ -16,7 +16,7 @@ def features() -> PageFeatures:
     return Extractor().extract(HTML, url=PAGE_1, content_type="text/html")
 
 
-def test_the_answer_names_page_page_links_whatever_the_policy():
+def test_the_answer_names_page_links_whatever_the_policy():
     crawl = model()
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
