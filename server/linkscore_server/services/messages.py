@@ -178,11 +178,11 @@ def choice_of(spec: policy_pb2.PolicySpec) -> PolicyChoice | None:
 
 
 def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
-    spec = policy_pb2.PolicySpec()
     found: dict[str, Any] = {choice.name: dict(choice.params)}
-    if choice.name not in spec.DESCRIPTOR.fields_by_name:
-        found = {"external": {"name": choice.name, "params": dict(choice.params)}}
-    return json_format.ParseDict(found, spec)
+    if choice.name not in policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name:
+        params = {"params": dict(choice.params)} if choice.params else {}
+        found = {"external": {"name": choice.name, **params}}
+    return json_format.ParseDict(found, policy_pb2.PolicySpec())
 
 
 def set_fields(params: Message) -> dict[str, object]:
