@@ -23,7 +23,7 @@ from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import CrawlKnowledge, Experience
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.policies.guard import failure_of
-from linkscore_scoring.policies.registry import builtin_policy, find_policy
+from linkscore_scoring.policies.registry import builtin_policy
 from linkscore_scoring.revisits.pages import RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.site.learning import LearnedSite
@@ -56,20 +56,21 @@ class CrawlWide:
 
     def __init__(self, config: CrawlConfig) -> None:
         self.known: CrawlKnowledge | None = None
-        self._key, self.is_local = "", False
+        self._of: tuple[Any, ...] = ("",)  # key of the policy, and what it is to find
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
-        """Take over the crawl's policy; one that is kept keeps what it knows.
-
-        A policy that is not registered is none of ours to report: the first site will ask for it.
-        """
-        choice = config.policy
-        if find_policy(choice.name) is None:
-            self.known, self._key = None, ""
-        elif choice.key != self._key:
-            self.known, self._key = choice.made(config.seed).crawl_wide, choice.key
+        """Take over the crawl's policy; one that is kept keeps what it knows."""
+        if config.policy.key != self._of[0]:
+            self.known = config.policy.made(config.seed).crawl_wide
+        self._of = config.policy.key, config.wanted
         self.is_local = builtin_policy(config.order.name) is not None and self.known is None
+
+    def of(self, config: CrawlConfig) -> CrawlKnowledge | None:
+        """Return what a site shares: what is known, if it is not read back as the crawl was set up before."""
+        if (config.policy.key, config.wanted) == self._of:
+            return self.known
+        return config.policy.made(config.seed).crawl_wide
 
     def to_state(self) -> dict[str, Any] | None:
         """Return the knowledge as plain values."""
@@ -114,6 +115,7 @@ class SiteShard:
         if self._key != config.policy.key or failure_of(self.served):
             self._key, self.served = config.policy.key, self._made(config)
         elif not is_told:
+            self.served.crawl_wide = self._crawl_wide.of(config)
             self.served.set_examples(examples, self.model)
             self.served.set_wanted(config.wanted, self.model)
         self.order = config.order.made(config.seed) if config.observe_only else self.served
@@ -311,8 +313,7 @@ class SiteShard:
 
     def _made(self, config: CrawlConfig) -> Policy:
         policy = config.policy.made(config.seed)
-        if self._crawl_wide.known is not None:
-            policy.crawl_wide = self._crawl_wide.known
+        policy.crawl_wide = self._crawl_wide.of(config)
         if self.model.templates is not None:
             policy.model_activated(self.model)
         if self.model.browse is not None:

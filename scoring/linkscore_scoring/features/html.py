@@ -446,14 +446,13 @@ _SHADOW_MODES = frozenset({"open", "closed"})
 
 def take_svg_links(root: etree._Element) -> None:
     """Write links of SVG 1.1, which have ``xlink:href``, as those of HTML and SVG 2."""
-    for anchor in (anchor for svg in root.iter("svg") for anchor in svg.iter("a")):
-        target = anchor.get("xlink:href")
+    for anchor in root.iter("a") if next(root.iter("svg"), None) is not None else ():
         if (
-            target is not None
+            "xlink:href" in anchor.attrib
             and "href" not in anchor.attrib
-            and next(anchor.iterancestors("svg", "foreignobject")).tag == "svg"
+            and next(anchor.iterancestors("svg", "foreignobject"), root).tag == "svg"
         ):
-            anchor.set("href", target)
+            anchor.set("href", anchor.attrib["xlink:href"])
 
 
 def _ends_deep(root: etree._Element) -> bool:

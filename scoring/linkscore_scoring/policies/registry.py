@@ -59,10 +59,9 @@ def policy_class(name: str) -> type[Policy]:
 
     Raises NotFound if there is none; the message lists those there are.
     """
-    found = find_policy(name)
-    if found is None:
+    if find_policy(name) is None:
         register_installed()
-        found = find_policy(name)
+    found = find_policy(name)
     if found is None:
         near = "".join(f", did you mean {each}?" for each in get_close_matches(name, all_policies(), n=1))
         raise NotFound(

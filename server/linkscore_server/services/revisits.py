@@ -109,8 +109,7 @@ class _Ranking:
 
 
 def _order(found: tuple[str, Due]) -> tuple[float, str, int]:
-    name, page = found
-    return -page.worth, name, page.key
+    return -found[1].worth, found[0], found[1].key
 
 
 def _check_set(model: CrawlModel) -> None:
@@ -121,6 +120,7 @@ def _check_set(model: CrawlModel) -> None:
 
 def _revisits_of(model: CrawlModel, site: str) -> SiteRevisits:
     """Return what a known site of a crawl that fetches again knows of its pages."""
+    _check_set(model)  # the setting may be gone since the last site was asked
     return cast("SiteRevisits", model.shard(site).revisitor)
 
 

@@ -20,9 +20,8 @@ def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
     board = Board("breadth_first")
     board.page("/")
     plan = CrawlQueries(board.model).plan_fetches(["h/d3", "h/d1", "h/d2", "h/d1"], 0)
-    order, values = plan.order(), plan.values
-    assert order.tolist() == [1, 3, 2, 0]
-    assert values.tolist() == [1 / 4, 1 / 2, 1 / 3, 1 / 2]
+    assert plan.order().tolist() == [1, 3, 2, 0]
+    assert plan.values.tolist() == [1 / 4, 1 / 2, 1 / 3, 1 / 2]
 
 
 @pytest.mark.parametrize("bucket", ["h/x", "h/d", "h/d-1", "h/d" + "9" * 500])
