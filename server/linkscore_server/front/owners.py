@@ -63,10 +63,7 @@ _CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
 
 
 class LocalOwner:
-    """The services of this process, by name, and the answers to what others ask beside the contract.
-
-    As of a `Peer`, errors are those that a call shall end with.
-    """
+    """The services of this process, and answers to what others ask; errors end a call, as of a `Peer`."""
 
     is_there = True
     """Whether it can be asked now."""

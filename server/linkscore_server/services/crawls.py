@@ -346,11 +346,11 @@ def _words(message: pb.WantedSample) -> PageWords | None:
 
 def _limits_of(crawl: pb.Crawl) -> dict[str, Any]:
     """Return the settings of a message as plain values, by field."""
-    found: dict[str, Any] = {}
-    for field, value in crawl.ListFields():
-        if field.name in LIMITS:
-            found[field.name] = set_fields(value) if isinstance(value, Message) else list(value)
-    return found
+    return {
+        field.name: set_fields(value) if isinstance(value, Message) else list(value)
+        for field, value in crawl.ListFields()
+        if field.name in LIMITS
+    }
 
 
 def _activity(model: StoredCrawl) -> pb.Activity:

@@ -168,8 +168,11 @@ def choice_of(spec: policy_pb2.PolicySpec) -> PolicyChoice | None:
     if name is None:
         return None
     if name == "external":
-        choice = PolicyChoice(spec.external.name, json_format.MessageToDict(spec.external.params))
         path = f"{_POLICY}.external.params"
+        try:
+            choice = PolicyChoice(spec.external.name, json_format.MessageToDict(spec.external.params))
+        except (ValueError, json_format.Error) as exc:  # of a number that is not finite
+            raise InvalidInput(f"must be values that JSON has: {exc}", field=path) from None
     else:
         choice = PolicyChoice(name, set_fields(getattr(spec, name)))
         path = f"{_POLICY}.{name}"

@@ -1,14 +1,10 @@
-"""Bags of tag paths and normal forms of link paths."""
+"""Normal forms of link paths."""
 
 from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.features.types import (
-    normalise_link_path,
-)
-
-# html > div.post-7 > text() twice, html > div.post-8.odd > (a once > text() once)
+from linkscore_scoring.features.types import normalise_link_path
 
 
 @pytest.mark.parametrize(
