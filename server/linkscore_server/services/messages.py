@@ -251,7 +251,7 @@ def wrong_numbers(message: Message, path: str = "") -> Iterator[FieldProblem]:
             if field.inner is not None:
                 yield from wrong_numbers(each, f"{at}.")
             elif not (math.isfinite(each) and abs(each) <= field.most):
-                yield FieldProblem(at, f"must be finite and at most {field.most:g}, got {each:g}")
+                yield FieldProblem(at, f"must be finite and at most {field.most:.16g}, got {each}")
 
 
 @cache
