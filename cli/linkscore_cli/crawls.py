@@ -151,7 +151,7 @@ _SETTINGS: tuple[_Option, ...] = (
     click.option("--revisit", type=Number(0, 1e9, min_open=True), metavar="FETCHES_PER_DAY",
                  help="Fetch known pages again, so many a day of each site."),
     click.option("--observe-only/--no-observe-only", default=None,
-                 help="Learn, and leave the order to the crawler.  [default: off]"),
+                 help="Learn, and answer breadth first.  [default: off]"),
 )  # fmt: skip
 
 
