@@ -321,7 +321,7 @@ def _scope(scope: int) -> str:
 
 
 def _numbers(message: Any) -> str:
-    return ", ".join(f"{field.name}={value:g}" for field, value in message.ListFields())
+    return ", ".join(f"{name}={value}" for name, value in plain(message).items())
 
 
 _TEXTS: dict[str, Callable[[Any], Any]] = {
@@ -335,7 +335,7 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "budget": _numbers,
     "copies": _numbers,
     "decision": common_pb2.Decision.Name,
-    "revisit": lambda revisit: str(plain(revisit)),
+    "revisit": _numbers,
     "respect": ", ".join,
 }
 """Text, or lines, of fields that are no numbers or texts."""
