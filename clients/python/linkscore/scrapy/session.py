@@ -41,9 +41,8 @@ WAITING_PER_SLOT = 2
 FEEDBACK_AFTER_S = 2.0
 """Feedback waits so long, chosen: it follows its items soon, in few calls."""
 
-# Links that one call hands out at most, as the contract says.
 _PRIORITIES = 31  # of scores from 0 to 1, where another queue than `BucketQueue` orders by them. Chosen
-_MAX_PLACES = 10_000
+_MAX_PLACES = 10_000  # links that one call hands out at most, as the contract says
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
 _NAMES_PER_FETCH = 500
 
