@@ -257,6 +257,11 @@ class CrawlActor:
             found += await self.ask(partial(list, map(question, items[at : at + _SOME])))
         return found
 
+    async def value_new(self, buckets: Sequence[str]) -> None:
+        """Value buckets of many sites that nobody asked about since these changed, as after a start."""
+        if len(new := self.queries.unvalued(buckets)) > _SOME:
+            await self.ask_each(new, lambda names: self.queries.plan_fetches(names, 0))
+
     async def answer(self, question: Callable[[], _T]) -> _T:
         """Answer a question at once, or when the sites are read back that it needs; many: as a big one."""
         sites, read = self.model.sites, list[str]()

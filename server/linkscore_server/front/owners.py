@@ -113,6 +113,7 @@ class LocalOwner:
         """Return the values of buckets, and the fetches that the group offers."""
         asked = pb.RankBucketsRequest.FromString(request)
         actor = await self._registry.open(messages.parse_crawl(asked.crawl))
+        await actor.value_new(asked.buckets)
         values, offered = await actor.ask(
             lambda: actor.queries.offer_fetches(
                 asked.buckets,

@@ -56,8 +56,8 @@ _Statuses = list[common_pb2.ItemStatus]
 _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
 # Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
-# seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
-_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _MANY_NEW = 2_000, 2_000, 1_000, 20
+# seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket or site.
+_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES = 2_000, 2_000, 1_000
 _MOST_ASKED = 200  # sites that are asked which examples would help, if none is named; a bound, chosen
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _UNREADABLE = ["CORRUPT_BODY", "BODY_TOO_LARGE", "TRUNCATED_BODY", "UNSUPPORTED_ENCODING", "LIMIT_EXCEEDED"]
@@ -164,9 +164,7 @@ class LinkScoringService:
         actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("buckets", len(request.buckets), MAX_ITEMS["buckets"])
         in_flight, buckets = messages.fetches_in_flight(request), Repeated.of(request.buckets)
-        new = actor.queries.unvalued(buckets.distinct)
-        if len(new) > _MANY_NEW:  # as when a server has started; pages are taken in meanwhile
-            await actor.ask_each(new, lambda names: actor.queries.plan_fetches(names, 0))
+        await actor.value_new(buckets.distinct)
 
         def answer() -> pb.RankBucketsResponse:
             plan = actor.queries.plan_fetches(
