@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.links import batch_of
+from linkscore_scoring.engine.links import Ticket, batch_of
 from linkscore_scoring.engine.results import LinkExplained, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.hashing import hash_of
@@ -210,7 +210,11 @@ class CrawlQueries:
         for shard, own, batch in self._by_site(urls, keys, tickets, anchors):
             found.append((picking(own)(rows), shard.score(batch, is_spent=self.crawl.is_spent)))
         is_whole = len(found) == 1 and len(rows) == n
-        return found[0][1] if is_whole else _joined(found, n)
+        return found[0][1] if is_whole else joined(found, n)
+
+    def rows_by_site(self, urls: Sequence[str], tickets: Sequence[bytes]) -> dict[str, Sequence[int]]:
+        """Return which of some links are scored by the model of each site."""
+        return self._rows_of(urls, self._read(tickets))
 
     def plan_fetches(
         self,
@@ -406,24 +410,27 @@ class CrawlQueries:
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
     ) -> Iterator[tuple[SiteShard, Sequence[int], LinkBatch]]:
         """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
-        given = Repeated.of(tickets)
-        read = Repeated(list(map(self.crawl.book.read, given.distinct)), given.places)
-        hosts = [self.crawl.sites.host(ticket.site) if ticket is not None else "" for ticket in read.distinct]
-        rows: dict[str, Sequence[int]] = {}
-        if len(hosts) == 1 and hosts[0]:
-            rows[hosts[0]] = range(len(urls))
-        else:
-            by_site: defaultdict[str, list[int]] = defaultdict(list)
-            for row, (url, place) in enumerate(zip(urls, read.places.tolist(), strict=True)):
-                by_site[hosts[place] or self.crawl.site_of(url)].append(row)
-            rows.update(by_site)
-        for site, own in rows.items():
+        read = self._read(tickets)
+        for site, own in self._rows_of(urls, read).items():
             shard, pick = self.crawl.known_or_new(site), picking(own)
             known = Repeated(read.distinct, read.places[np.array(own)])
             yield shard, own, batch_of(shard.model, pick(urls), pick(keys), known, pick(anchors))
 
+    def _read(self, tickets: Sequence[bytes]) -> Repeated[Ticket | None]:
+        given = Repeated.of(tickets)
+        return Repeated(list(map(self.crawl.book.read, given.distinct)), given.places)
 
-def _joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> ScoredLinks:
+    def _rows_of(self, urls: Sequence[str], read: Repeated[Ticket | None]) -> dict[str, Sequence[int]]:
+        hosts = [self.crawl.sites.host(ticket.site) if ticket is not None else "" for ticket in read.distinct]
+        if len(hosts) == 1 and hosts[0]:
+            return {hosts[0]: range(len(urls))}
+        by_site: defaultdict[str, list[int]] = defaultdict(list)
+        for row, (url, place) in enumerate(zip(urls, read.places.tolist(), strict=True)):
+            by_site[hosts[place] or self.crawl.site_of(url)].append(row)
+        return {**by_site}
+
+
+def joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> ScoredLinks:
     """Return the answers of several sites as one, in the order of a question of `n` links."""
     whole = ScoredLinks(np.zeros(n), stage=Stage.READY)
     places, names, values = np.full(n, -1, dtype=np.int64), list[str](), list[float]()

@@ -150,7 +150,7 @@ _READ_AT_ONCE = 8
 """Calls whose sites are read back at a time: a bound on memory, however many calls wait. Chosen."""
 _FEW = 4
 """Sites that a question may read back one by one; of more it is a big one. Chosen, not measured."""
-_SOME = 32  # sites that are asked before events are applied again: 60 ms if all are read back; chosen
+MANY_SITES = 32  # sites that are asked before events are applied again: 60 ms if all are read back; chosen
 _CORE_EVENTS = 128
 """Events after which what a crawl knows beside its sites is written: a start applies as many, .4 s."""
 _WIDE_EVENTS = 500
@@ -253,13 +253,13 @@ class CrawlActor:
     async def ask_each(self, items: Sequence[_A], question: Callable[[_A], _T]) -> list[_T]:
         """Answer a question about each of many sites; between some and the next events are applied."""
         found: list[_T] = []
-        for at in range(0, len(items), _SOME):
-            found += await self.ask(partial(list, map(question, items[at : at + _SOME])))
+        for at in range(0, len(items), MANY_SITES):
+            found += await self.ask(partial(list, map(question, items[at : at + MANY_SITES])))
         return found
 
     async def value_new(self, buckets: Sequence[str]) -> None:
         """Value buckets of many sites that nobody asked about since these changed, as after a start."""
-        if len(new := self.queries.unvalued(buckets)) > _SOME:
+        if len(new := self.queries.unvalued(buckets)) > MANY_SITES:
             await self.ask_each(new, lambda names: self.queries.plan_fetches(names, 0))
 
     async def answer(self, question: Callable[[], _T]) -> _T:

@@ -238,13 +238,14 @@ class CrawlSites(SiteTable):
         self._hosts[hash_of(name)] = name
         return site
 
+    @property
+    def away_count(self) -> int:
+        """Sites that are not in memory."""
+        return len(self._known) - len(self._live)
+
     def away(self, names: Iterable[str]) -> list[str]:
         """Return those of some sites that are not in memory."""
-        return [
-            name
-            for name in dict.fromkeys(names)
-            if (site := self._known.get(name)) is not None and site.shard is None
-        ]
+        return [name for name in dict.fromkeys(names) if name in self._known and name not in self._live]
 
     def bring_back(self, names: Iterable[str]) -> None:
         """Have sites in memory that events are about to change, whether there is room or not."""
@@ -257,7 +258,7 @@ class CrawlSites(SiteTable):
 
     def learning(self) -> list[str]:
         """Return the sites that are being learned, as far as their facts are known."""
-        known = [(name, site) for name, site in self._known.items() if site.shard or site.facts]
+        known = ((name, site) for name, site in list(self._known.items()) if site.shard or site.facts)
         return [name for name, site in known if self._facts(name, site).learning]
 
     @property

@@ -12,14 +12,15 @@ from typing import Any, TypeVar, cast
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_scoring.columns import Repeated, drop_oldest
+from linkscore_scoring.columns import Repeated, drop_oldest, picking
 from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.queries import joined
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
-from linkscore_scoring.engine.results import Outcome, PageOutcome
+from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidLink, LinkscoreError
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
-from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.actor import MANY_SITES, CrawlActor
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.door import Queue, Turns
@@ -135,11 +136,19 @@ class LinkScoringService:
         actor = await self._registry.open(parse_crawl(request.crawl))
         most = MAX_EXPLAINED if request.explain else MAX_ITEMS["links"]
         check_count("links", len(request.links), most)
+        rows, (urls, keys, tickets, anchors), bad = _candidates(request.links, self._parser)
+        n = len(request.links)
+
+        def score(own: Sequence[int]) -> tuple[Sequence[int], ScoredLinks]:
+            pick = picking(own)
+            return pick(rows), actor.queries.score_links(pick(urls), pick(keys), pick(tickets), pick(anchors))
 
         def answer() -> pb.ScoreLinksResponse:
-            rows, columns, bad = _candidates(request.links, self._parser)
-            n = len(request.links)
-            scored = actor.queries.score_links(*columns, rows=rows, n=n)
+            scored = (
+                joined(found, n)
+                if found
+                else actor.queries.score_links(urls, keys, tickets, anchors, rows=rows, n=n)
+            )
             policy = actor.model.config.order.name
             self._metrics.of("links_scored", policy).inc(len(rows))
             response = pb.ScoreLinksResponse(
@@ -152,12 +161,16 @@ class LinkScoringService:
             for row, item in bad.items():
                 response.links.statuses[row].CopyFrom(item)
             if request.explain:
-                found = actor.queries.explain(*columns)
-                response.explanations.extend(messages.explanations(request.links, rows, found, bad))
+                why = actor.queries.explain(urls, keys, tickets, anchors)
+                response.explanations.extend(messages.explanations(request.links, rows, why, bad))
             return response
 
-        is_big = len(request.links) > _BIG_LINKS
-        return await self._answered(actor, answer, is_big=is_big)
+        found: list[tuple[Sequence[int], ScoredLinks]] = []
+        if actor.model.sites.away_count > MANY_SITES:
+            sites = actor.queries.rows_by_site(urls, tickets)
+            if len(actor.model.sites.away(sites)) > MANY_SITES:
+                found = await actor.ask_each(list(sites.values()), score)
+        return await self._answered(actor, answer, is_big=n > _BIG_LINKS)
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
