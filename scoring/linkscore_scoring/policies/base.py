@@ -171,7 +171,7 @@ class Policy(Stateful, ABC):
         """Return rewards of up to `n` latest fetches, as of `expected_rewards`; None: the site's history."""
         return None
 
-    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
+    def warnings(self, expected: float, site: SiteModel) -> Iterable[SiteWarning]:
         """Return what goes wrong and what a user can do about it, worst first. Only reads.
 
         `expected`: mean reward of the best waiting links, as many as 100 fetches take, by `expected_rewards`.

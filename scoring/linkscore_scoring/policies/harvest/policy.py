@@ -216,15 +216,12 @@ class Harvest(Policy):
         Of a fetched page that is not remembered, such as a redirect, it teaches nothing.
         """
         tables, page = self.tables, self.tables.page_of.get(event.key)
-        if page is not None:
-            tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
-            tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
-        elif not site.memory.is_fetched(event.key):
-            tables.reported += 1
-            followed = _followed(event.pattern, event.contexts, site)
-            tables.add_page(event.key, event.url, followed, source=Source.FEEDBACK, label=event.reward)
-        else:
+        if page is None and site.memory.is_fetched(event.key):
             return
+        if page is None:
+            page = tables.add_page(event.key, event.url, _followed(event.pattern, event.contexts, site))
+        tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
+        tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
         self._changed()
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
@@ -258,9 +255,8 @@ class Harvest(Policy):
     def describe(self, site: SiteModel) -> str:
         """Say how far experience counts here; empty if none was given."""
         trust = self._starts.trust_in(self.tables) if self._starts is not None else []
-        if not trust:
-            return ""
-        return f"experience of other sites is trusted by {', '.join(f'{each:.2f}' for each in trust)}"
+        said = f"experience of other sites is trusted by {', '.join(f'{each:.2f}' for each in trust)}"
+        return said if trust else ""
 
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
@@ -374,11 +370,8 @@ class Harvest(Policy):
         """Return the rewards of the latest pages, as they are known now."""
         return np.asarray(Worked(self.tables).page_reward[-n:])
 
-    def warnings(self, expected: float, site: SiteModel) -> list[SiteWarning]:
+    def warnings(self, expected: float, site: SiteModel) -> Iterator[SiteWarning]:
         """Say that menus are fetched, that no example is met, or that labels are not followed."""
-        return list(self._warnings(expected, site))
-
-    def _warnings(self, expected: float, site: SiteModel) -> Iterator[SiteWarning]:
         tables, likeness = self.tables, self.likeness
         if tables.pulls < _LEAST:
             return
@@ -527,11 +520,11 @@ class PullsInFlight:
 
     def begin(self, bucket: str, n: int = 1) -> None:
         """Count fetches of links of a bucket."""
-        rows, [score] = self._rows(bucket), self._policy._scores([_arm(bucket)]).tolist()
+        arms = [_arm(bucket)]
+        [score], rows = self._policy._scores(arms).tolist(), np.concatenate(self._tables.rows_of(arms))
         self._fetches += n
-        self._worth += n * score / (1.0 - score) * (rows[2] != EXAMPLE)
-        for row in rows:
-            self._out[row] += n * (row != NOBODY)
+        self._worth += n * score / (1.0 - score) * int(rows[2] != EXAMPLE)
+        self._out[rows] += n * (rows != NOBODY)
 
     @property
     def floor(self) -> float:
@@ -541,16 +534,12 @@ class PullsInFlight:
 
     def value(self, bucket: str) -> float:
         """Return the value of a bucket."""
-        return float(self._policy._parts(self._rows(bucket), self._out).score)
+        return float(self.values([bucket])[0])
 
     def values(self, buckets: Sequence[str]) -> Scores:
         """Return the value of each bucket."""
         rows = self._tables.rows_of(list(map(_arm, buckets)))
         return np.asarray(self._policy._parts(rows, self._out).score)
-
-    def _rows(self, bucket: str) -> Rows:
-        (pattern, path), get = _arm(bucket), self._tables.node_of.get
-        return get((ANY, path), NOBODY), get((pattern, ANY), NOBODY), get((pattern, path), NOBODY)
 
 
 def _share_of_menus(keys: list[int], site: SiteModel) -> float:

@@ -140,7 +140,7 @@ class Tables(Stateful):
             **dict.fromkeys(TOLD, np.bool_),
         )
         self.nodes.add(3, arm=[NOBODY, NOBODY, EXAMPLE])
-        self.starts: Callable[[Tables, Worked], Floats | None] | None = None
+        self.starts: Callable[[Tables, Worked], Floats] | None = None
 
     @property
     def pulls(self) -> int:
@@ -422,8 +422,7 @@ class Worked:
         self.own_n = self._summed(nodes["old_n"], 1.0)
         self.own_reward = self._summed(nodes["old_reward"], self.page_reward)
         self.site_mean = float(self.own_reward[SITE] / self.own_n[SITE]) if self.own_n[SITE] > 0.0 else 0.0
-        started = tables.starts(tables, self) if tables.starts is not None else None
-        n, reward, hub = np.zeros((3, 1)) if started is None else started
+        n, reward, hub = tables.starts(tables, self) if tables.starts else np.zeros((3, 1))
         self.n, self.reward = self.own_n + n, self.own_reward + reward
         self._mean = down(self.reward, self.n, self._rows, t.prior, t.prior_weight)
         found = _totals(links["page"], links["fresh"] * self._mean[links["arm"]], tables.pages.rows)

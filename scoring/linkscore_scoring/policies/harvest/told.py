@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import islice
 from math import log, sqrt
 from zlib import crc32
@@ -64,7 +63,7 @@ class Likeness(Stateful):
         self._t = tunables
         self.layouts = Layouts(tunables)
         self._examples: list[ExamplePage] = []
-        self.found = {}
+        self.keys: frozenset[int] = frozenset()  # identity hashes of the examples
         self._wanted: list[tuple[str, Vector]] = []
         self._least = tunables.least_cosine
         self.unlike, self.due = 0, 2
@@ -89,9 +88,7 @@ class Likeness(Stateful):
         for example in self._examples:
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
-        if self._examples != before:
-            self.__dict__.pop("keys", None)
-            self.fit(())
+        self.keys = frozenset(hash64(example.key) for example in self._examples if example.key)
         return self._examples != before
 
     def see(self, url: str, paths: PathTrie) -> bool:
@@ -134,11 +131,6 @@ class Likeness(Stateful):
     def is_example(self, url: str) -> bool:
         """Say whether a page is an example itself."""
         return any(url in (example.url, example.key) for example in self._examples)
-
-    @cached_property
-    def keys(self) -> frozenset[int]:
-        """Identity hashes of the examples."""
-        return frozenset(hash64(example.key) for example in self._examples if example.key)
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
@@ -292,13 +284,9 @@ class Starts:
             Worked(tables)
         return self._trust
 
-    def __call__(self, tables: Tables, worked: Worked) -> Floats | None:
-        """Return pulls, rewards and hub yields of each node, (3, n_nodes); None if nothing was told."""
-        if not (self._known or self._examples):
-            return None
-        started = np.zeros((3, tables.nodes.rows))
-        if self._known:
-            started += self._learned(tables, worked)
+    def __call__(self, tables: Tables, worked: Worked) -> Floats:
+        """Return pulls, rewards and hub yields of each node, (3, n_nodes)."""
+        started = self._learned(tables, worked)
         if self._examples:
             named = [
                 row
@@ -309,12 +297,10 @@ class Starts:
         return started
 
     def _learned(self, tables: Tables, worked: Worked) -> Floats:
-        t, shapes = self._t, dict[int, Sequence[int]]()
-        for pattern, _ in tables.node_of:
-            if pattern not in shapes:
-                shapes[pattern] = shapes_of(self._patterns, pattern) if pattern >= ANY else []
-        counted = np.zeros((3, tables.nodes.rows))
+        t, counted = self._t, np.zeros((3, tables.nodes.rows))
         for i, known in enumerate(self._known):
+            patterns = {pattern for pattern, _ in tables.node_of}
+            shapes = {at: shapes_of(self._patterns, at) if at >= ANY else [] for at in patterns}
             told = np.array([_told(known, shapes[node[0]], node[1]) for node in tables.node_of])
             self._trust[i], against = self._judged(told, tables, worked)
             trust = np.where(told[:, 1] < worked.site_mean, against, self._trust[i])

@@ -230,11 +230,11 @@ class SignalWeights(Stateful):
     --------
     >>> weights = SignalWeights()
     >>> likes_anchor = LinkSignals(anchor=4).vector(0.0, 0.0)
-    >>> before = weights.predict(likes_anchor)
+    >>> before = weights.mean @ likes_anchor
     >>> for _ in range(50):
     ...     weights.learn(likes_anchor, 0.0)
-    >>> round(before, 2), weights.predict(likes_anchor) < 0.1
-    (0.6, True)
+    >>> print(round(before, 2), weights.mean @ likes_anchor < 0.1)
+    0.6 True
     """
 
     precision: Stored[NDArray[np.float64]]
@@ -255,10 +255,6 @@ class SignalWeights(Stateful):
         self.moment = self.moment + x * change
         self._mean = None
 
-    def predict(self, x: NDArray[np.float64]) -> float:
-        """Return what the page behind a link is worth."""
-        return float(self.mean @ x)
-
     @property
     def mean(self) -> NDArray[np.float64]:
         """Posterior mean of the weights."""
@@ -267,9 +263,8 @@ class SignalWeights(Stateful):
             mean = self._mean = np.linalg.solve(self.precision, self.moment).astype(np.float64)
         return mean
 
-    def load_state(self, state: dict[str, object]) -> None:
-        """Take over the state of `to_state`."""
-        super().load_state(state)
+    def after_load(self) -> None:
+        """Work the mean out anew."""
         self._mean = None
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
 from linkscore_scoring.policies.answers import NOTHING, CrawlKnowledge, PageNote
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.policies.topic.learning import (
     SITE,
     TUNED,
@@ -51,11 +51,6 @@ class Key(NamedTuple):
     arm: Arm
     signals: LinkSignals
     page: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicParams(Params):
-    """Parameters of `topic`: none, what is wanted is said by the crawl."""
 
 
 @dataclass(slots=True)
@@ -105,7 +100,6 @@ class Topical(Policy):
 
     name = "topic"
     takes_wanted = True
-    Params = TopicParams
     reads_templates = False
     reads_words = True
 
@@ -120,7 +114,6 @@ class Topical(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.crawl_wide: CrawlKnowledge | None = TopicCrawl()
-        self._links: dict[int, LinkWords] = {}
         self._latest: tuple[int, float | None] = (-1, None)
         self._forget()
 
@@ -433,7 +426,7 @@ class Topical(Policy):
     def _forget(self) -> None:
         """Forget what pages were worth; the words of links that wait stay."""
         self.arms, self.gains, self.lists, self.unseen = ArmMeans(), ArmGains(), Lists(), UnseenLinks()
-        self._pages: dict[int, JudgedPage] = {}
+        self._pages = {}
         for link in self._links.values():
             link.parent = 0.0
 
