@@ -2094,14 +2094,10 @@ type RankRevisitsResponse struct {
 	Pages []*DuePage `protobuf:"bytes,1,rep,name=pages,proto3" json:"pages,omitempty"`
 	// Token of the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Share in [0, 1] of the known pages of the sites asked about whose copies are believed to be as they are.
-	ExpectedFreshness float64 `protobuf:"fixed64,3,opt,name=expected_freshness,json=expectedFreshness,proto3" json:"expected_freshness,omitempty"`
 	// Sequence number of the last event the answer reflects.
-	EventSeq uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	// Known pages of the sites asked about, due or not.
-	KnownPageCount uint64 `protobuf:"varint,5,opt,name=known_page_count,json=knownPageCount,proto3" json:"known_page_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	EventSeq      uint64 `protobuf:"varint,3,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankRevisitsResponse) Reset() {
@@ -2148,23 +2144,9 @@ func (x *RankRevisitsResponse) GetNextPageToken() string {
 	return ""
 }
 
-func (x *RankRevisitsResponse) GetExpectedFreshness() float64 {
-	if x != nil {
-		return x.ExpectedFreshness
-	}
-	return 0
-}
-
 func (x *RankRevisitsResponse) GetEventSeq() uint64 {
 	if x != nil {
 		return x.EventSeq
-	}
-	return 0
-}
-
-func (x *RankRevisitsResponse) GetKnownPageCount() uint64 {
-	if x != nil {
-		return x.KnownPageCount
 	}
 	return 0
 }
@@ -2502,13 +2484,11 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04etag\x18\b \x01(\tR\x04etag\x12#\n" +
 	"\rlast_modified\x18\t \x01(\tR\flastModified\x12*\n" +
 	"\x04kind\x18\n" +
-	" \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\"\xe1\x01\n" +
+	" \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\"\x88\x01\n" +
 	"\x14RankRevisitsResponse\x12+\n" +
 	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
-	"\x12expected_freshness\x18\x03 \x01(\x01R\x11expectedFreshness\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\x12(\n" +
-	"\x10known_page_count\x18\x05 \x01(\x04R\x0eknownPageCount\"}\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1b\n" +
+	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq\"}\n" +
 	"\x14NotifyChangedRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04urls\x18\x02 \x03(\tR\x04urls\x12;\n" +

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, drop_oldest
 from linkscore_scoring.hashing import hash_of
+from linkscore_scoring.revisits.forecast import FORECAST_PAGES, days_since, due_worth, forecast
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import (
     DAY_S,
@@ -54,7 +55,6 @@ from linkscore_scoring.revisits.rates import (
     mean_days,
     noticed,
     price_of,
-    worth,
 )
 from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -315,7 +315,7 @@ class SiteRevisits(Stateful):
             bar = max(0.0, np.partition(values, len(values) - n)[len(values) - n])
         left = np.flatnonzero(values >= bar)  # with all that are worth the same, to be told apart by key
         best = left[np.lexsort((keys[left], -values[left]))][:n]
-        waiting, waited = self._waiting(best), _days(now_s, self.pages.rows["last"][best])
+        waiting, waited = self._waiting(best), days_since(self.pages.rows["last"][best], now_s)
         stale = waiting.shape / waiting.days
         new = discovery_worth(waiting.discoveries, waited) > values[best] / 2.0
         return [
@@ -323,13 +323,12 @@ class SiteRevisits(Stateful):
             for i, row in enumerate(best)
         ]
 
-    def expected_freshness(self, now_s: float) -> float:
-        """Return the share of known pages believed to be as they were fetched last; 1 if none is known."""
-        rows = self._known_rows()
-        if not len(rows):
-            return 1.0
-        shape, days = self._believed(rows)
-        return float(_fresh(shape, days, _days(now_s, self.pages.rows["last"][rows])).mean())
+    def forecast(self) -> bytes | None:
+        """Return what `forecast.sites_due` takes; None if more than time decides, or pages are too many."""
+        flags = self.pages.rows["flags"]
+        if len(flags) > FORECAST_PAGES or (flags & (FAILED | LISTED | NOTICED)).any():
+            return None
+        return forecast(self.pages.rows["last"], flags & GONE, self._waiting(slice(None)))
 
     def memory_bytes(self) -> int:
         """Estimate what they take in memory."""
@@ -342,15 +341,12 @@ class SiteRevisits(Stateful):
         known, values = self.pages.rows, np.empty(len(self.pages))
         for first in range(0, len(values), _PART):
             rows = slice(first, first + _PART)
-            waited, flags = _days(now_s, known["last"][rows]), known["flags"][rows]
-            seconds = waited * DAY_S
-            found = worth(self._heeded(rows, waited, self._waiting(rows), now_s), waited)
-            found = np.where(seconds >= self.settings.longest_s, np.inf, found)
-            is_gone = ((flags & GONE) != 0) & (((flags & FAILED) != 0) | (found != np.inf))
-            is_out = (seconds < self.settings.least_s) | is_gone
+            waited, flags = days_since(known["last"][rows], now_s), known["flags"][rows]
+            waiting = self._heeded(rows, waited, self._waiting(rows), now_s)
+            values[rows] = due_worth(waiting, waited, (flags & GONE) != 0, self.settings)
             for at in np.flatnonzero(flags & FAILED):
-                is_out[at] |= self._rests_until(int(known["key"][rows][at])) > now_s
-            values[rows] = np.where(is_out, -1.0, found)
+                if flags[at] & GONE or self._rests_until(int(known["key"][rows][at])) > now_s:
+                    values[rows][at] = -1.0
         return values
 
     def _heeded(self, rows: Rows, waited: Floats, waiting: Waiting, now_s: float) -> Waiting:
@@ -557,11 +553,6 @@ class SiteRevisits(Stateful):
 
 def _seconds(now_s: float) -> int:
     return min(max(0, int(now_s)), 0xFFFFFFFF)
-
-
-def _days(now_s: float, last: NDArray[np.uint32]) -> Floats:
-    waited: Floats = np.maximum(0.0, now_s - last) / DAY_S
-    return waited
 
 
 def _fresh(shape: Floats, days: Floats, waited: Floats) -> Floats:

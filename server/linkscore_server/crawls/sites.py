@@ -53,7 +53,7 @@ class SiteFacts(NamedTuple):
     """What is asked of all sites of a crawl at once.
 
     `config`: number of the configuration it was last seen under. `value`: what a fetch is worth; None if that
-    depends on other sites. `tally`: fields of a `Tally`.
+    depends on other sites. `revisits`: `SiteRevisits.forecast`. `tally`: fields of a `Tally`.
     """
 
     stage: int
@@ -63,6 +63,7 @@ class SiteFacts(NamedTuple):
     duplicates: int
     config: int
     value: float | None
+    revisits: bytes | None
     tally: tuple[float, ...]
 
 
@@ -78,6 +79,7 @@ def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
         site.duplicates,
         config,
         float(policy.site_value(site)) if is_its_own else None,
+        shard.revisitor.forecast() if shard.revisitor is not None else None,
         astuple(site.history.site().total()),
     )
 
@@ -192,6 +194,14 @@ class CrawlSites(SiteTable):
             return None
         facts = _unpacked(site.facts)
         return facts.value if facts.config == self.config_seq else None
+
+    def forecasts(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the sites that are not in memory whose facts foretell which pages are due, with what does."""
+        for name, site in list(self._known.items()):
+            if site.shard is None and site.facts is not None:
+                facts = _unpacked(site.facts)
+                if facts.revisits is not None and facts.config == self.config_seq:
+                    yield name, facts.revisits
 
     def writable(self, name: str) -> SiteShard:
         """Return a site for an event that changes it, made if it is new."""
@@ -339,7 +349,7 @@ class CrawlSites(SiteTable):
                 return site.shard
             if is_kept or self.budget.used + size <= self.budget.limit:
                 self._keep(name, site, shard, size)
-            elif site.facts is None:
+            else:
                 site.facts = _packed(shard, self.config_seq)
         return shard
 

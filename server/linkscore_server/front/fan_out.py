@@ -460,14 +460,10 @@ def merged_revisits(
     taken = Counter(group for group, _ in best)
     ends = [start + taken[group] for group, start in enumerate(starts)]
     is_more = any(len(got.pages) > taken[group] or got.next_page_token for group, got in enumerate(answers))
-    known = sum(got.known_page_count for got in answers)
-    fresh = _mean((got.expected_freshness, got.known_page_count) for got in answers)
     return pb.RankRevisitsResponse(
         pages=[page for _, page in best],
         next_page_token=".".join(map(str, ends)) if is_more and sum(ends) <= MAX_RANKED else "",
-        expected_freshness=fresh if known else 1.0,
         event_seq=events_in(got.event_seq for got in answers),
-        known_page_count=known,
     )
 
 

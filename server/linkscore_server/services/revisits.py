@@ -14,13 +14,15 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.revisits.forecast import sites_due
 from linkscore_scoring.revisits.listings import FACT as DATES
-from linkscore_scoring.revisits.pages import DAY_S, Due
+from linkscore_scoring.revisits.pages import DAY_S, Due, RevisitSettings
 from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits, key_of
 from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.services.messages import (
     check_count,
     enum_names,
@@ -56,7 +58,7 @@ async def rank(
     site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
     _check_set(actor.model)
     ranking = _Ranking(actor.model, now_s, start + size)
-    await actor.ask_each([site] if site else sorted(actor.model.sites), ranking.add)
+    await actor.ask_each([site] if site else await actor.ask(ranking.sites), ranking.add)
     return ranking.answer(start)
 
 
@@ -84,27 +86,30 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
 
 
 class _Ranking:
-    """The `most` pages that are due first of the sites that were added, and how fresh all their pages are."""
+    """The `most` pages that are due first of the sites that were added."""
 
-    def __init__(self, model: CrawlModel, now_s: float, most: int) -> None:
+    def __init__(self, model: StoredCrawl, now_s: float, most: int) -> None:
         self._model, self._now_s, self._most = model, now_s, most
         self._due: list[tuple[str, Due]] = []
-        self._known, self._fresh = 0, 0.0
+
+    def sites(self) -> list[str]:
+        """Return the sites that may have such pages: of those not in memory, as their facts foretell."""
+        told = dict(self._model.sites.forecasts())
+        settings = RevisitSettings(**self._model.config.revisit or {})
+        names = list(told)
+        due = sites_due(list(told.values()), self._now_s, settings, self._most + 1)
+        return sorted({*self._model.sites} - {*told} | {names[row] for row in due})
 
     def add(self, name: str) -> None:
         revisits = _revisits_of(self._model, name)
         due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most + 1)))
         self._due = heapq.nsmallest(self._most + 1, due, key=_order)
-        self._fresh += len(revisits.pages) * revisits.expected_freshness(self._now_s)
-        self._known += len(revisits.pages)
 
     def answer(self, start: int) -> pb.RankRevisitsResponse:
         return pb.RankRevisitsResponse(
             pages=[_message(self._model.config.name, *due) for due in self._due[start : self._most]],
             next_page_token=str(self._most) if len(self._due) > self._most <= MAX_RANKED else "",
-            expected_freshness=self._fresh / self._known if self._known else 1.0,
             event_seq=self._model.seq,
-            known_page_count=self._known,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FORMAT = 3
+FORMAT = 4
 """Number of the schema, of events and of facts: a store of another one is refused. States need none: one that
 cannot be read is made of its events."""
 

@@ -358,18 +358,14 @@ class DuePage(_message.Message):
     def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ..., etag: _Optional[str] = ..., last_modified: _Optional[str] = ..., kind: _Optional[_Union[_common_pb2.PageKind, str]] = ...) -> None: ...
 
 class RankRevisitsResponse(_message.Message):
-    __slots__ = ("pages", "next_page_token", "expected_freshness", "event_seq", "known_page_count")
+    __slots__ = ("pages", "next_page_token", "event_seq")
     PAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    EXPECTED_FRESHNESS_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
-    KNOWN_PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     pages: _containers.RepeatedCompositeFieldContainer[DuePage]
     next_page_token: str
-    expected_freshness: float
     event_seq: int
-    known_page_count: int
-    def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., expected_freshness: _Optional[float] = ..., event_seq: _Optional[int] = ..., known_page_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class NotifyChangedRequest(_message.Message):
     __slots__ = ("crawl", "urls", "change_time")
