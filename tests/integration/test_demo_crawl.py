@@ -24,14 +24,15 @@ def small() -> Iterator[Testbed]:
 
 
 def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(small: Testbed, tmp_path: Path) -> None:
-    result = small.run(modes.breadth_first(), 40, log=tmp_path / "crawl.log")
+    result = modes.run_crawl(small.site.entry, modes.breadth_first(), 40, log=tmp_path / "crawl.log")
     assert [fetch.identity for fetch in result.fetches] == list(small.pages)[:40]
     assert {fetch.status for fetch in result.fetches} == {200}
 
 
 def test_a_crawl_that_cannot_start_says_why(small: Testbed, tmp_path: Path) -> None:
+    broken = Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"})
     with pytest.raises(ChildFailed, match="no_such_module"):
-        small.run(Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, log=tmp_path / "crawl.log")
+        modes.run_crawl(small.site.entry, broken, 5, log=tmp_path / "crawl.log")
 
 
 @pytest.mark.long

@@ -24,6 +24,7 @@ from linkscore_lab.crawls.demo import (
     Testbed,
     breadth_first,
     demo_testbed,
+    run_crawl,
     scored,
 )
 
@@ -108,7 +109,7 @@ def crawl(bed: Testbed, mode: Mode, at: dict[int, Callable[[], None]] | None = N
         (at or {}).get(len(fetches), lambda: None)()
 
     slow = replace(mode, settings={**mode.settings, "DOWNLOAD_DELAY": 0.05})
-    return bed.run(slow, BUDGET, fetched=fetched)
+    return run_crawl(bed.site.entry, slow, BUDGET, fetched=fetched)
 
 
 def share(bed: Testbed, done: Crawl, first: int, last: int) -> float:

@@ -363,17 +363,6 @@ class Testbed:
         """Return a number of fetches from a share of the reachable pages or a number: see `read_budget`."""
         return read_budget(text, len(self.pages))
 
-    def run(
-        self,
-        mode: Mode,
-        budget: int,
-        *,
-        fetched: Callable[[PageFetch], None] = lambda fetch: None,
-        log: Path | None = None,
-    ) -> Crawl:
-        """Crawl the site once."""
-        return run_crawl(self.site.entry, mode, budget, fetched=fetched, log=log)
-
     def result(self, mode: Mode, crawl: Crawl, budget: int, wanted: frozenset[str]) -> RunResult:
         """Return a crawl as replays record theirs."""
         order, types = [fetch.identity for fetch in crawl.fetches], self.types
@@ -446,9 +435,7 @@ def run_demo(
 
 
 def _crawl(bed: Testbed, mode: Mode, budget: int, log: Path, progress: Progress) -> Crawl:
-    done = itertools.count(1)
-
-    def fetched(fetch: PageFetch) -> None:
-        progress.at(f"crawling: {mode.name}", next(done), budget)
-
-    return bed.run(mode, budget, fetched=fetched, log=log)
+    what, done = f"crawling: {mode.name}", itertools.count(1)
+    return run_crawl(
+        bed.site.entry, mode, budget, fetched=lambda _: progress.at(what, next(done), budget), log=log
+    )

@@ -157,29 +157,20 @@ class Progress:
 
 
 class ConsoleProgress(Progress):
-    """Shows a session on a terminal: a bar with rate and time left, a line for each site."""
+    """Shows a session on a terminal: a bar with the time left, a line for each site."""
 
-    def __init__(self, console: Console, bar: Bar) -> None:
-        self._console, self._bar = console, bar
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
 
     def said(self, line: str) -> None:
-        self._end()
-        self._console.print(line, soft_wrap=True)
+        self._bar.console.print(line, soft_wrap=True)
 
     def at(self, what: str, done: int, total: int | None) -> None:
-        if not self._bar.tasks or self._bar.tasks[-1].description != what:
-            self._end()
-            self._bar.add_task(what, total=total, rate="")
-        task = self._bar.tasks[-1]
-        speed = f"{task.speed:,.0f} a second" if task.speed else ""
-        self._bar.update(task.id, completed=done, rate=speed)
-        self._bar.refresh()
-        if done == total:
-            self._end()
-
-    def _end(self) -> None:
-        for task in self._bar.tasks:
-            self._bar.remove_task(task.id)
+        if [task.description for task in self._bar.tasks] != [what]:
+            for task in self._bar.tasks:
+                self._bar.remove_task(task.id)
+            self._bar.add_task(what, total=total)
+        self._bar.update(self._bar.task_ids[0], completed=done, refresh=True)
 
 
 @contextmanager
@@ -190,13 +181,12 @@ def progress_on(console: Console) -> Iterator[Progress]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=console,
         auto_refresh=False,
         transient=True,
     ) as bar:
-        yield ConsoleProgress(console, bar)
+        yield ConsoleProgress(bar)
 
 
 @dataclass(slots=True)
