@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from rich.box import SIMPLE_HEAD
@@ -103,23 +104,12 @@ def read_results(path: Path | str) -> Results:
         If the file is no result file; the message names file and reason.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-        meta = Meta(**data["meta"])
-        inputs = {site: Input(**source) for site, source in data["meta"]["inputs"].items()}
-        runs = [_run(row) for row in data["runs"]]
+        return msgspec.convert(json.loads(Path(path).read_text(encoding="utf-8")), Results)
     except OSError as exc:
         raise InvalidInput(f"cannot be read: {exc.strerror}").under(str(path)) from exc
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
+    except (ValueError, msgspec.ValidationError, RecursionError) as exc:
         rule = f"must be a file of `linkscore replay --json`, got {exc!r}"
         raise InvalidInput(rule).under(str(path)) from exc
-    return Results(Meta(meta.created, inputs, meta.linkscore), runs)
-
-
-def _run(row: dict[str, Any]) -> RunResult:
-    run = RunResult(**row)
-    if len(run.curve) != run.fetched:
-        raise ValueError(f"a curve of {len(run.curve)} for {run.fetched} fetches")
-    return run
 
 
 # Intervals are 95 % everywhere: tables, curves and docs say so.
