@@ -178,17 +178,6 @@ def test_a_refetch_is_no_second_pull() -> None:
     assert harvest_of(board).tables.pulls == 1
 
 
-def test_links_of_an_link_path_that_led_to_text_come_first() -> None:
-    board = Board("harvest")
-    links = [(f"/post-{n}", LIST) for n in range(6)] + [(f"/sort-{n}", NEXT) for n in range(6)]
-    tickets = board.page("/", links).links.ticket_values
-    for n in range(4):
-        board.page(f"/post-{n}", texts=[(f"post {n}", 2_000)], ticket=tickets[0])
-        board.page(f"/sort-{n}", ticket=tickets[1])
-    post, sort = board.scores("/post-5", "/sort-5")
-    assert post > 2 * sort
-
-
 def test_the_value_before_any_fetch_is_the_prior_and_no_bonus() -> None:
     """reward .3 + .25 x hub .3 + .02 x sqrt(2 ln 1) = .375, squashed to .375 / 1.375."""
     board = Board("harvest")
