@@ -158,7 +158,7 @@ class Harvest(Policy):
         self.tunables = tunables
         self.tables = Tables(tunables)
         self.likeness = Likeness(tunables)
-        self._starts: Starts | None = None
+        self.starts = self.tables.starts = Starts(tunables)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Enter a page and its links, and what it cost the pages that linked to it."""
@@ -233,20 +233,14 @@ class Harvest(Policy):
             self.likeness.fit(())
             self._label_sample(site)
             self._relabel(site)
-        self._told(site).set_examples(example.key for example in examples)
+        self.starts.set_examples((example.key for example in examples), site.patterns)
         self._changed()
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
         if experiences:
-            self._told(site).set_experience(experiences)
+            self.starts.set_experience(experiences, site.patterns)
             self._changed()
-
-    def _told(self, site: SiteModel) -> Starts:
-        """Return what arms start with, which is about to change."""
-        if self._starts is None:
-            self._starts = self.tables.starts = Starts(site.patterns, self.tunables)
-        return self._starts
 
     def experience(self, site: SiteModel) -> Experience:
         """Return what the arms learned on this site."""
@@ -254,7 +248,7 @@ class Harvest(Policy):
 
     def describe(self, site: SiteModel) -> str:
         """Say how far experience counts here; empty if none was given."""
-        trust = self._starts.trust_in(self.tables) if self._starts is not None else []
+        trust = self.starts.trust_in(self.tables)
         said = f"experience of other sites is trusted by {', '.join(f'{each:.2f}' for each in trust)}"
         return said if trust else ""
 

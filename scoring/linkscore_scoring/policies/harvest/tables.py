@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -199,9 +199,8 @@ class Tables(Stateful):
         chars, novel: characters in long blocks of its text, and of these in blocks that are new on the site.
         """
         rows = [self.row(arm) for arm in arms]
-        get = self.node_of.__getitem__
-        above = [get(node) for pattern, path in arms for node in ((ANY, path), (pattern, ANY))]
-        nodes = list(dict.fromkeys([SITE, *above, *rows]))
+        above = (self.nodes[name][rows].tolist() for name in ("path", "pattern"))
+        nodes = list(dict.fromkeys(chain([SITE], *above, rows)))
         page = self.pages.add(**columns)
         self.ways.add(len(nodes), page=page, node=nodes)
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
@@ -298,10 +297,8 @@ class Tables(Stateful):
     def _settle(self, n: int) -> None:
         worked, old = Worked(self), self.ways["page"] < n
         page, node = self.ways["page"][old], self.ways["node"][old]
-        weight = worked.weight[page]
-        reward, hub = worked.page_reward[page], worked.page_hub[page]
-        for name, brought in (("n", 1.0), ("reward", reward), ("hub", hub)):
-            np.add.at(self.nodes[f"old_{name}"], node, weight * brought)
+        for name, brought in (("n", 1.0), ("reward", worked.page_reward), ("hub", worked.page_hub)):
+            self.nodes[f"old_{name}"][:] += _totals(node, (worked.weight * brought)[page], self.nodes.rows)
         self.settled += n
         self.settled_wanted += int(worked.is_wanted[:n].sum())
         self.pages.keep(slice(n, None))
@@ -387,7 +384,7 @@ class Worked:
         self.share = 1.0 - min(silent, k / (k + known))
         cost = nodes["taken"] / (nodes["tested"] + k)
         x = np.maximum(0.0, own - _totals(self._page, places["waits"] * cost[self._path], n))
-        if (is_echo := self._is_echo(nodes["own_n"])).any():
+        if (is_echo := self._alike_but_address & (nodes["own_n"] >= t.evidence)).any():
             x *= np.bincount(tables.ways["page"], is_echo[tables.ways["node"]], n) == 0
         self.text = x / (x + HALF_CHARS)
         between = np.flatnonzero(places["between"])
@@ -443,10 +440,6 @@ class Worked:
         tried = nodes["tested"] + (self.n - self.own_n)
         self.curious = np.minimum(1.0, nodes["beside"] / few) * (tried < few)
 
-    def _is_echo(self, pulls: Floats) -> NDArray[np.bool_]:
-        """Say of each node whether the texts of its pages differ by their address alone."""
-        return np.asarray(self._alike_but_address & (pulls >= self._t.evidence))
-
     def _compare_texts(self) -> None:
         """Tell nodes whose pages all have about as much text, and those whose pages are one: many that paid
         nothing, for products of a shop may share their text, of all such nodes if all of it was new."""
@@ -455,7 +448,8 @@ class Worked:
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
         pays_nothing = self.own_reward + self.hub <= t.least_left * n
         is_equal, many = (n >= t.few) & (most == least) & pays_nothing, t.few * t.evidence
-        is_one = is_equal & (self._tables.nodes["novel"] > 0) | self._is_echo(n) & pays_nothing
+        is_echo = self._alike_but_address & (n >= t.evidence)  # texts differ by their address alone
+        is_one = is_equal & (self._tables.nodes["novel"] > 0) | is_echo & pays_nothing
         is_one &= n >= many
         said = {text for text in least[is_equal].tolist() if self._tables.texts.get(text, 0) >= many}
         said.update(least[is_one].tolist())

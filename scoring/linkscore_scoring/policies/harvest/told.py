@@ -264,18 +264,21 @@ class Starts:
     Cost: O(nodes) an event.
     """
 
-    def __init__(self, patterns: UrlPatterns, tunables: Tunables = DEFAULTS) -> None:
-        self._patterns, self._t = patterns, tunables
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
+        self._t = tunables
+        self._patterns: UrlPatterns  # of the site, with what is told of it
         self._known: list[dict[tuple[int, int], LinkGroup]] = []
         self._examples: list[list[str]] = []
         self._trust: list[float] = []
 
-    def set_experience(self, experiences: Iterable[Experience]) -> None:
+    def set_experience(self, experiences: Iterable[Experience], patterns: UrlPatterns) -> None:
+        self._patterns = patterns
         self._known = [{(g.shape, g.link_path): g for g in each.groups} for each in experiences]
         self._trust = [0.0] * len(self._known)
 
-    def set_examples(self, keys: Iterable[str]) -> None:
+    def set_examples(self, keys: Iterable[str], patterns: UrlPatterns) -> None:
         """Take over the identities of the examples, empty for one without URL."""
+        self._patterns = patterns
         self._examples = [url_tokens(key) for key in dict.fromkeys(keys) if key]
 
     def trust_in(self, tables: Tables) -> list[float]:

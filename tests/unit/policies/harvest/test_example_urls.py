@@ -19,10 +19,9 @@ def started(example: str, *urls: str) -> list[float]:
     patterns, tables = UrlPatterns(), Tables()
     pattern = patterns.insert_all([H + url for url in urls])[-1]
     row = tables.row((pattern, ANY))
-    starts = Starts(patterns)
-    starts.set_examples([H + example if example else ""])
-    found = starts(tables, Worked(tables))
-    return found[:, row].tolist() if found is not None else []
+    starts = Starts()
+    starts.set_examples([H + example if example else ""], patterns)
+    return starts(tables, Worked(tables))[:, row].tolist()
 
 
 def is_named(example: str, *urls: str) -> bool:

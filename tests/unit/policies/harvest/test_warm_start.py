@@ -69,10 +69,9 @@ def started(
         tables.add_page(n + 1, "", [(pattern, LINK_PATH)], source=Source.FEEDBACK, label=reward)
     waiting = [(pattern, LINK_PATH), *[(pattern, 5)] * others]
     tables.find(Repeated.of(waiting), [True] * len(waiting))
-    starts = tables.starts = Starts(patterns)
-    starts.set_experience(experiences)
+    starts = tables.starts = Starts()
+    starts.set_experience(experiences, patterns)
     found = starts(tables, Worked(tables))
-    assert found is not None
     return starts.trust_in(tables), found[:, tables.row((pattern, LINK_PATH))].tolist(), tables, patterns
 
 
