@@ -87,9 +87,7 @@ class Remembered(dict[_K, _V]):
         found = self[key] = self._function(key)
         return found
 
-    def __call__(self, key: _K) -> _V:
-        """Return what the function gives."""
-        return self[key]
+    __call__ = dict.__getitem__
 
     def of_all(self, keys: Iterable[_K]) -> list[_V]:
         """Return what the function gives for each of some keys."""

@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -219,34 +219,40 @@ class Arrivals:
     ) -> None:
         self._resident, self._most, self._burst = resident, most, burst
         self._before = 0
-        self._began_s: dict[asyncio.Timeout, float] = {}
+        self._began_s: dict[asyncio.Task[Any], float] = {}
         self._looking: asyncio.TimerHandle | None = None
 
     async def next(self, context: Any) -> bytes | None:
         """Return the next message of a call, None after the last; raises `Overloaded`."""
-        arrival = asyncio.timeout(_RECEIVE_S)
+        task = asyncio.current_task()
+        assert task is not None
         if self._looking is None:
             self._before = self._resident()
             self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
-        self._began_s[arrival] = time.monotonic()
+        self._began_s[task] = time.monotonic()
         try:
-            async with arrival:
-                # gRPC's own iterator would keep the last message until cycles are collected.
-                raw = await context.read()
-        except TimeoutError:
-            late = f"the request did not come within {_RECEIVE_S:g} s"
-            rule = late if arrival in self._began_s else "memory_mb: requests on their way take too much"
-            raise overloaded(rule, _AGAIN_S) from None
+            # gRPC's own iterator would keep the last message until cycles are collected.
+            raw = await context.read()
+        except asyncio.CancelledError as exc:
+            if task in self._began_s or task.uncancel():  # by its caller
+                raise
+            raise overloaded(str(exc), _AGAIN_S) from None
         finally:
-            self._began_s.pop(arrival, None)
+            self._began_s.pop(task, None)
         return None if raw is grpc.aio.EOF else raw
 
+    def _refuse(self, some: Iterable[asyncio.Task[Any]], rule: str) -> None:
+        for task in some:
+            del self._began_s[task]
+            task.cancel(rule)
+
     def _look(self) -> None:
-        self._looking = None
+        self._looking, now_s = None, time.monotonic()
+        late = [task for task, began_s in self._began_s.items() if now_s - began_s > _RECEIVE_S]
+        self._refuse(late, f"the request did not come within {_RECEIVE_S:g} s")
         if not self._began_s:
             return
-        before_s = time.monotonic() - _YOUNG_S
-        old = [arrival for arrival, began_s in self._began_s.items() if began_s < before_s]
+        old = [task for task, began_s in self._began_s.items() if now_s - began_s > _YOUNG_S]
         if self._is_full():
             _trim(0)
             if old and self._is_full():
@@ -254,9 +260,7 @@ class Arrivals:
                 _log.warning(
                     "memory_mb: %d of %d requests on their way are refused", len(shed), len(self._began_s)
                 )
-                for arrival in shed:
-                    del self._began_s[arrival]
-                    arrival.reschedule(0.0)
+                self._refuse(shed, "memory_mb: requests on their way take too much")
         self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
     def _is_full(self) -> bool:
@@ -332,14 +336,18 @@ class Door(grpc.aio.ServerInterceptor):
         if handler is None:
             return None
         if details.method.startswith(_OURS):
-            answer = partial(self._unary, handler, details.method.removeprefix(_OURS))
+            method = details.method.removeprefix(_OURS)
+
+            async def answer(_: Any, context: Any) -> Any:  # of a partial, gRPC asks each time what it is
+                return await self._unary(handler, method, context)
+
             known = grpc.stream_unary_rpc_method_handler(answer)
         else:
             known = self._open(handler)
         self._handlers[details.method] = known
         return known
 
-    async def _unary(self, handler: Any, method: str, _: Any, context: Any) -> Any:
+    async def _unary(self, handler: Any, method: str, context: Any) -> Any:
         call = self._begin(method, context)
         try:
             self._check(call)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from linkscore_scoring.engine.limits import limit_problems
+from linkscore_scoring.engine.limits import BUDGET, limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.answers import Experience
@@ -155,10 +155,15 @@ class CrawlConfig:
         """Whether the policy reads the templates of sites."""
         return self.policy.has("reads_templates")
 
-    @property
+    @cached_property
     def order(self) -> PolicyChoice:
         """What says in which order to fetch: the policy, breadth-first where it is to observe only."""
         return PolicyChoice("breadth_first") if self.observe_only else self.policy
+
+    @cached_property
+    def tells_other_sites(self) -> bool:
+        """Whether a page may count at other sites: one that redirected here, or whose dates it lists."""
+        return self.groups > 1 or self.revisit is not None or BUDGET in self.limits
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return it with more examples; each replaces its like, by URL or whole, and keeps its HTML."""

@@ -273,7 +273,7 @@ class CrawlModel:
         fetch = self.fetch_of(event)
         if shard.limits.respect is not None and shard.limits.respect.notice(event):
             return self._outcome(event, shard)  # to policies it is no page
-        counts = not self.redirecting_site(event)
+        counts = not (self.config.tells_other_sites and self.redirecting_site(event))
         self.pages += counts
         if shard.revisitor is not None and fetch.not_modified:
             return self._unchanged(event, shard, fetch)
@@ -292,13 +292,10 @@ class CrawlModel:
         return self._outcome(event, shard, links, observation)
 
     def redirecting_site(self, event: PageFetched) -> str:
-        """Return the other site that redirected to a page, if the fetch counts there; empty if there is none.
+        """Return the other site that redirected to a page, where a fetch counts; empty if there is none.
 
         That one hears of it by an event of its own: of several groups it may be in another process.
         """
-        config = self.config
-        if config.groups == 1 and config.revisit is None and BUDGET not in config.limits:
-            return ""
         asked = self.site_of(event.requested_key)
         return asked if asked != event.site else ""
 

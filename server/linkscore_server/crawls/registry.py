@@ -165,8 +165,8 @@ class CrawlRegistry:
 
     def check_room(self) -> None:
         """Let in what needs memory and disk, or not."""
-        self.space.check()
         if (now_s := time.monotonic()) >= self._room_until_s:
+            self.space.check()
             self.memory.check()
             self._room_until_s = now_s + _ROOM_S
 

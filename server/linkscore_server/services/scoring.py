@@ -110,8 +110,10 @@ class LinkScoringService:
                     if together and (len(parsed) == len(known) or _is_enough(together)):
                         if any(actor.model.site_of(page.requested_key) != page.site for page in together):
                             await asyncio.to_thread(registrable_domain, "")  # its first call takes .3 s
-                        told = ((page, of_other_sites(actor.model, page)) for page in together)
-                        events = [each for page, others in told for each in (page, *others)]
+                        events = list[PageFetched | ChangesNotified](together)
+                        if actor.model.config.tells_other_sites:
+                            told = ((page, of_other_sites(actor.model, page)) for page in together)
+                            events = [each for page, others in told for each in (page, *others)]
                         written.append(actor.submit_all(events))
                         submitted += events
                         together = []

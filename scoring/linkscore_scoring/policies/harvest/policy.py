@@ -293,7 +293,9 @@ class Harvest(Policy):
         likeness = self.likeness
         if page.failed:
             return Source.FAILED, 0.0, 0.0
-        if likeness.is_given and likeness.see(page.url, page.paths):
+        if not likeness.examples:
+            return Source.TEXT, 0.0, 0.0
+        if likeness.see(page.url, page.paths):  # it may be one that was given by its URL alone
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
@@ -302,7 +304,7 @@ class Harvest(Policy):
     def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
         """Return the same of a page that has no feedback."""
         likeness = self.likeness
-        if not likeness.is_given:
+        if not likeness.examples:
             return Source.TEXT, 0.0, 0.0
         label, near = likeness.label(url, paths, site.patterns)
         return Source.LIKENESS if likeness or label else Source.TEXT, label, near
@@ -370,7 +372,7 @@ class Harvest(Policy):
         if tables.pulls < _LEAST:
             return
         worked, nodes = Worked(tables), tables.nodes
-        if likeness.is_given and not tables.settled_wanted and not worked.is_wanted.any():
+        if likeness.examples and not tables.settled_wanted and not worked.is_wanted.any():
             yield SiteWarning(
                 "examples_not_met",
                 f"none of {tables.pulls} fetches is like an example: start at a page that links to one, give "

@@ -62,7 +62,7 @@ class Likeness(Stateful):
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self._t = tunables
         self.layouts = Layouts(tunables)
-        self._examples: list[ExamplePage] = []
+        self.examples: list[ExamplePage] = []
         self.keys: frozenset[int] = frozenset()  # identity hashes of the examples
         self._wanted: list[tuple[str, Vector]] = []
         self._least = tunables.least_cosine
@@ -75,21 +75,16 @@ class Likeness(Stateful):
     @property
     def has_no_urls(self) -> bool:
         """Whether layout alone tells: there are examples, and none has a URL."""
-        return self.is_given and not self.keys
-
-    @property
-    def is_given(self) -> bool:
-        """Whether there are examples; pages are looked at to find those given by URL alone."""
-        return bool(self._examples)
+        return bool(self.examples) and not self.keys
 
     def set_examples(self, examples: Iterable[ExamplePage]) -> bool:
         """Take over the example pages, all of them; say whether they are others than before."""
-        before, self._examples = self._examples, list(examples)
-        for example in self._examples:
+        before, self.examples = self.examples, list(examples)
+        for example in self.examples:
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
-        self.keys = frozenset(hash64(example.key) for example in self._examples if example.key)
-        return self._examples != before
+        self.keys = frozenset(hash64(example.key) for example in self.examples if example.key)
+        return self.examples != before
 
     def see(self, url: str, paths: PathTrie) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
@@ -98,7 +93,7 @@ class Likeness(Stateful):
 
     def find(self, url: str, paths: PathTrie) -> bool:
         """Take the layout of a fetched page if it is an example given by URL alone; say whether it is."""
-        is_one = any(example.key == url and not example.paths.tags for example in self._examples)
+        is_one = any(example.key == url and not example.paths.tags for example in self.examples)
         if is_one:
             self.found[url] = paths
         return is_one
@@ -107,7 +102,7 @@ class Likeness(Stateful):
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
         self.unlike = max(self.unlike, len(unlike))
         self.due = 2 * max(1, self.unlike)
-        shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
+        shown = [paths for paths in map(self._paths, self.examples) if paths.tags]
         self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
         self.after_load()
 
@@ -126,15 +121,15 @@ class Likeness(Stateful):
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
-        return {patterns.finest(example.key) for example in self._examples if example.key} - {0}
+        return {patterns.finest(example.key) for example in self.examples if example.key} - {0}
 
     def is_example(self, url: str) -> bool:
         """Say whether a page is an example itself."""
-        return any(url in (example.url, example.key) for example in self._examples)
+        return any(url in (example.url, example.key) for example in self.examples)
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
-        return any(example.key and patterns.could_be_one(example.key, url) for example in self._examples)
+        return any(example.key and patterns.could_be_one(example.key, url) for example in self.examples)
 
     def _is_told_by_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example, and of none whose layout is known."""
@@ -147,7 +142,7 @@ class Likeness(Stateful):
     def after_load(self) -> None:
         """Make the vectors of the pages that were named; the examples come with the crawl."""
         vector = self.layouts.vector
-        self._wanted = [(example.key, vector(self._paths(example))) for example in self._examples]
+        self._wanted = [(example.key, vector(self._paths(example))) for example in self.examples]
         without_url = [shown for key, shown in self._wanted if shown and not key]
         self._least = max(self._t.least_cosine, _farthest(without_url))
 
