@@ -101,7 +101,8 @@ class CorruptState(LinkscoreError):
     """Stored bytes fail their checksum or format; the message names where."""
 
 
-_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+MALFORMED = (CorruptState, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+"""What goes wrong while a state is read."""
 
 
 @contextmanager
@@ -109,5 +110,5 @@ def reading_state(name: str) -> Iterator[None]:
     """Turn what goes wrong while a state is read into `CorruptState` that says of what."""
     try:
         yield
-    except (CorruptState, *_MALFORMED) as exc:
+    except MALFORMED as exc:
         raise CorruptState(f"{name}: {exc}") from exc

@@ -36,7 +36,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.errors import MALFORMED, CorruptState, reading_state
 
 T = TypeVar("T")
 State = dict[str, Any]
@@ -82,17 +82,19 @@ class Stateful:
         """
         cls: Any = type(self)
         kept, title = _kept(cls), _title(cls)
-        names = sorted(name for name, _, _ in kept)
-        if not isinstance(state, dict) or sorted(map(str, state)) != names:
+        if not isinstance(state, dict) or state.keys() != {name for name, _, _ in kept}:
+            names = sorted(name for name, _, _ in kept)
             raise CorruptState(f"{title}: want the fields {names}, got {state!r:.200}")
         for name, attribute, hint in kept:
             part: Any = getattr(self, attribute, None)
-            with reading_state(f"{title}: field {name!r}"):
+            try:
                 if hasattr(part, "load_state") and state[name] is not None:
                     part.load_state(state[name])
                     continue
                 found = _read(hint, state[name])
                 setattr(self, attribute, deque(found, part.maxlen) if isinstance(part, deque) else found)
+            except MALFORMED as exc:
+                raise CorruptState(f"{title}: field {name!r}: {exc}") from exc
         with reading_state(title):
             self.after_load()
 
@@ -114,7 +116,7 @@ def from_state(cls: type[T], state: Any) -> T:
 
     Raises `CorruptState` if a field is missing (and has no default) or malformed; the message names it.
     """
-    with reading_state(_title(cls)):
+    with reading_state(_title(cast(Any, cls))):
         found: T = _read(cls, state)
         return found
 
@@ -167,20 +169,21 @@ _ALIKE: tuple[tuple[type[Any], type[Any]], ...] = ((deque, list), (Counter, dict
 @cache
 def _kept(cls: Any) -> tuple[tuple[str, str, Any], ...]:
     """Return name in the state, attribute and type of what a class keeps."""
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints, plain = typing.get_type_hints(cls, include_extras=True), typing.get_type_hints(cls)
     own = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     marked = [name for name, hint in hints.items() if _STORED in getattr(hint, "__metadata__", ())]
-    return tuple((name.lstrip("_"), name, hints[name]) for name in dict.fromkeys([*own, *marked]))
+    return tuple((name.lstrip("_"), name, plain[name]) for name in dict.fromkeys([*own, *marked]))
 
 
 @cache
 def _empties(cls: Any) -> tuple[tuple[str, type[Any]], ...]:
     """Return attribute and type of what a class keeps that begins empty; fields of a dataclass do not."""
     kept = () if is_dataclass(cls) else _kept(cls)
-    kinds = ((name, typing.get_origin(hint.__origin__) or hint.__origin__) for _, name, hint in kept)
+    kinds = ((name, typing.get_origin(hint) or hint) for _, name, hint in kept)
     return tuple((name, kind) for name, kind in kinds if kind in _EMPTY)
 
 
+@cache
 def _title(cls: Any) -> str:
     """Return the name of a class in words: ``target arms`` for ``TargetArms``."""
     name = getattr(cls, "__name__", str(cls)).lstrip("_")

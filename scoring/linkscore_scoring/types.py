@@ -152,7 +152,8 @@ class PageObservation:
     displaced: list[tuple[int, int]] = field(default_factory=list)
     # reward of feedback that came before the page, None if none did; policies are told by `feedback`
     reported: float | None = None
-    # for each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`
+    # for each row of `links`: the kind of page link it is, 0 if none, see `pagination.anchors`; empty unless
+    # the policy reads layouts
     page_links: list[int] = field(default_factory=list)
     # records and link groups of the page, for each row of `links`; None if they were not extracted
     layout: list[float] | None = None

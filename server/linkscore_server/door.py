@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -224,8 +224,7 @@ class Arrivals:
 
     async def next(self, context: Any) -> bytes | None:
         """Return the next message of a call, None after the last; raises `Overloaded`."""
-        task = asyncio.current_task()
-        assert task is not None
+        task: Any = asyncio.current_task()
         if self._looking is None:
             self._before = self._resident()
             self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
@@ -241,18 +240,13 @@ class Arrivals:
             self._began_s.pop(task, None)
         return None if raw is grpc.aio.EOF else raw
 
-    def _refuse(self, some: Iterable[asyncio.Task[Any]], rule: str) -> None:
-        for task in some:
-            del self._began_s[task]
-            task.cancel(rule)
-
     def _look(self) -> None:
         self._looking, now_s = None, time.monotonic()
-        late = [task for task, began_s in self._began_s.items() if now_s - began_s > _RECEIVE_S]
-        self._refuse(late, f"the request did not come within {_RECEIVE_S:g} s")
         if not self._began_s:
             return
         old = [task for task, began_s in self._began_s.items() if now_s - began_s > _YOUNG_S]
+        late = f"the request did not come within {_RECEIVE_S:g} s"
+        refused = {task: late for task in old if now_s - self._began_s[task] > _RECEIVE_S}
         if self._is_full():
             _trim(0)
             if old and self._is_full():
@@ -260,7 +254,10 @@ class Arrivals:
                 _log.warning(
                     "memory_mb: %d of %d requests on their way are refused", len(shed), len(self._began_s)
                 )
-                self._refuse(shed, "memory_mb: requests on their way take too much")
+                refused |= dict.fromkeys(shed, "memory_mb: requests on their way take too much")
+        for task, rule in refused.items():
+            del self._began_s[task]
+            task.cancel(rule)
         self._looking = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
     def _is_full(self) -> bool:
@@ -363,8 +360,7 @@ class Door(grpc.aio.ServerInterceptor):
             raw = handler.response_serializer(response)
             # Counted until its task ends: when gRPC has sent it. One of a call that changed something is sent
             # whatever its crawl has.
-            task = asyncio.current_task()
-            assert task is not None
+            task: Any = asyncio.current_task()
             self._in_work.take(call.crawl, len(raw), is_owed=RPCS[method].role > Role.READ)
             task.add_done_callback(partial(self._in_work.give_back, call.crawl, len(raw)))
             call.code = grpc.StatusCode.OK

@@ -18,8 +18,9 @@ from linkscore_scoring.clustering.base import (
     check_size,
     labelled,
 )
+from linkscore_scoring.clustering.class_paths import plain_nodes
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.features.types import PathTrie, plain_bag
+from linkscore_scoring.features.types import PathTrie
 
 # Distances computed at a time, 32 MB of float64: a bound of memory.
 _BATCH_CELLS = 4_000_000
@@ -29,8 +30,6 @@ _BATCH_CELLS = 4_000_000
 class NearestNeighbours:
     """Majority of the k nearest pages of the sample; outliers vote, so a new page may come out as an outlier.
 
-    Notes
-    -----
     Neighbours are ordered by (distance, index). A label wins with most votes; on a tie the tied label with
     the nearest neighbour wins (three different labels: the nearest neighbour's). Cost of a batch of m pages:
     O(m x n_pages x n_paths), one matrix product for every few thousand pages.
@@ -53,10 +52,6 @@ class NearestNeighbours:
     def _batch(self, queries: NDArray[np.float64]) -> NDArray[np.int64]:
         near = nearest(pairwise_distances(queries, self.vectors), self.k)
         return vote(self.labels[near])
-
-    def __post_init__(self) -> None:
-        if len(self.vectors) != len(self.labels):
-            raise ValueError("vectors and labels must have the same length")
 
 
 def nearest(distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:
@@ -88,7 +83,7 @@ class DbscanModel(ClusterModel):
         """See `ClusterModel.nearest`: Euclidean, to the nearest page of the sample."""
         if not len(self.neighbours.vectors):
             return OUTLIER, 0.0
-        vectors = self.vectorizer.transform([plain_bag(trie)])
+        vectors = self.vectorizer.transform([plain_nodes().bag(trie)])
         label = int(self.neighbours.classify(vectors)[0]) if vectors.any() else OUTLIER
         return label, float(pairwise_distances(vectors, self.neighbours.vectors).min())
 
@@ -128,7 +123,7 @@ class Dbscan(Clusterer):
 
     def fit(self, tries: Sequence[PathTrie]) -> Clustering:
         check_size(tries)
-        bags = list(map(plain_bag, tries))
+        bags = list(map(plain_nodes().bag, tries))
         min_df = self.min_pts if len(bags) >= self.min_pts else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l1")
         vectors = vectorizer.transform(bags)

@@ -229,6 +229,11 @@ MIN_EXPLAINED = 0.1
 """
 
 
+def plain_nodes() -> PathNodes[str]:
+    """Return what reads element paths without classes (Xu 2018, section 3.1)."""
+    return PathNodes(lambda tag, _: tag, str, separator="/", max_nodes=inf)
+
+
 def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[str]:
     """Return the class tokens of a sample that keep their digits: those whose number names a template.
 
@@ -242,8 +247,7 @@ def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[s
     wanted = [pages for pages in _families(tries).values() if _few_values(pages, threshold)]
     if not wanted:
         return frozenset()
-    plain = PathNodes(lambda tag, classes: tag, str, separator="/", max_nodes=inf)
-    bags = list(map(plain.bag, tries))
+    bags = list(map(plain_nodes().bag, tries))
     vectors = fit_vectorizer(bags, norm="l2").transform(bags)
     kept: set[str] = set()
     for members in wanted:

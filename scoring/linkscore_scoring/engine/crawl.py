@@ -187,18 +187,16 @@ class CrawlModel:
                 fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
             if asked != event.site:
                 fetch.back = rows_in_scope(links.urls, asked, site_of)
-            places = list(map(links.link_path_table.__getitem__, links.link_paths))
-            fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
+            if self.config.reads_layout:
+                places = list(map(links.link_path_table.__getitem__, links.link_paths))
+                fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
         return fetch
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
         """Apply one event that is no repeat and return its outcome; nothing else changes the crawl.
 
-        Deterministic: the same events give the same state, whatever the time, machine load or interleaved
-        queries.
-
-        `seq`: number of the event. `event`: the event. `learned`: what a `ModelActivated` holds as values,
-        where somebody has it as it was learned.
+        The same events give the same state, whatever the time, load or queries between. `learned`: what a
+        `ModelActivated` holds as values, where somebody has it as it was learned.
         """
         self.seq = seq
         if event_id := repeat_id(event):
@@ -348,10 +346,7 @@ class CrawlModel:
         return outcome
 
     def standing(self, shard: SiteShard | None = None) -> Standing:
-        """Return whether the crawl, and a site of it, go on.
-
-        With a site, one of several groups says nothing of the crawl: it does not know the sites of others.
-        """
+        """Return whether the crawl and a site go on; with a site one of several groups knows that alone."""
         standing = Standing(spent=self.is_spent)
         if self.budget is not None:
             standing.fetches_left = self.budget.fetches_left()

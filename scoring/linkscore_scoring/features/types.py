@@ -188,22 +188,6 @@ class Limits:
 _DIGITS = re.compile(r"[0-9]+")
 
 
-def plain_bag(trie: PathTrie) -> dict[str, int]:
-    """Return the bag of XPaths of a page: element path without classes to the displayed leaves that end
-    there.
-
-    Cost O(nodes x depth). Source: Xu, Gao, Callan 2018, section 3.1.
-    """
-    names: list[str] = []
-    bag: dict[str, int] = {}
-    for parent, tag, leaves in zip(trie.parents, trie.tags, trie.leaves, strict=True):
-        path = tag if parent < 0 else f"{names[parent]}/{tag}"
-        names.append(path)
-        if leaves:
-            bag[path] = bag.get(path, 0) + leaves
-    return bag
-
-
 def fold_digits(text: str) -> str:
     """Return class tokens, one or several, with every run of ASCII digits as ``#``."""
     return _DIGITS.sub("#", text)

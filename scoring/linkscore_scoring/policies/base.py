@@ -123,7 +123,7 @@ class Policy(Stateful, ABC):
     residual: float = 0.0  # most that the score of a link differs from the value of its bucket, in [0, 1]
     needs_feedback: bool = False  # it learns from reported results only
     reads_templates: bool = True  # False: neither template clusters nor the navigation table are looked at
-    reads_layout: bool = False  # pages should come with the signals of their layout
+    reads_layout: bool = False  # pages should come with the signals of their layout, and their page links
     reads_words: bool = False  # pages should come with `PageWords` if the crawl says what is wanted in words
     reads_logs: bool = False  # browse logs of the site should be mined
     takes_wanted: bool = False  # it goes by what the crawl says it wants in words, see `set_wanted`

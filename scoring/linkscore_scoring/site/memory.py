@@ -7,7 +7,7 @@ settings and messages call it link path or tag path. An id that was forgotten st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, repeat
 from operator import gt, is_, itemgetter
@@ -61,26 +61,25 @@ class LinkMemory(Stateful):
     def __len__(self) -> int:
         return len(self._links)
 
-    def find(self, keys: Sequence[int]) -> list[list[int] | None]:
-        """Return what is known of each URL, None of one that was never seen; for `see`."""
-        return list(map(self._links.get, keys))
-
     def see(
         self,
         source: int,
         depth: int,
         keys: Sequence[int],
         link_paths: Sequence[int],
-        known: list[list[int] | None],
-        patterns: Mapping[int, int],
+        names: Sequence[str],
+        patterns_of: Callable[[Collection[str]], list[int]],
     ) -> Sighting:
         """Take in the links of a page; cost O(n_links).
 
         `source`, `depth`: the page's identity hash, and the depth of its links. `keys`, `link_paths`:
-        targets and link path ids, same length. `known`: what `find` said of the targets. `patterns`: URL
-        pattern of every target that was never seen.
+        targets and link path ids, same length. `names`: identities of the targets. `patterns_of`: gives the
+        URL patterns of those that were never seen.
         """
+        known = list(map(self._links.get, keys))
         fresh, displaced = list(map(is_, known, repeat(None))), list[tuple[int, int]]()
+        new = dict(compress(zip(keys, names, strict=True), fresh))
+        patterns = dict(zip(new, patterns_of(new.values()), strict=True))
         for row in compress(range(len(known)), fresh):
             record = known[row] = self._links.get(keys[row])  # the page may link to it twice
             if record is None:
@@ -149,8 +148,7 @@ class LinkMemory(Stateful):
 
     def depth(self, key: int) -> int | None:
         """Return the depth at which a URL was first seen, None if it is not known."""
-        known = self._links.get(key)
-        return None if known is None else known[_DEPTH]
+        return self.known(key)[0]
 
     def known(self, key: int) -> tuple[int | None, int | None, list[tuple[int, int]]]:
         """Return depth, URL pattern and in-links of a URL, as `depth`, `patterns` and `contexts` do."""
@@ -162,8 +160,7 @@ class LinkMemory(Stateful):
 
     def contexts(self, key: int) -> list[tuple[int, int]]:
         """Return the in-links of a URL, [(source page, link path id)]; empty if it is not known."""
-        known = self._links.get(key, _UNSEEN)
-        return list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
+        return self.known(key)[2]
 
     def waiting(self, told: Collection[int] = ()) -> Counter[tuple[int, int]]:
         """Count the URLs found and neither fetched nor `told` of by URL pattern and earliest link path kept;

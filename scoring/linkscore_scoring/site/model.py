@@ -6,8 +6,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import compress, repeat
-from operator import is_
+from itertools import compress
 
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
@@ -53,8 +52,8 @@ class Fetch:
     `requested_key`: identity of the requested URL. `features`: features of the page, None if no usable page
     came back. `link_keys`: identity hash of every link of `features`. `in_scope`: rows of the links that
     belong to the crawl and are of this site; `back`: those that lead back to the site a redirect came from.
-    `page_links`: kind of page link of every link of `features`, see
-    `pagination.anchors`. `source`, `link_path`, `depth`: context from the ticket: hash of the linking page
+    `page_links`: kind of page link of every link of `features`, see `pagination.anchors`; empty unless the
+    policy reads layouts. `source`, `link_path`, `depth`: context from the ticket: hash of the linking page
     (0 if unknown), link path id, clicks (None if unknown). `seed`: seed of the crawl, for the draws of the
     sampling plan. `now_s`, `status_code`: time of the fetch in seconds since the epoch, and its HTTP status,
     0 if there was no answer.
@@ -108,7 +107,7 @@ class SiteModel(Stateful):
     and takes them out. `page_link_places`: page links seen by the place they stand at, a link path without
     class. `templates`, `navigation`: active model; None and an empty table before the first learning.
     `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
-    worth fetching to learn the site; kept until it is learned. `titles`:
+    worth fetching to learn the site; kept until it is learned, where the policy reads templates. `titles`:
     titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
     what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a
     policy reads templates and the navigation table, which learns from each page; else it is as of the latest
@@ -182,9 +181,10 @@ class SiteModel(Stateful):
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
             page.words = features.words
             self._take_links(fetch, features, page)
-            page.page_links = picking(fetch.in_scope)(fetch.page_links)
-            turning = list(compress(page.links.link_paths, page.page_links))
-            self.page_link_places.update(self.link_paths.classless(turning))
+            if fetch.page_links:
+                page.page_links = picking(fetch.in_scope)(fetch.page_links)
+                turning = list(compress(page.links.link_paths, page.page_links))
+                self.page_link_places.update(self.link_paths.classless(turning))
             self._take_texts(fetch, features, page)
         # It counts for the link path it came through: its ticket's, else the first it is remembered by.
         link_path = fetch.link_path
@@ -193,13 +193,13 @@ class SiteModel(Stateful):
         page.reported = self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
         if features is not None and features.paths.parents and not page.refetch:
             self._sample_page(fetch, features, page)
-            if self.templates is None:
-                self.plan.add_page(page.links, (fetch.seed, fetch.seq))
-            else:
+            if self.templates is not None:
                 self.crawled[page.cluster] += 1
-                if self.navigates:
-                    links = dict.fromkeys(zip(page.links.link_paths, page.links.keys, strict=True))
-                    self._navigate(list(links), page.cluster, page.contexts)
+            if self.navigates and self.templates is None:
+                self.plan.add_page(page.links, (fetch.seed, fetch.seq))
+            elif self.navigates:
+                links = dict.fromkeys(zip(page.links.link_paths, page.links.keys, strict=True))
+                self._navigate(list(links), page.cluster, page.contexts)
         return page
 
     def feedback(self, event: FeedbackObservation) -> None:
@@ -318,7 +318,7 @@ class SiteModel(Stateful):
             self.memory.fetched(fetch.requested, **known)
             if len(self.aliases) < self.bounds.links:
                 self.aliases[fetch.requested] = fetch.key
-        if self.templates is None:
+        if self.navigates and self.templates is None:
             self.plan.mark_fetched([fetch.requested, fetch.key])
         return refetch
 
@@ -329,13 +329,11 @@ class SiteModel(Stateful):
         pick = picking(rows)
         keys = pick(fetch.link_keys)
         link_paths = list(map(ids.__getitem__, pick(links.link_paths)))
-        known = self.memory.find(keys)
-        new = dict(compress(zip(keys, pick(links.keys), strict=True), map(is_, known, repeat(None))))
         target = hash64(features.moved_to) if features.moved_to else 0
-        if target in new:
+        if target and target in keys and self.memory.depth(target) is None:
             link_paths = _follow_redirect(target, page, keys, link_paths)
-        patterns = dict(zip(new, self.patterns.insert_all(new.values()), strict=True))
-        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, known, patterns)
+        names, patterns_of = pick(links.keys), self.patterns.insert_all
+        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, names, patterns_of)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
         page.links = links_of_page(
             pick(links.urls),

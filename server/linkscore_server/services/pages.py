@@ -47,20 +47,14 @@ _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 _KINDS = enum_names(common_pb2.PageKind, "PAGE_KIND_")
 _PAGES = (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE)
 
-LARGE_BYTES, LARGE_TAGS = 512_000, 10_000
-"""Bytes, decompressed, and ``<`` among them above which a page is large. Of 480 stored pages two are, and the
-others take 64 ms at most in 99 of 100 cases; the densest page that is not large takes some 0.3 s."""
+LARGE_BYTES, LARGE_TAGS = 512_000, 10_000  # decompressed, ``<`` among them: two of 480 stored pages have more
 
 CPU_BUDGET_S = 1.4
-"""CPU seconds for one page, so that its whole call takes less than two: some 0.5 for a worker that has to be
-started first, and 0.1 to take it in. The largest of 24,518 stored pages takes 0.3; of 181 hostile families of
-8 MB five are ended by it."""
+"""CPU seconds for one page, so that its call takes less than two with a worker started for it. The largest of
+24,518 stored pages takes .3; of 181 hostile families of 8 MB five are ended by it."""
 
 ReadAhead = PageFeatures | Exception | None
-"""What is known of a page before its turn: features or failure of one that was read elsewhere; None of any
-other."""
-
-
+"""Features or failure of a page that was read elsewhere before its turn; None of any other."""
 PageBody = dict[str, Any]
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated, drop_oldest, picking
-from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.queries import joined
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
@@ -97,8 +97,9 @@ class LinkScoringService:
         known = await self._parser.read_ahead(request.pages, options, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
-        submitted: list[PageFetched | ChangesNotified] = []
-        written: list[asyncio.Future[list[Any]]] = []
+        written: list[tuple[list[Any], asyncio.Future[list[Any]]]] = []  # events, and what comes of them
+        tells = actor.model.config.tells_other_sites
+        others: Callable[[PageFetched], Any] = partial(of_other_sites, actor.model) if tells else lambda _: ()
         try:
             queue = await self._turns.of_call(actor.model.config.name)
             try:  # pages are parsed in turn, those of other calls between them, and some are written together
@@ -110,19 +111,18 @@ class LinkScoringService:
                     if together and (len(parsed) == len(known) or _is_enough(together)):
                         if any(actor.model.site_of(page.requested_key) != page.site for page in together):
                             await asyncio.to_thread(registrable_domain, "")  # its first call takes .3 s
-                        events = list[PageFetched | ChangesNotified](together)
-                        if actor.model.config.tells_other_sites:
-                            told = ((page, of_other_sites(actor.model, page)) for page in together)
-                            events = [each for page, others in told for each in (page, *others)]
-                        written.append(actor.submit_all(events))
-                        submitted += events
+                        events = [each for page in together for each in (page, *others(page))]
+                        written.append((events, actor.submit_all(events)))
                         together = []
             finally:
                 queue.calls.release()
-            applied = [outcome for group in written for outcome in await group]
-            outcomes = {id(event): outcome for event, outcome in zip(submitted, applied, strict=True)}
+            outcomes = {
+                id(event): outcome
+                for events, group in written
+                for event, outcome in zip(events, await group, strict=True)
+            }
         finally:
-            for group in written:
+            for _, group in written:
                 group.cancel()
         answer = pb.IngestPagesResponse(policy=actor.model.config.order.name)
         for event in parsed:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from linkscore_scoring.clustering.class_paths import plain_nodes
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Limits, PageFeatures, plain_bag
+from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.kernels import PURE, choose
 
 URL = "http://example.org/dir/page.html"
@@ -21,7 +22,7 @@ def page(markup: str, **more: Any) -> PageFeatures:
 
 def test_leaves_are_texts_images_and_anchors_with_href() -> None:
     found = page("<body><p>one</p><p>two <b>three</b></p><img src=x><a name=n>four</a><a href=y>five</a>")
-    assert plain_bag(found.paths) == {
+    assert plain_nodes().bag(found.paths) == {
         "html/body/p/text()": 2,
         "html/body/p/b/text()": 1,
         "html/body/img": 1,
@@ -36,7 +37,7 @@ def test_hidden_subtrees_and_comments_have_no_paths_and_no_links() -> None:
         "<noscript><a href=x>y</a></noscript><template><p>z</p></template>"
         "<!-- <p>c</p> --><?php echo ?><p>shown</p>"
     )
-    assert plain_bag(found.paths) == {"html/body/p/text()": 1}
+    assert plain_nodes().bag(found.paths) == {"html/body/p/text()": 1}
     assert len(found.links) == 0
 
 
@@ -277,7 +278,7 @@ def test_an_empty_page_has_no_features_and_says_so(body: bytes) -> None:
 
 def test_angle_brackets_in_names_do_not_derail_the_walk() -> None:
     found = page("<div <p x=1><a<b>q</a<b></div><p>after <a href=x>y</a></p>")
-    assert plain_bag(found.paths)["html/body/p/a/text()"] == 1
+    assert plain_nodes().bag(found.paths)["html/body/p/a/text()"] == 1
 
 
 def test_links_above_the_limit_are_cut_and_told() -> None:

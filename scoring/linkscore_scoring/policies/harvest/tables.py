@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 from itertools import chain, compress
 from typing import Any
 
@@ -50,38 +51,54 @@ class Source(IntEnum):
 
 
 class Table:
-    """Columns of numbers that grow together."""
+    """Columns of numbers that grow together: those of a type are rows of one array.
+
+    `types`: type of each column by name; of several columns under one name, type and number.
+    """
 
     def __init__(self, **types: Any) -> None:
         self.rows = 0
-        self._columns = {name: np.zeros(16, dtype) for name, dtype in types.items()}
+        self._at, sizes = _layout(tuple(types.items()))
+        self._blocks: dict[type, NDArray[Any]] = {k: np.zeros((n, 16), k) for k, n in sizes.items()}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._columns[name][: self.rows]
+        kind, at = self._at[name]
+        return self._blocks[kind][at, : self.rows]
 
     def add(self, n: int = 1, **values: Any) -> int:
         """Add rows: values for all or each of them, zero where nothing is said; return the first one."""
         first, self.rows = self.rows, self.rows + n
-        if self.rows > len(next(iter(self._columns.values()))):
-            for name, column in self._columns.items():
-                more = np.zeros((2 * self.rows - first, *column.shape[1:]), column.dtype)
-                self._columns[name] = np.concatenate([column[:first], more])
+        if self.rows > next(iter(self._blocks.values())).shape[1]:
+            for kind, block in self._blocks.items():
+                more: NDArray[Any] = np.zeros((len(block), 2 * self.rows - first), kind)
+                self._blocks[kind] = np.concatenate([block[:, :first], more], axis=1)
         for name, given in values.items():
-            self._columns[name][first : self.rows] = given
+            self[name][first:] = given
         return first
 
     def keep(self, rows: Any) -> None:
         """Drop all rows but these, given as a slice or a mask."""
-        self._columns = {name: self[name][rows].copy() for name in self._columns}
-        self.rows = len(next(iter(self._columns.values())))
+        self._blocks = {kind: block[:, : self.rows][:, rows].copy() for kind, block in self._blocks.items()}
+        self.rows = next(iter(self._blocks.values())).shape[1]
 
-    def to_state(self) -> State:
-        return {name: pack_array(self[name]) for name in self._columns}
+    def to_state(self) -> list[State]:
+        return [pack_array(block[:, : self.rows]) for block in self._blocks.values()]
 
-    def load_state(self, state: State) -> None:
-        for name, column in self._columns.items():
-            self._columns[name] = unpack_array(state[name]).astype(column.dtype)
-        (self.rows,) = {len(column) for column in self._columns.values()}
+    def load_state(self, state: Sequence[State]) -> None:
+        for (kind, block), packed in zip(list(self._blocks.items()), state, strict=True):
+            self._blocks[kind] = unpack_array(packed).astype(kind).reshape(len(block), -1)
+        (self.rows,) = {block.shape[1] for block in self._blocks.values()}
+
+
+@cache
+def _layout(types: tuple[tuple[str, Any], ...]) -> tuple[dict[str, tuple[type, Any]], dict[type, int]]:
+    """Return type and place of each column of a table, and how many columns there are of each type."""
+    found, sizes = {}, dict[type, int]()
+    for name, of in types:
+        kind, n = of if isinstance(of, tuple) else (of, 1)
+        at = sizes.get(kind, 0)
+        found[name], sizes[kind] = (kind, at if n == 1 else slice(at, at + n)), at + n
+    return found, sizes
 
 
 class Tables(Stateful):
@@ -120,7 +137,7 @@ class Tables(Stateful):
         self.n_examples, self.by_layout = 0, False
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
         # asked about it, and whether all its text is that of other pages.
-        labels = {"source": np.int8, "label": real, "near": real}
+        labels = {"source": whole, "label": real, "near": real}
         self.pages = Table(own=real, pattern=whole, askable=np.bool_, copied=np.bool_, **labels)
         # Of the links of a page by arm: those nobody had linked to.
         self.links = Table(page=whole, arm=whole, fresh=whole)
@@ -206,7 +223,7 @@ class Tables(Stateful):
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
         own = _lengths(chars, len(url))
         novels[nodes] += novel
-        lengths[nodes] = np.maximum(lengths[nodes], own)
+        lengths[:, nodes] = np.maximum(lengths[:, nodes], own)
         if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):
             self.texts[chars] = self.texts.get(chars, 0) + 1
             drop_oldest(self.texts, self.t.kept)
@@ -351,7 +368,7 @@ class Worked:
         self._tables, self._t = tables, tables.t
         self._rows = tables.all_rows
         self._page, self._path = tables.places["place"] >> 32, tables.places["place"] & _PATH
-        lengths = tables.nodes["lengths"].T
+        lengths = tables.nodes["lengths"]
         most, least = lengths[:4] - _MANY, _MANY - lengths[4:]
         self._most, self._least, same = most[0], least[0], most == least
         self._alike_but_address = (self._least > 0) & (same[1] | same[2]) & ~same[3]
@@ -489,7 +506,7 @@ def _lengths(chars: int, address: int) -> Ints:
     """Return lengths of a page, from `_MANY` up and down, so that the most of several pages tells the longest
     and the shortest: of its text, of that less its address once and twice, and of the address."""
     lengths = chars, chars - address, chars - 2 * address, address
-    return np.array([_MANY + length for length in lengths] + [_MANY - length for length in lengths])
+    return np.array([[_MANY + length] for length in lengths] + [[_MANY - length] for length in lengths])
 
 
 def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> Any:
