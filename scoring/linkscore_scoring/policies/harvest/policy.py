@@ -158,7 +158,7 @@ class Harvest(Policy):
         self.tunables = tunables
         self.tables = Tables(tunables)
         self.likeness = Likeness(tunables)
-        self.starts = self.tables.starts = Starts(tunables)
+        self.starts = Starts(tunables)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Enter a page and its links, and what it cost the pages that linked to it."""
@@ -233,13 +233,15 @@ class Harvest(Policy):
             self.likeness.fit(())
             self._label_sample(site)
             self._relabel(site)
-        self.starts.set_examples((example.key for example in examples), site.patterns)
-        self._changed()
+            self.starts.set_examples((example.key for example in examples), site.patterns)
+            self.tables.starts = self.starts
+            self._changed()
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
         if experiences:
             self.starts.set_experience(experiences, site.patterns)
+            self.tables.starts = self.starts
             self._changed()
 
     def experience(self, site: SiteModel) -> Experience:
