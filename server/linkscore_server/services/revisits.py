@@ -58,7 +58,7 @@ async def rank(
     site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
     _check_set(actor.model)
     ranking = _Ranking(actor.model, now_s, start + size)
-    await actor.ask_each([site] if site else await actor.ask(ranking.sites), ranking.add)
+    await actor.ask_each([site] if site else await asyncio.to_thread(ranking.sites), ranking.add)
     return ranking.answer(start)
 
 
