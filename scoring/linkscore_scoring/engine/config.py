@@ -10,7 +10,7 @@ from typing import Any, Literal
 from linkscore_scoring.engine.limits import BUDGET, limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.policies.answers import Experience
+from linkscore_scoring.policies.answers import CrawlKnowledge, Experience
 from linkscore_scoring.policies.base import Params, Policy, make_params
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
@@ -29,7 +29,7 @@ MAX_GROUPS = 256
 Scope = Literal["host", "domain", "any"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PolicyChoice:
     """A policy by name, with the parameters that differ from their defaults."""
 
@@ -45,9 +45,17 @@ class PolicyChoice:
         """Return the policy, that knows nothing."""
         return policy_class(self.name)(self.checked(), seed=seed)
 
+    @cached_property
+    def _looked_at(self) -> Policy:
+        return self.made()
+
     def has(self, what: str) -> bool:
         """Say whether the policy has a property such as `reads_templates`."""
-        return bool(getattr(self.made(), what))
+        return bool(getattr(self._looked_at, what))
+
+    def crawl_wide(self, seed: int) -> CrawlKnowledge | None:
+        """Return what sites of a crawl share, new; None if they share nothing."""
+        return None if self._looked_at.crawl_wide is None else self.made(seed).crawl_wide
 
     def checked(self) -> Params:
         """Return the complete parameters.
@@ -124,7 +132,7 @@ class CrawlConfig:
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
             yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
-        if self.groups > 1 and self.policy.made().crawl_wide is not None:
+        if self.groups > 1 and self.policy.crawl_wide(self.seed) is not None:
             rule = f"must be 1: {self.policy.name} learns one model from all sites, got {self.groups}"
             yield FieldProblem("groups", rule)
 

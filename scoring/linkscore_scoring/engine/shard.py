@@ -62,7 +62,7 @@ class CrawlWide:
     def configure(self, config: CrawlConfig) -> None:
         """Take over the crawl's policy; one that is kept keeps what it knows."""
         if config.policy.key != self._of[0]:
-            self.known = config.policy.made(config.seed).crawl_wide
+            self.known = config.policy.crawl_wide(config.seed)
         self._of = config.policy.key, config.wanted
         self.is_local = builtin_policy(config.order.name) is not None and self.known is None
 
@@ -70,7 +70,7 @@ class CrawlWide:
         """Return what a site shares: what is known, if it is not read back as the crawl was set up before."""
         if (config.policy.key, config.wanted) == self._of:
             return self.known
-        return config.policy.made(config.seed).crawl_wide
+        return config.policy.crawl_wide(config.seed)
 
     def to_state(self) -> dict[str, Any] | None:
         """Return the knowledge as plain values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,11 @@ def forecast(last: NDArray[Any], gone: NDArray[Any], waiting: Waiting) -> bytes:
     return np.column_stack([last, gone, *waiting]).astype(np.float64).tobytes()
 
 
-def sites_due(sites: Sequence[bytes], now_s: float, settings: RevisitSettings, n: int) -> list[int]:
-    """Return which of some sites have the n pages that are due first, by their `forecast`."""
-    pages = np.frombuffer(b"".join(sites)).reshape(-1, _COLUMNS)
+def sites_due(sites: Mapping[str, bytes], now_s: float, settings: RevisitSettings, n: int) -> set[str]:
+    """Return the sites that have the n pages that are due first, by the `forecast` of each."""
+    pages = np.frombuffer(b"".join(sites.values())).reshape(-1, _COLUMNS)
     last, gone, *waiting = pages.T
     values = due_worth(Waiting(*waiting), days_since(last, now_s), gone != 0.0, settings)
     best = np.argsort(-values, kind="stable")[:n]
-    site_of = np.repeat(np.arange(len(sites)), [len(each) // (8 * _COLUMNS) for each in sites])
-    return sorted(set(site_of[best[values[best] >= 0.0]].tolist()))
+    names = [name for name, each in sites.items() for _ in range(len(each) // (8 * _COLUMNS))]
+    return {names[row] for row in best[values[best] >= 0.0].tolist()}

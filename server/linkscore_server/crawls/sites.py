@@ -455,7 +455,8 @@ class StoredCrawl(CrawlModel):
                     raise
                 _log.error("%s; the site is read from its events", exc)
                 self.sites.distrust(name)
-        return self._replayed(name, 0, CrawlConfig(self.config.name), None)
+        first = self._configs[0]
+        return self._replayed(name, first, self._config(first), None)
 
     def _replayed(self, name: str, after: int, config: CrawlConfig, shard: SiteShard | None) -> SiteShard:
         """Apply the events of a site in a crawl that has only this one, whose policies are those of this."""

@@ -96,9 +96,8 @@ class _Ranking:
         """Return the sites that may have such pages: of those not in memory, as their facts foretell."""
         told = dict(self._model.sites.forecasts())
         settings = RevisitSettings(**self._model.config.revisit or {})
-        names = list(told)
-        due = sites_due(list(told.values()), self._now_s, settings, self._most + 1)
-        return sorted({*self._model.sites} - {*told} | {names[row] for row in due})
+        due = sites_due(told, self._now_s, settings, self._most + 1)
+        return sorted({*self._model.sites} - {*told} | due)
 
     def add(self, name: str) -> None:
         revisits = _revisits_of(self._model, name)
