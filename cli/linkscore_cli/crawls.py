@@ -211,7 +211,6 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_settings
 @click.option("--scope", type=click.Choice(list(_SCOPES)), help="Links of the crawl.  [default: host]")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of random draws.")
-@click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for the console.")
 @click.option("--experience", "experiences", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               multiple=True,
               help="File of `linkscore export experience` to start from; repeatable.")  # fmt: skip

@@ -303,7 +303,7 @@ def revisits(site: str, most: int, now: datetime | None, as_json: bool, connecti
     """Print the URLs of the pages of SITE, or of all sites, to fetch again, best first."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        pages = list(client.rank_revisits(crawl=crawl, site=site, page_size=most, now=now).pages)
+        pages = list(client.rank_revisits(crawl=crawl, site=site, max_results=most, now=now).pages)
     tell(as_json, {"pages": pages}, (page.url for page in pages))
 
 

@@ -48,7 +48,7 @@ type Outlink struct{ URL, Anchor string }
 type Result struct {
 	// Links are scored, in the order of Page.Outlinks, or of the document when the server found them.
 	Links []Link
-	// Message has the rest: cluster, page type, thread, suggestions.
+	// Message has the rest: cluster, page type, thread.
 	Message *pb.PageResult
 }
 

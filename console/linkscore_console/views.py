@@ -221,16 +221,14 @@ _EXITS = 8
 """Exits of each template that are asked for; the strongest of each destination becomes an edge."""
 _CLEAR = 0.3
 """Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
-_SAMPLES = 20
-"""Sample URLs of a template at a time."""
+_SAMPLES = 60
+"""Sample URLs of a template, the latest: more are not read."""
 _LEARN_S = 300.0
 """Longest learning that the page waits for; a site of 2,000 sampled pages takes seconds."""
 _LABELLED = 40
 """Characters of a label of a node."""
 _LONG = 24
 """Characters of a segment of a path beyond which it is taken for a title."""
-_KNOWN = 200
-"""Templates among which one is looked up for its figures and what leads there, the most crawled: a bound."""
 
 
 @dataclass(slots=True)
@@ -256,11 +254,9 @@ async def site_map(console: Console, request: Request, crawl: str, site: str) ->
     found = await console.client.list_templates(
         crawl=crawl,
         site=site,
-        page_size=_SHOWN,
-        page_token=request.query_params.get("from", ""),
         max_exits=_EXITS,
     )
-    nodes = nodes_of(found.templates)
+    nodes = nodes_of(found.templates[:_SHOWN])
     return {
         "found": found,
         "nodes": nodes,
@@ -275,14 +271,8 @@ async def template(console: Console, request: Request, crawl: str, site: str, te
     """Show one template: its pages, tag paths, figures, and what leads there."""
     client = console.client
     listed, pages = await asyncio.gather(
-        client.list_templates(crawl=crawl, site=site, page_size=_KNOWN, max_exits=_EXITS),
-        client.list_template_pages(
-            crawl=crawl,
-            site=site,
-            template=template,
-            page_size=_SAMPLES,
-            page_token=request.query_params.get("from", ""),
-        ),
+        client.list_templates(crawl=crawl, site=site, max_exits=_EXITS),
+        client.list_template_pages(crawl=crawl, site=site, template=template, max_results=_SAMPLES),
     )
     nodes = {node.template.name: node for node in nodes_of(listed.templates)}
     node = nodes.get(template)
@@ -326,7 +316,7 @@ def nodes_of(templates: Sequence[pb.Template]) -> list[Node]:
 
 def why_empty(found: pb.ListTemplatesResponse) -> str:
     """Say why there are no templates yet; empty if there are."""
-    if found.template_count:
+    if found.templates:
         return ""
     if found.learning:
         return "The templates are being learned right now."

@@ -160,7 +160,8 @@ def json_file(site: SiteRules) -> RuleFile:
 
 
 def nutch(site: SiteRules) -> RuleFile:
-    """Lines of ``urlfilter-regex``: the first expression found in a URL decides, ``+`` or ``-``.
+    """Lines of ``urlfilter-regex``, and of StormCrawler's ``RegexURLFilter``: the first expression found in a
+    URL decides, ``+`` or ``-``.
 
     What is denied comes first. The last line rejects what is left of the site, or accepts it if no rule says
     what to follow; it says nothing of other hosts.
@@ -172,27 +173,6 @@ def nutch(site: SiteRules) -> RuleFile:
             lines += [f"# {entry.comment}", f"{sign}{entry.pattern}"]
     lines += ["# all other URLs of the site", f"{'-' if allowed else '+'}{_url_of_site(site)}"]
     return RuleFile("regex-urlfilter.txt", "text/plain", "\n".join(lines) + "\n", notes)
-
-
-def stormcrawler(site: SiteRules) -> RuleFile:
-    """The JSON of FastURLFilter: one scope, whose rules see path and query; the first one found decides.
-
-    What is denied comes first; what is left is denied too if any rule says what to follow.
-    """
-    found_allowed, found_denied, notes = _needed(site)
-    more = list[str]()
-    denied, allowed = _paths(found_denied, more), _paths(found_allowed, more)
-    if not denied and not allowed:
-        raise NoRules(f"site {site.host!r}: none of its rules can be expressed by path and query alone")
-    host = _host_name(site)
-    if site.host != host:
-        more.append("the filter knows no ports: the rules are for all ports of the host")
-    patterns = [f"DenyPathQuery {path}" for path in dict.fromkeys(denied)]
-    if allowed:
-        patterns += [*(f"AllowPathQuery {path}" for path in dict.fromkeys(allowed)), "DenyPathQuery .*"]
-    scope = {"scope": f"{'domain' if site.subdomains else 'host'}:{host}", "patterns": patterns}
-    text = json.dumps([scope], indent=2) + "\n"
-    return RuleFile("fast.urlfilter.json", "application/json", text, (*notes, *more))
 
 
 def browsertrix(site: SiteRules) -> RuleFile:
@@ -283,7 +263,6 @@ FORMATS: dict[str, Callable[[SiteRules], RuleFile]] = {
     "json": json_file,
     "scrapy": scrapy,
     "nutch": nutch,
-    "stormcrawler": stormcrawler,
     "heritrix": heritrix,
     "browsertrix": browsertrix,
 }
@@ -403,28 +382,6 @@ def _one_line(text: str) -> str:
     """Return text for a comment: printable ASCII, whatever it holds."""
     escaped = text.encode("ascii", "backslashreplace").decode()
     return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in escaped)
-
-
-_BEFORE_PATH = re.compile(
-    r"\^https?\??:(?:\\?/){2}(?:\[\^[^\]]*\]|\(\?:\[\^[^\]]*\][^()/|]*\)\??|[^/\[(|])+(?=\\?/\\?\??|\(\?:/)"
-)
-
-
-def _paths(rules: Iterable[_Rule], notes: list[str]) -> list[str]:
-    """Return expressions without scheme and host; a note for a rule of which it is unclear where they end."""
-    paths = list[str]()
-    for entry in rules:
-        branches = ["^" + branch for branch in entry.pattern.removeprefix("^").split("|^")]
-        before = [_BEFORE_PATH.match(branch) for branch in branches]
-        if entry.pattern[:1] == "^" and all(before):
-            paths += [
-                "^" + branch[found.end() :] for branch, found in zip(branches, before, strict=True) if found
-            ]
-        else:
-            notes.append(
-                f"rule {_one_line(entry.pattern)} is left out: it is not clear where its path begins"
-            )
-    return paths
 
 
 def _yaml(text: str) -> str:

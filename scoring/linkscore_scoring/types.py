@@ -212,15 +212,6 @@ class ExampleWanted:
     label: float | None = None  # how far it is like the examples, in [0, 1]; None without examples
 
 
-@dataclass(slots=True)
-class Suggestion:
-    """A page the model would like fetched: URL, why in words, and how urgent in [0, 1]."""
-
-    url: str
-    reason: str
-    urgency: float
-
-
 INDEX, THREAD, PAGE_FLIP, OTHER = 1, 2, 3, 4
 """Types of URLs (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
 

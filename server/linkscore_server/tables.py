@@ -36,7 +36,7 @@ _DDL = {
     ),
     "pages": (
         "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, page UBIGINT, canonical VARCHAR, "
-        "title VARCHAR, charset VARCHAR, nofollow BOOLEAN, text_blocks UINTEGER, text_chars UINTEGER, "
+        "charset VARCHAR, nofollow BOOLEAN, text_blocks UINTEGER, text_chars UINTEGER, "
         "links UINTEGER"
     ),
     "links": (
@@ -62,7 +62,6 @@ TABLES = {name: dict(column.split(" ") for column in columns.split(", ")) for na
 OF_EVENTS = ("fetches", "pages", "links", "rewards")
 """Tables made of events; the others are made of what the crawl knows."""
 _MEMORY_MB = 256  # of DuckDB; what does not fit goes to the disk; chosen, not measured
-_ALL = 1 << 30  # of a list that is asked for whole
 
 Row = tuple[str, Sequence[object]]
 """Its table, and values in the order of the columns after `shard`."""
@@ -130,7 +129,7 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
     yield "fetches", (*known, event.status_code, event.fetch_error, event.now_s)
     if features is None:
         return
-    told = (features.canonical_key, features.title, features.charset, features.nofollow)
+    told = (features.canonical_key, features.charset, features.nofollow)
     sizes = (len(features.block_hashes), features.text_chars, len(features.links))
     yield "pages", (seq, event.site, event.url, page, *told, *sizes)
     links = features.links
@@ -141,7 +140,7 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
 
 def _of_site(site: SiteShard) -> Iterator[Row]:
     yield from (("arms", arm) for arm in _arms(site))
-    for one in templates_of(site.model, 0, _ALL, 0):
+    for one in templates_of(site.model, 0):
         counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)
         yield "templates", (one.name, *counts, one.dissimilarity, one.min_depth, one.example_url)
     yield from (("judged", row) for row in site.model.history.judged())

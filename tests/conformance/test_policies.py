@@ -60,7 +60,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "pagerank": [{"every": 7, "damping": 0.5}],
     "source_target": [{**EXAMPLE, "multi_hop": False, "alpha": 0.2}],
     "source_ucc": [{"without_dsim": True, "without_balance": True}, {"without_info": True}],
-    "uniform_random": [{"seed": 7}],
 }
 
 

@@ -115,10 +115,10 @@ def test_without_a_policy_that_reads_logs_there_is_nothing_to_mine(server: Stubs
 
 
 def news_of(host: str) -> list[pb.BrowseRecord]:
-    """Return a log of 30 days: each day twenty people come from a list to a page of that day alone."""
+    """Return a log of 30 days: each day sixty people come from a list to a page of that day alone."""
     rows = []
-    for second in range(30 * 20):
-        day, person = divmod(second, 20)
+    for second in range(30 * 60):
+        day, person = divmod(second, 60)
         record_ = pb.BrowseRecord(
             client_id=f"{person}", url=f"http://{host}/news/{day}", referrer=f"http://{host}/list"
         )
@@ -133,8 +133,7 @@ def seeds(server: Stubs, crawl: str, **more: Any) -> sites.SuggestSeedsResponse:
 
 def test_seeds_without_a_site_are_those_of_all_sites(server: Stubs, new_crawl: Callable[..., str]) -> None:
     """Two sites that the crawl never fetched from, in one log; of one group or of several."""
-    params = policy_pb2.NewsPrefixParams(min_daily_clicks=0.3)
-    crawl = new_crawl(policy=policy_pb2.PolicySpec(news_prefix=params))
+    crawl = new_crawl(policy=NEWS)
     send(server, batch(crawl, "1", *news_of("a.org"), *news_of("b.org")))
     got = seeds(server, crawl)
     assert [(seed.url, seed.value) for seed in got.seeds] == [

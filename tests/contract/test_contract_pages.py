@@ -146,9 +146,9 @@ def test_a_struct_is_checked(new_crawl: Callable[..., str], alpha: str | float, 
 
 
 def test_whole_numbers_of_a_struct_are_whole_numbers(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="uniform_random"))
-    spec.external.params.update({"seed": 7})
-    native = policy_pb2.PolicySpec(uniform_random=policy_pb2.UniformRandomParams(seed=7))
+    spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="pagerank"))
+    spec.external.params.update({"every": 7})
+    native = policy_pb2.PolicySpec(pagerank=policy_pb2.PagerankParams(every=7))
     one, two = (ingest(server, new_crawl(policy=each), page(0))[0] for each in (spec, native))
     assert list(one.links.scores) == list(two.links.scores)
 

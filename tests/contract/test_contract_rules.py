@@ -38,7 +38,7 @@ def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, lear
     assert [file.format for file in got.files] == [pb.RULE_FORMAT_JSON, pb.RULE_FORMAT_SCRAPY]
     assert (got.policy, got.model_revision, list(got.url_rules)) == ("source_ucc", 1, [])
     templates = server.inspection.ListTemplates(
-        look_pb.ListTemplatesRequest(name=f"{learned_ucc}/sites/{HOST}", page_size=1_000, max_exits=100)
+        look_pb.ListTemplatesRequest(name=f"{learned_ucc}/sites/{HOST}", max_exits=100)
     ).templates
     known = {template.name for template in templates} | {"outlier"}
     assert got.tag_path_rules

@@ -30,7 +30,7 @@ SOUND, FAULTY = "crawls/sound", "crawls/faulty"
 PATIENCE_S = 60.0
 FAULTS = (
     *("__init__", "score", "value", "explain", "observe", "feedback", "to_state", "load_state"),
-    *("site_value", "suggest_fetches", "page_note", "set_examples"),
+    *("site_value", "page_note", "set_examples"),
     *("a state that cannot be stored", "a score that is none"),
 )
 FEW = ("__init__", "score", "observe", "load_state")
@@ -85,7 +85,6 @@ def _score(self: Faulty, links: Any, site: Any) -> Any:
 Faulty.score = _score  # type: ignore[method-assign]
 _NEUTRAL: dict[str, Any] = {
     "site_value": 0.5,
-    "suggest_fetches": [],
     "set_examples": None,
     "site_bandit": None,
     "suggest_examples": [],

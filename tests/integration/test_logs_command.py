@@ -140,7 +140,6 @@ def test_seeds_of_all_sites_are_printed_or_why_there_are_none(
         (["--crawl", "nope"], "NOT_FOUND"),
         (["--column", "url"], "FIELD=NAME"),
         (["--column", "colour=x"], "must be one of time, client, url"),
-        (["--bots", "("], "regular expression"),
     ],
 )
 def test_mistakes_are_named(arguments: list[str], said: str, log: Path, there: list[str]) -> None:

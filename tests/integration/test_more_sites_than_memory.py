@@ -38,7 +38,7 @@ async def answered(site_memory_mb: int) -> tuple[int, list[Any]]:
                 await client.ingest_pages(crawl="c", pages=pages)
             away = (await app.registry.open("c")).model.sites.away_count
             answers = [
-                await client.rank_revisits(crawl="c", now=START + timedelta(days=days), page_size=8)
+                await client.rank_revisits(crawl="c", now=START + timedelta(days=days), max_results=8)
                 for days in (5, 6, 200)
             ]
             return away, [await client.score_links(crawl="c", links=LINKS), *answers]

@@ -69,7 +69,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("skipped", "--crawl", "spent"): f"crawl_budget\thttp://{HOST}/",
         ("skipped", HOST, "--crawl", "life"): "no link was left out",
         ("seeds", HOST, "--crawl", "life"): "harvest suggests no page",
-        ("crawls", "create", "two", "--policy", "news_prefix:theta=0.5"): "news_prefix:theta=0.5",
+        ("crawls", "create", "two", "--policy", "pagerank:damping=0.5"): "pagerank:damping=0.5",
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",
         ("crawls", "create", "ends", "--budget", "max_fetches=9", "--respect", "tdm"): "max_fetches=9",
         ("crawls", "update", "ends", "--no-budget", "--respect", "ai-train"): "ai-train",
@@ -108,14 +108,22 @@ def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
     assert lacking.exit_code == 1
     assert "no such crawl; create it first (linkscore crawls create)" in lacking.output
     made = run(
-        "logs", "import", log, "--crawl", "fresh", "--create", "--policy", "news_prefix:theta=0.5", **there
+        "logs",
+        "import",
+        log,
+        "--crawl",
+        "fresh",
+        "--create",
+        "--policy",
+        "news_prefix:fallback=keyword",
+        **there,
     )
     assert (made.exit_code, "created: fresh" in made.output) == (0, True), made.output
     again = run("logs", "import", log, "--crawl", "fresh", "--create", **there)
     assert (again.exit_code, "created" in again.output) == (0, False)
     assert "1 batches were there already" in again.output
     shown = json.loads(run("crawls", "show", "fresh", "--json", **there).output)
-    assert shown["policy"] == {"news_prefix": {"theta": 0.5}}
+    assert shown["policy"] == {"news_prefix": {"fallback": "keyword"}}
     late = run("logs", "import", log, "--crawl", "fresh", "--policy", "news_prefix", **there)
     assert "--policy needs --create" in late.output
 
@@ -125,7 +133,6 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     example.write_text("<html><body><p>What is wanted.</p></body></html>")
     create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1"]
     create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
-    create += ["--keep-titles"]
     assert run(*create, **there).exit_code == 0
     assert run(*create, **there).exit_code == 0
     other = run("crawls", "create", "mine", "--policy", "opic", **there)
@@ -133,7 +140,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     shown = json.loads(run("crawls", "show", "mine", "--json", "--sites", **there).output)
     assert shown["name"] == "crawls/mine"
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
-    assert (shown["scope"], shown["seed"], shown["keep_titles"]) == ("CRAWL_SCOPE_DOMAIN", "7", True)
+    assert (shown["scope"], shown["seed"]) == ("CRAWL_SCOPE_DOMAIN", "7")
     assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]
     assert shown["sites"] == []
     text = run("crawls", "show", "mine", **there).output

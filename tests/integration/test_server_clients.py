@@ -61,10 +61,8 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert client.explain_links(crawl="blocking", links=[url_of(3)]).policy == "source_ucc"
         assert [site.host for site in client.list_sites(crawl="blocking")] == [HOST]
         assert client.get_site(crawl="blocking", site=HOST).page_count == 30
-        changed = client.update_crawl(
-            crawl="blocking", policy=("uniform_random", {"seed": 4}), observe_only=True
-        )
-        assert (changed.policy.uniform_random.seed, changed.observe_only) == (4, True)
+        changed = client.update_crawl(crawl="blocking", policy=("pagerank", {"every": 4}), observe_only=True)
+        assert (changed.policy.pagerank.every, changed.observe_only) == (4, True)
         client.delete_crawl(crawl="blocking")
         with pytest.raises(errors.NotFound) as caught:
             client.get_crawl(crawl="blocking")

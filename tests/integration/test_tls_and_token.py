@@ -109,8 +109,8 @@ def test_roles_and_crawls_bound_a_token_and_the_file_is_read_again(tmp_path: Pat
                 assert caught.value.reason == "NOT_ALLOWED"
             assert [crawl.name for crawl in bot.list_crawls()] == [CRAWL]
             assert len(list(ops.list_crawls())) == 2
-            assert [shard.crawl for shard in bot.list_shards(page_size=1)] == [CRAWL]
-            assert len(list(ops.list_shards(page_size=1))) == 2
+            assert [shard.crawl for shard in bot.list_shards()] == [CRAWL]
+            assert len(list(ops.list_shards())) == 2
             tokens.write_text(line("ops", "admin", "*", "o"))
             with pytest.raises(errors.Unauthenticated):
                 bot.get_crawl(crawl="life")

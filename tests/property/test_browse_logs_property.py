@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.urls.identity import host_of
-from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog, batches_of
+from linkscore_server.browse_logs.reading import LogFile, ReadLog, batches_of
 from linkscore_server.browse_logs.visits import VisitQuery, Visits
 
 DAY = 20_000
@@ -81,7 +81,7 @@ def test_no_line_stops_an_import(junk: list[bytes], kind: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log"
         path.write_bytes(good * 3 + b"\n".join(junk))
-        batches = list(batches_of(LogFile(path, kind, names=names), Cleaning(), read))
+        batches = list(batches_of(LogFile(path, kind, names=names), (), read))
     assert sum(len(batch.records) for batch in batches) == 3
     assert read.records <= 3 + len(junk)
     assert len(read.samples) == min(5, read.left_out["bad_line"])

@@ -18,7 +18,6 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
     SeedWanted,
-    Suggestion,
     UrlRule,
 )
 from support.small_site import ROOT
@@ -46,9 +45,6 @@ class Ruled(BreadthFirst):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         return [SeedWanted(f"{ROOT}/board/0", "most threads are one link away", 0.8)][:n]
-
-    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
-        return [Suggestion(f"{ROOT}/wanted", "is it a thread?", 1.0)][:n]
 
     def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:
         kind = _kind(page.url)

@@ -1122,70 +1122,6 @@ func (x *LinkScores) GetDuplicateProbabilities() []float64 {
 	return nil
 }
 
-// A page the model would like to see fetched soon.
-type FetchSuggestion struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absolute URL.
-	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	// Why, in words.
-	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// How urgent, [0, 1], higher first.
-	Urgency       float64 `protobuf:"fixed64,3,opt,name=urgency,proto3" json:"urgency,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FetchSuggestion) Reset() {
-	*x = FetchSuggestion{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FetchSuggestion) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FetchSuggestion) ProtoMessage() {}
-
-func (x *FetchSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FetchSuggestion.ProtoReflect.Descriptor instead.
-func (*FetchSuggestion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *FetchSuggestion) GetUrl() string {
-	if x != nil {
-		return x.Url
-	}
-	return ""
-}
-
-func (x *FetchSuggestion) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *FetchSuggestion) GetUrgency() float64 {
-	if x != nil {
-		return x.Urgency
-	}
-	return 0
-}
-
 var File_linkscore_v1_common_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_common_proto_rawDesc = "" +
@@ -1248,11 +1184,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x17duplicate_probabilities\x18\x0e \x03(\x01R\x16duplicateProbabilities\x1aU\n" +
 	"\rStatusesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12.\n" +
-	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01\"U\n" +
-	"\x0fFetchSuggestion\x12\x10\n" +
-	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\aurgency\x18\x03 \x01(\x01R\aurgency*o\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01*o\n" +
 	"\tSiteStage\x12\x1a\n" +
 	"\x16SITE_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SITE_STAGE_SAMPLING\x10\x01\x12\x17\n" +
@@ -1314,7 +1246,7 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
 	(Verdict)(0),                  // 1: linkscore.v1.Verdict
@@ -1330,19 +1262,18 @@ var file_linkscore_v1_common_proto_goTypes = []any{
 	(*Header)(nil),                // 11: linkscore.v1.Header
 	(*Page)(nil),                  // 12: linkscore.v1.Page
 	(*LinkScores)(nil),            // 13: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 14: linkscore.v1.FetchSuggestion
-	nil,                           // 15: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	nil,                           // 14: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
 	8,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
 	10, // 2: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	16, // 3: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	15, // 3: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
 	11, // 4: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
 	7,  // 5: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
 	1,  // 6: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	15, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	14, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
 	4,  // 8: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
 	2,  // 9: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
 	9,  // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
@@ -1367,7 +1298,7 @@ func file_linkscore_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   8,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -833,9 +833,6 @@ type Crawl struct {
 	// other changes of the crawl once a group; pages without `event_id` but with `fetch_time` that come again
 	// with the same URL, time and content are DUPLICATE.
 	Groups uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
-	// Keep the titles of the pages kept for learning, at most 200 characters each, for people to look at: in
-	// TemplatePage and SuggestedExample. They are then in the log too. Read from HTML in `Page.body` alone.
-	KeepTitles bool `protobuf:"varint,17,opt,name=keep_titles,json=keepTitles,proto3" json:"keep_titles,omitempty"`
 	// What other crawls learned of other sites, to start from: files of RULE_FORMAT_EXPERIENCE, at most 16, each at most
 	// 128 KiB. It helps on sites of the same software, fades where it misleads, and is fixed when the crawl is created.
 	// Policies that start from it: harvest, and those that are made of it. Input only.
@@ -987,13 +984,6 @@ func (x *Crawl) GetGroups() uint32 {
 		return x.Groups
 	}
 	return 0
-}
-
-func (x *Crawl) GetKeepTitles() bool {
-	if x != nil {
-		return x.KeepTitles
-	}
-	return false
 }
 
 func (x *Crawl) GetExperience() [][]byte {
@@ -1692,11 +1682,7 @@ func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
 type ListShardsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}`: only its shards. Empty means those of all crawls.
-	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// At most this many, 1..1000, processes that do not answer not counted; 0 means 100.
-	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the call before; empty starts.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	Crawl         string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1734,20 +1720,6 @@ func (*ListShardsRequest) Descriptor() ([]byte, []int) {
 func (x *ListShardsRequest) GetCrawl() string {
 	if x != nil {
 		return x.Crawl
-	}
-	return ""
-}
-
-func (x *ListShardsRequest) GetPageSize() uint32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListShardsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
 	}
 	return ""
 }
@@ -1909,10 +1881,8 @@ func (x *Shard) GetTrouble() string {
 // Response of ListShards.
 type ListShardsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Shards by crawl and group.
-	Shards []*Shard `protobuf:"bytes,1,rep,name=shards,proto3" json:"shards,omitempty"`
-	// Token of the next page; empty at the end.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Shards by crawl and group, behind the processes that do not answer.
+	Shards        []*Shard `protobuf:"bytes,1,rep,name=shards,proto3" json:"shards,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1952,13 +1922,6 @@ func (x *ListShardsResponse) GetShards() []*Shard {
 		return x.Shards
 	}
 	return nil
-}
-
-func (x *ListShardsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
 }
 
 // Request of GetServerInfo.
@@ -2118,7 +2081,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12&\n" +
 	"\x0ffetches_per_day\x18\x02 \x01(\x01R\rfetchesPerDay\x12@\n" +
 	"\x0eleast_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x9a\a\n" +
+	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xf9\x06\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12.\n" +
@@ -2137,9 +2100,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\tevent_seq\x18\f \x01(\x04R\beventSeq\x125\n" +
 	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12,\n" +
 	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\x12\x16\n" +
-	"\x06groups\x18\x10 \x01(\rR\x06groups\x12\x1f\n" +
-	"\vkeep_titles\x18\x11 \x01(\bR\n" +
-	"keepTitles\x12\x1e\n" +
+	"\x06groups\x18\x10 \x01(\rR\x06groups\x12\x1e\n" +
 	"\n" +
 	"experience\x18\x12 \x03(\fR\n" +
 	"experience\x12)\n" +
@@ -2192,12 +2153,9 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"(\n" +
 	"\x12DeleteCrawlRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
-	"\x13DeleteCrawlResponse\"e\n" +
+	"\x13DeleteCrawlResponse\")\n" +
 	"\x11ListShardsRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa2\x03\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\"\xa2\x03\n" +
 	"\x05Shard\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
@@ -2215,10 +2173,9 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	" \x01(\x04R\rliveSiteCount\x12!\n" +
 	"\fmemory_bytes\x18\v \x01(\x04R\vmemoryBytes\x12#\n" +
 	"\rwaiting_count\x18\f \x01(\x04R\fwaitingCount\x12\x18\n" +
-	"\atrouble\x18\r \x01(\tR\atrouble\"i\n" +
+	"\atrouble\x18\r \x01(\tR\atrouble\"A\n" +
 	"\x12ListShardsResponse\x12+\n" +
-	"\x06shards\x18\x01 \x03(\v2\x13.linkscore.v1.ShardR\x06shards\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x16\n" +
+	"\x06shards\x18\x01 \x03(\v2\x13.linkscore.v1.ShardR\x06shards\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xbd\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12M\n" +

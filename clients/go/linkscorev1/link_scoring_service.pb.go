@@ -212,8 +212,6 @@ type PageResult struct {
 	Links *LinkScores `protobuf:"bytes,5,opt,name=links,proto3" json:"links,omitempty"`
 	// Characters of long text never seen before on this site.
 	NovelChars uint32 `protobuf:"varint,6,opt,name=novel_chars,json=novelChars,proto3" json:"novel_chars,omitempty"`
-	// Pages the model would like to see, at most 16.
-	Suggestions []*FetchSuggestion `protobuf:"bytes,7,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	// Sequence number of the event in the crawl's log; 0 if none was written.
 	EventSeq uint64 `protobuf:"varint,8,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	// Revision of the site's model that scored.
@@ -313,13 +311,6 @@ func (x *PageResult) GetNovelChars() uint32 {
 		return x.NovelChars
 	}
 	return 0
-}
-
-func (x *PageResult) GetSuggestions() []*FetchSuggestion {
-	if x != nil {
-		return x.Suggestions
-	}
-	return nil
 }
 
 func (x *PageResult) GetEventSeq() uint64 {
@@ -1733,10 +1724,7 @@ type SuggestedExample struct {
 	// examples.
 	Likeness *float64 `protobuf:"fixed64,4,opt,name=likeness,proto3,oneof" json:"likeness,omitempty"`
 	// Fetched pages that are like it, of the same URL pattern, itself included.
-	PagesAlike uint32 `protobuf:"varint,5,opt,name=pages_alike,json=pagesAlike,proto3" json:"pages_alike,omitempty"`
-	// Its title, at most 200 characters, as the page had it: who shows it must escape it. Empty unless the crawl has
-	// `keep_titles` and the page is among those kept for learning, the latest 2,000 of its site.
-	Title         string `protobuf:"bytes,6,opt,name=title,proto3" json:"title,omitempty"`
+	PagesAlike    uint32 `protobuf:"varint,5,opt,name=pages_alike,json=pagesAlike,proto3" json:"pages_alike,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1804,13 +1792,6 @@ func (x *SuggestedExample) GetPagesAlike() uint32 {
 		return x.PagesAlike
 	}
 	return 0
-}
-
-func (x *SuggestedExample) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
 }
 
 // Response of SuggestExamples.
@@ -1885,10 +1866,8 @@ type RankRevisitsRequest struct {
 	// Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
 	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// How many pages to return, at most 10,000; 0 means 100.
-	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the call before; empty starts. Ask all with the same `now`.
-	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How many pages to return, at most 100,000; 0 means 100.
+	MaxResults uint32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	// The time to rank for; absent means now.
 	Now           *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1939,18 +1918,11 @@ func (x *RankRevisitsRequest) GetSite() string {
 	return ""
 }
 
-func (x *RankRevisitsRequest) GetPageSize() uint32 {
+func (x *RankRevisitsRequest) GetMaxResults() uint32 {
 	if x != nil {
-		return x.PageSize
+		return x.MaxResults
 	}
 	return 0
-}
-
-func (x *RankRevisitsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
 }
 
 func (x *RankRevisitsRequest) GetNow() *timestamppb.Timestamp {
@@ -2092,8 +2064,6 @@ type RankRevisitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pages, best first. Before `least_interval` has passed no page is due.
 	Pages []*DuePage `protobuf:"bytes,1,rep,name=pages,proto3" json:"pages,omitempty"`
-	// Token of the next page; empty at the end.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Sequence number of the last event the answer reflects.
 	EventSeq      uint64 `protobuf:"varint,3,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2135,13 +2105,6 @@ func (x *RankRevisitsResponse) GetPages() []*DuePage {
 		return x.Pages
 	}
 	return nil
-}
-
-func (x *RankRevisitsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
 }
 
 func (x *RankRevisitsResponse) GetEventSeq() uint64 {
@@ -2323,7 +2286,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"'linkscore/v1/link_scoring_service.proto\x12\flinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\"T\n" +
 	"\x12IngestPagesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
-	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\x9f\x06\n" +
+	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\xde\x05\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2332,8 +2295,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05stage\x18\x04 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12.\n" +
 	"\x05links\x18\x05 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x1f\n" +
 	"\vnovel_chars\x18\x06 \x01(\rR\n" +
-	"novelChars\x12?\n" +
-	"\vsuggestions\x18\a \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\x12\x1b\n" +
+	"novelChars\x12\x1b\n" +
 	"\tevent_seq\x18\b \x01(\x04R\beventSeq\x12%\n" +
 	"\x0emodel_revision\x18\t \x01(\x04R\rmodelRevision\x12\x1a\n" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
@@ -2451,26 +2413,24 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\"\xb5\x01\n" +
+	"maxResults\"\x9f\x01\n" +
 	"\x10SuggestedExample\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\blikeness\x18\x04 \x01(\x01H\x00R\blikeness\x88\x01\x01\x12\x1f\n" +
 	"\vpages_alike\x18\x05 \x01(\rR\n" +
-	"pagesAlike\x12\x14\n" +
-	"\x05title\x18\x06 \x01(\tR\x05titleB\v\n" +
+	"pagesAlikeB\v\n" +
 	"\t_likeness\"\x8a\x01\n" +
 	"\x17SuggestExamplesResponse\x12:\n" +
 	"\bexamples\x18\x01 \x03(\v2\x1e.linkscore.v1.SuggestedExampleR\bexamples\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12\x1b\n" +
-	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq\"\xa9\x01\n" +
+	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq\"\x8e\x01\n" +
 	"\x13RankRevisitsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
-	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1b\n" +
-	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\x12,\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
+	"\vmax_results\x18\x03 \x01(\rR\n" +
+	"maxResults\x12,\n" +
 	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xef\x02\n" +
 	"\aDuePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
@@ -2484,10 +2444,9 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04etag\x18\b \x01(\tR\x04etag\x12#\n" +
 	"\rlast_modified\x18\t \x01(\tR\flastModified\x12*\n" +
 	"\x04kind\x18\n" +
-	" \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\"\x88\x01\n" +
+	" \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\"`\n" +
 	"\x14RankRevisitsResponse\x12+\n" +
-	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1b\n" +
+	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12\x1b\n" +
 	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq\"}\n" +
 	"\x14NotifyChangedRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
@@ -2570,70 +2529,68 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*ItemStatus)(nil),              // 30: linkscore.v1.ItemStatus
 	(SiteStage)(0),                  // 31: linkscore.v1.SiteStage
 	(*LinkScores)(nil),              // 32: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 33: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 34: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 35: google.protobuf.Timestamp
-	(Decision)(0),                   // 36: linkscore.v1.Decision
-	(SkipReason)(0),                 // 37: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 38: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 39: linkscore.v1.FieldProblem
+	(PageType)(0),                   // 33: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 34: google.protobuf.Timestamp
+	(Decision)(0),                   // 35: linkscore.v1.Decision
+	(SkipReason)(0),                 // 36: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 37: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 38: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	29, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
 	30, // 1: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
 	31, // 2: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
 	32, // 3: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	33, // 4: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	34, // 5: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	35, // 6: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	4,  // 7: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	36, // 8: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	36, // 9: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	3,  // 10: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	6,  // 11: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	32, // 12: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	31, // 13: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	19, // 14: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	9,  // 15: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	36, // 16: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	12, // 17: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	15, // 18: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	30, // 19: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	30, // 20: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	18, // 21: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	31, // 22: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	37, // 23: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	21, // 24: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	35, // 25: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 26: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	35, // 27: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	38, // 28: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	24, // 29: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	35, // 30: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 31: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	39, // 32: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	27, // 33: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 34: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 35: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	10, // 36: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	13, // 37: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	16, // 38: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	20, // 39: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	23, // 40: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	26, // 41: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	5,  // 42: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	8,  // 43: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	11, // 44: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	14, // 45: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	17, // 46: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	22, // 47: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	25, // 48: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	28, // 49: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	42, // [42:50] is the sub-list for method output_type
-	34, // [34:42] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	33, // 4: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	34, // 5: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	4,  // 6: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	35, // 7: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	35, // 8: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	3,  // 9: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	6,  // 10: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	32, // 11: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	31, // 12: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	19, // 13: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	9,  // 14: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	35, // 15: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	12, // 16: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	15, // 17: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	30, // 18: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	30, // 19: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	18, // 20: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	31, // 21: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	36, // 22: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	21, // 23: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	34, // 24: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 25: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	34, // 26: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	37, // 27: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	24, // 28: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	34, // 29: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 30: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	38, // 31: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	27, // 32: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 33: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 34: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	10, // 35: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	13, // 36: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	16, // 37: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	20, // 38: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	23, // 39: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	26, // 40: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	5,  // 41: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 42: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	11, // 43: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	14, // 44: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	17, // 45: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	22, // 46: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	25, // 47: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	28, // 48: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	41, // [41:49] is the sub-list for method output_type
+	33, // [33:41] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }

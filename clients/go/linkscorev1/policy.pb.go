@@ -403,11 +403,9 @@ func (*BreadthFirstParams) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{1}
 }
 
-// Parameters of `uniform_random`.
+// Parameters of `uniform_random`: none, the seed is that of the crawl.
 type UniformRandomParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Seed of the order; default 0.
-	Seed          *uint64 `protobuf:"varint,1,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -440,13 +438,6 @@ func (x *UniformRandomParams) ProtoReflect() protoreflect.Message {
 // Deprecated: Use UniformRandomParams.ProtoReflect.Descriptor instead.
 func (*UniformRandomParams) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *UniformRandomParams) GetSeed() uint64 {
-	if x != nil && x.Seed != nil {
-		return *x.Seed
-	}
-	return 0
 }
 
 // Parameters of `source_ucc`.
@@ -958,17 +949,11 @@ func (x *FocusParams) GetDryPages() uint32 {
 	return 0
 }
 
-// Parameters of `news_prefix`. All but the fallback say how browse logs are mined.
+// Parameters of `news_prefix`.
 type NewsPrefixParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Policy that scores while this one abstains, with its default parameters; default "harvest".
-	Fallback *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
-	// Decay of clicks above which a page is news, [0, 100]; default 0.
-	Threshold *float64 `protobuf:"fixed64,2,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
-	// Least mean of daily clicks of a page that is looked at, [0, 1e6]; default 1.
-	MinDailyClicks *float64 `protobuf:"fixed64,3,opt,name=min_daily_clicks,json=minDailyClicks,proto3,oneof" json:"min_daily_clicks,omitempty"`
-	// Share of news above which a folder or program is a news prefix, [0, 1]; default 0.8.
-	Theta         *float64 `protobuf:"fixed64,4,opt,name=theta,proto3,oneof" json:"theta,omitempty"`
+	Fallback      *string `protobuf:"bytes,1,opt,name=fallback,proto3,oneof" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1008,27 +993,6 @@ func (x *NewsPrefixParams) GetFallback() string {
 		return *x.Fallback
 	}
 	return ""
-}
-
-func (x *NewsPrefixParams) GetThreshold() float64 {
-	if x != nil && x.Threshold != nil {
-		return *x.Threshold
-	}
-	return 0
-}
-
-func (x *NewsPrefixParams) GetMinDailyClicks() float64 {
-	if x != nil && x.MinDailyClicks != nil {
-		return *x.MinDailyClicks
-	}
-	return 0
-}
-
-func (x *NewsPrefixParams) GetTheta() float64 {
-	if x != nil && x.Theta != nil {
-		return *x.Theta
-	}
-	return 0
 }
 
 // Parameters of `behavior_fetch`.
@@ -1317,10 +1281,8 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x06newest\x18\x11 \x01(\v2\x1a.linkscore.v1.NewestParamsH\x00R\x06newest\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
-	"\x12BreadthFirstParams\"7\n" +
-	"\x13UniformRandomParams\x12\x17\n" +
-	"\x04seed\x18\x01 \x01(\x04H\x00R\x04seed\x88\x01\x01B\a\n" +
-	"\x05_seed\"\xea\x01\n" +
+	"\x12BreadthFirstParams\"\x15\n" +
+	"\x13UniformRandomParams\"\xea\x01\n" +
 	"\x0fSourceUccParams\x12\x19\n" +
 	"\x05alpha\x18\x01 \x01(\x01H\x00R\x05alpha\x88\x01\x01\x12&\n" +
 	"\fwithout_dsim\x18\x02 \x01(\bH\x01R\vwithoutDsim\x88\x01\x01\x12,\n" +
@@ -1387,17 +1349,10 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\t_fallbackB\r\n" +
 	"\v_page_typesB\f\n" +
 	"\n" +
-	"_dry_pages\"\xda\x01\n" +
+	"_dry_pages\"@\n" +
 	"\x10NewsPrefixParams\x12\x1f\n" +
-	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12!\n" +
-	"\tthreshold\x18\x02 \x01(\x01H\x01R\tthreshold\x88\x01\x01\x12-\n" +
-	"\x10min_daily_clicks\x18\x03 \x01(\x01H\x02R\x0eminDailyClicks\x88\x01\x01\x12\x19\n" +
-	"\x05theta\x18\x04 \x01(\x01H\x03R\x05theta\x88\x01\x01B\v\n" +
-	"\t_fallbackB\f\n" +
-	"\n" +
-	"_thresholdB\x13\n" +
-	"\x11_min_daily_clicksB\b\n" +
-	"\x06_theta\"C\n" +
+	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01B\v\n" +
+	"\t_fallback\"C\n" +
 	"\x13BehaviorFetchParams\x12\x1f\n" +
 	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01B\v\n" +
 	"\t_fallback\"G\n" +
@@ -1496,7 +1451,6 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_Newest)(nil),
 		(*PolicySpec_External)(nil),
 	}
-	file_linkscore_v1_policy_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[4].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[5].OneofWrappers = []any{}

@@ -143,10 +143,8 @@ const (
 	RuleFormat_RULE_FORMAT_JSON RuleFormat = 1
 	// Scrapy: a Python module with `RULES` of a CrawlSpider.
 	RuleFormat_RULE_FORMAT_SCRAPY RuleFormat = 2
-	// Nutch: `regex-urlfilter.txt`.
+	// Nutch, and the RegexURLFilter of StormCrawler: `regex-urlfilter.txt`.
 	RuleFormat_RULE_FORMAT_NUTCH RuleFormat = 3
-	// StormCrawler: JSON of its FastURLFilter.
-	RuleFormat_RULE_FORMAT_STORMCRAWLER RuleFormat = 4
 	// Heritrix: a Spring bean with a sequence of decide rules.
 	RuleFormat_RULE_FORMAT_HERITRIX RuleFormat = 5
 	// Browsertrix Crawler: seeds of its YAML configuration, with scope.
@@ -164,20 +162,18 @@ var (
 		1: "RULE_FORMAT_JSON",
 		2: "RULE_FORMAT_SCRAPY",
 		3: "RULE_FORMAT_NUTCH",
-		4: "RULE_FORMAT_STORMCRAWLER",
 		5: "RULE_FORMAT_HERITRIX",
 		6: "RULE_FORMAT_BROWSERTRIX",
 		7: "RULE_FORMAT_EXPERIENCE",
 	}
 	RuleFormat_value = map[string]int32{
-		"RULE_FORMAT_UNSPECIFIED":  0,
-		"RULE_FORMAT_JSON":         1,
-		"RULE_FORMAT_SCRAPY":       2,
-		"RULE_FORMAT_NUTCH":        3,
-		"RULE_FORMAT_STORMCRAWLER": 4,
-		"RULE_FORMAT_HERITRIX":     5,
-		"RULE_FORMAT_BROWSERTRIX":  6,
-		"RULE_FORMAT_EXPERIENCE":   7,
+		"RULE_FORMAT_UNSPECIFIED": 0,
+		"RULE_FORMAT_JSON":        1,
+		"RULE_FORMAT_SCRAPY":      2,
+		"RULE_FORMAT_NUTCH":       3,
+		"RULE_FORMAT_HERITRIX":    5,
+		"RULE_FORMAT_BROWSERTRIX": 6,
+		"RULE_FORMAT_EXPERIENCE":  7,
 	}
 )
 
@@ -2218,14 +2214,13 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x15TRAP_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TRAP_KIND_COPIES\x10\x01\x12\x15\n" +
 	"\x11TRAP_KIND_ENDLESS\x10\x02\x12\x14\n" +
-	"\x10TRAP_KIND_FADING\x10\x03*\xdf\x01\n" +
+	"\x10TRAP_KIND_FADING\x10\x03*\xc1\x01\n" +
 	"\n" +
 	"RuleFormat\x12\x1b\n" +
 	"\x17RULE_FORMAT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10RULE_FORMAT_JSON\x10\x01\x12\x16\n" +
 	"\x12RULE_FORMAT_SCRAPY\x10\x02\x12\x15\n" +
-	"\x11RULE_FORMAT_NUTCH\x10\x03\x12\x1c\n" +
-	"\x18RULE_FORMAT_STORMCRAWLER\x10\x04\x12\x18\n" +
+	"\x11RULE_FORMAT_NUTCH\x10\x03\x12\x18\n" +
 	"\x14RULE_FORMAT_HERITRIX\x10\x05\x12\x1b\n" +
 	"\x17RULE_FORMAT_BROWSERTRIX\x10\x06\x12\x1a\n" +
 	"\x16RULE_FORMAT_EXPERIENCE\x10\a2\xa1\x03\n" +

@@ -101,7 +101,7 @@ export type Stub<S extends DescService> = {
 export interface Result {
   /** Scored links, in the order of `outlinks`, or of the document when the server found them. */
   links: Link[];
-  /** The rest: status, cluster, page type, thread, suggestions. */
+  /** The rest: status, cluster, page type, thread. */
   message: PageResult;
 }
 

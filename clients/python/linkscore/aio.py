@@ -227,15 +227,14 @@ class AsyncClient:
         request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
         return self._list(request, "crawls", timeout_s)
 
-    def list_shards(
-        self, *, crawl: str = "", page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncIterator[crawl_pb2.Shard]:
+    async def list_shards(
+        self, *, crawl: str = "", timeout_s: float | None = None
+    ) -> Sequence[crawl_pb2.Shard]:
         """List the shards of a crawl, or of all, by crawl and group: who has each, and what it takes.
 
         A process of the server that does not answer has a row of its own, with `SHARD_STATE_SILENT`.
         """
-        request = crawl_pb2.ListShardsRequest(crawl=crawl_name(crawl), page_size=page_size)
-        return self._list(request, "shards", timeout_s)
+        return (await self._ask(crawl_pb2.ListShardsRequest, timeout_s, crawl=crawl)).shards
 
     async def get_server_info(self, *, timeout_s: float | None = None) -> crawl_pb2.GetServerInfoResponse:
         """Say version and settings in force of the server that answers; needs a token of an admin."""
@@ -520,22 +519,17 @@ class AsyncClient:
         *,
         crawl: str,
         site: str = "",
-        page_size: int = 0,
-        page_token: str = "",
+        max_results: int = 0,
         now: datetime | None = None,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankRevisitsResponse:
-        """Say which 100 (or so many) known pages of a site, empty for all, to fetch again, best first.
-
-        `page_token` is the `next_page_token` of an answer before, at the same `now`.
-        """
+        """Say which 100 (or so many) known pages of a site, empty for all, to fetch again, best first."""
         return await self._ask(
             scoring_pb2.RankRevisitsRequest,
             timeout_s,
             crawl=crawl,
             site=site,
-            page_size=page_size,
-            page_token=page_token,
+            max_results=max_results,
             now=now,
         )
 
@@ -637,18 +631,14 @@ class AsyncClient:
         *,
         crawl: str,
         site: str,
-        page_size: int = 0,
-        page_token: str = "",
         max_exits: int = 0,
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
-        """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
+        """Give the templates of a site, most crawled first, and how far the site is learned."""
         return await self._ask(
             inspection_pb2.ListTemplatesRequest,
             timeout_s,
             name=site_name(crawl, site),
-            page_size=page_size,
-            page_token=page_token,
             max_exits=max_exits,
         )
 
@@ -658,8 +648,7 @@ class AsyncClient:
         crawl: str,
         site: str,
         template: str,
-        page_size: int = 0,
-        page_token: str = "",
+        max_results: int = 0,
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatePagesResponse:
         """Give some pages of a template, latest first, with the links by which they were found."""
@@ -668,8 +657,7 @@ class AsyncClient:
             timeout_s,
             name=site_name(crawl, site),
             template=template,
-            page_size=page_size,
-            page_token=page_token,
+            max_results=max_results,
         )
 
     async def get_harvest(

@@ -65,7 +65,6 @@ class CrawlOptions(TypedDict, total=False):
     examples: Sequence[Example]  # of the pages wanted, at most 100; see `example_page`
     wanted: Wanted | None  # what it is for in words; without a policy `topic` scores. See `wanted_spec`
     groups: int  # 1 to 256, that its sites are divided into so that several processes share the crawl
-    keep_titles: bool  # of pages, for people to look at
     revisit: Revisit | None  # fetch pages again, and learn how often they change. Absent: no
     experience: Sequence[bytes]  # of other sites: files of `export_rules`, `experience`; at most 16
     budget: Budget | None  # how far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``

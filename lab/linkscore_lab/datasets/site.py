@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import lxml.html
 import re2
-from lxml import etree
 
 from linkscore_cli.files import lines_of
 from linkscore_scoring.errors import InvalidInput
@@ -186,35 +183,6 @@ class ByUrl:
 
     def reward(self, identity: str, url: str, page_type: str) -> float:
         return float(self.pattern.search(url) is not None)
-
-
-TAGS, CATEGORIES, SECTION = "tags", "categories", "section"
-"""What a page may carry: see `carried_tags`."""
-_LINKS = {
-    TAGS: etree.XPath(
-        "//a[contains(concat(' ', normalize-space(@rel), ' '), ' tag ')"
-        " or contains(concat(' ', normalize-space(@class), ' '), ' qa-tag-link ')]"
-    ),
-    CATEGORIES: etree.XPath("//*[@id='catlinks' or @id='mw-normal-catlinks']//a"),
-}
-# The path below the language of a reference work: /w/cpp/atomic/load is of section atomic.
-_SECTION = re.compile(r"/(?:w/(?:cpp/)?|cpp/|c/)([a-z_]+)/")
-
-
-def carried_tags(url: str, body: bytes, kind: str) -> frozenset[str]:
-    """Return the tags a page carries: ``rel=tag`` and tags of Question2Answer, categories of MediaWiki, or
-    the section in the URL of a reference work.
-
-    Lists of pages show the tags of all of them.
-    """
-    if kind == SECTION:
-        found = _SECTION.search(url)
-        return frozenset({found[1]} if found else ())
-    try:
-        root = lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(encoding="utf-8"))
-    except (etree.ParserError, etree.XMLSyntaxError):
-        return frozenset()
-    return frozenset({" ".join(link.text_content().split()) for link in _LINKS[kind](root)} - {""})
 
 
 class ByFeedback:

@@ -195,8 +195,7 @@ class InProcessScorer(CrawlScorer):
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            mined = mine_site(counts, getattr(config.policy.checked(), "news", None))
-            self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mined)))
+            self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mine_site(counts))))
         self._waiting: dict[str, bool] = {}  # By identity: found, and not fetched
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:

@@ -15,8 +15,8 @@ from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.news import (
+    THETA,
     NewsPages,
-    NewsSettings,
     find_prefixes,
     mine_crawl,
     page_signals,
@@ -70,7 +70,7 @@ def paper_prefixes(counts: BrowseCounts, labels: Mapping[str, bool] | None) -> l
     values, decided = concentration(counts)
     rows, is_news = np.flatnonzero(decided), (values > THRESHOLD)[decided]
     if labels:
-        rows, signals = page_signals(counts, NewsSettings())
+        rows, signals = page_signals(counts)
         given = np.array([labels.get(counts.urls[row], -1) for row in rows])
         is_news = np.where(given >= 0, given == 1, signals > fitted(signals, given))
     urls = [counts.urls[row] for row in rows.tolist()]
@@ -79,7 +79,7 @@ def paper_prefixes(counts: BrowseCounts, labels: Mapping[str, bool] | None) -> l
     def rate(below: NDArray[np.intp]) -> tuple[float, float]:
         return float(is_news[below].mean()), 0.0
 
-    found = find_prefixes(pages, rate, theta=NewsSettings().theta, min_pages=1, misfits=None)
+    found = find_prefixes(pages, rate, theta=THETA, min_pages=1, misfits=None)
     return sorted(prefix.text for prefix in found)
 
 
@@ -146,7 +146,7 @@ def table_2(options: PaperOptions) -> Tables:
     Labels judge, and nothing is learned of them. A list fetches every page of its sites, as in the paper.
     """
     found = list(logs(options))
-    mined = mine_crawl(_together([counts for _, counts, _ in found]), NewsSettings())
+    mined = mine_crawl(_together([counts for _, counts, _ in found]))
     labels = {url: is_news for _, _, known in found for url, is_news in known.items()}
     texts = {prefix.text for prefix in mined.model.prefixes}
     inside = {url for url in labels if prefix_of(url, texts)}

@@ -1,10 +1,9 @@
-"""Crawls of stored sites by the letter of a paper: verdicts and requests obeyed, or a sample that is free."""
+"""Crawls of stored sites by the letter of a paper: verdicts obeyed, or a sample that is free."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.crawl import CrawlPlan, Frontier, StoredCrawl, Trace, Waiting
 from linkscore_lab.replay.in_process import CrawlScorer, InProcessScorer, PageScores
 from linkscore_lab.replay.prepare import StoredSite
@@ -15,7 +14,7 @@ MAX_WAYS = 6
 
 
 def obedient(site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> Trace:
-    """Crawl, fetching what the policy asks for first, and nothing that it says to skip at that moment."""
+    """Crawl, fetching nothing that the policy says to skip at that moment."""
     assert isinstance(scorer, InProcessScorer)
     return _Obedient(site, plan, scorer).run()
 
@@ -45,20 +44,10 @@ class _Obedient(StoredCrawl):
     def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: InProcessScorer) -> None:
         super().__init__(site, plan, scorer)
         self.frontier = VerdictFrontier(self.frontier, scorer)
-        self._requests: list[Waiting] = []
-
-    def next(self) -> Waiting | None:
-        for asked in self._requests:
-            if asked.number not in self.done:
-                return self.frontier.request(asked)
-        return self.frontier.pop()
 
     def offer(self, answer: PageScores) -> None:
         answer.skip = ()
         super().offer(answer)
-        keys = [identity_or_none(wanted.url) or "" for wanted in self.scorer.outcome.suggestions]
-        wanted = [(self.site.ends.get(key, -1), key) for key in keys]
-        self._requests = [Waiting(number, key, b"") for number, key in wanted if number >= 0]
 
 
 class VerdictFrontier(Frontier):
@@ -103,13 +92,6 @@ class VerdictFrontier(Frontier):
                 self.taken(number)
                 return chosen
         return None
-
-    def request(self, link: Waiting) -> Waiting:
-        """Hand out a record that was asked for, whatever the verdict, by a way it was found by if any."""
-        ways = self._ways.get(link.number)
-        chosen = next(iter(ways.values())) if ways else link
-        self.taken(link.number)
-        return chosen
 
     def _allowed(self, number: int) -> Waiting | None:
         """Return a way by which a record is not to skip, None if there is none."""

@@ -9,13 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from linkscore_lab.datasets.site import CATEGORIES, SECTION, TAGS, carried_tags
+from lxml import etree
+
 from linkscore_lab.replay.prepare import SiteSource, StoredSite
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
 LANGUAGE = "language"
 """Kind of tasks whose pages are those in a language."""
 _LANG = re.compile(rb"<html[^>]*?\slang=[\"']?([a-zA-Z]{2})", re.IGNORECASE)
+
+
+TAGS = "//a[@rel='tag' or contains(@rel, ' tag') or contains(@class, 'qa-tag-link')]"
+CATEGORIES = "//*[@id='catlinks' or @id='mw-normal-catlinks']//a"
+SECTION = r"/(?:w/(?:cpp/)?|cpp/|c/)([a-z_]+)/"
+"""XPath of tags and of MediaWiki's categories; the section of a reference work in a URL."""
+
+
+def carried_tags(url: str, body: bytes, kind: str) -> frozenset[str]:
+    """Return the tags a page carries. Lists of pages show the tags of all of them."""
+    if kind == SECTION:
+        return frozenset(re.findall(SECTION, url)[:1])
+    root = etree.HTML(body, etree.HTMLParser(encoding="utf-8"))
+    return frozenset({" ".join("".join(link.itertext()).split()) for link in root.xpath(kind)} - {""})
 
 
 @dataclass(frozen=True, slots=True)

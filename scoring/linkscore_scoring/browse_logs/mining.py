@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linkscore_scoring.browse_logs.behavior import BehaviorModel, mine_behavior
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.news import NewsModel, NewsSettings, mine_news
+from linkscore_scoring.browse_logs.news import NewsModel, mine_news
 
 
 @dataclass(slots=True)
@@ -20,12 +20,12 @@ class MinedSite:
     behavior: BehaviorModel | None = None  # URL patterns as people browse them; None if the log has no visit
 
 
-def mine_site(counts: BrowseCounts, settings: NewsSettings | None = None) -> MinedSite:
+def mine_site(counts: BrowseCounts) -> MinedSite:
     """Mine the counts of one site; deterministic."""
     return MinedSite(
         counts.first_day,
         counts.n_days,
         int(counts.clicks.sum()),
-        news=mine_news(counts, settings),
+        news=mine_news(counts),
         behavior=mine_behavior(counts),
     )

@@ -34,6 +34,12 @@ measured."""
 
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
 
+THETA = 0.8
+"""Share of news above which a prefix is one: Wang 2008, section 6.1."""
+
+_DAILY_CLICKS = 1.0
+"""Least mean of daily clicks of a page that is looked at: Wang 2008, section 3."""
+
 MIN_PAGES = 3
 """Pages that a prefix must be learned from; the paper has no such bound."""
 
@@ -154,24 +160,24 @@ class NewsPages:
         )
 
 
-def learn_prefixes(pages: NewsPages, theta: float) -> list[NewsPrefix]:
-    """Return the news prefixes of a site, by text: nodes whose share of news is above `theta`."""
+def learn_prefixes(pages: NewsPages) -> list[NewsPrefix]:
+    """Return the news prefixes of a site, by text: nodes whose share of news is above `THETA`."""
     groups = lowest_nodes(pages.steps, MIN_PAGES)
     rate = WeighedRates(pages.ratios, groups)
     misfits = misfits_of(groups, rate, len(pages.urls))
-    found = find_prefixes(pages, rate, theta=theta, min_pages=MIN_PAGES, misfits=misfits)
+    found = find_prefixes(pages, rate, theta=THETA, min_pages=MIN_PAGES, misfits=misfits)
     fullest = sorted(found, key=lambda prefix: (-prefix.share * prefix.pages, prefix.text))
     return sorted(fullest[:_MAX_PREFIXES], key=lambda prefix: prefix.text)
 
 
-def held_out_coverage(pages: NewsPages, theta: float) -> float:
+def held_out_coverage(pages: NewsPages) -> float:
     """Return the share of news that lies below prefixes learned from other pages."""
     if not pages.is_news.any():
         return 0.0
     part = np.array([hash64(url) % _FOLDS for url in pages.urls], dtype=np.intp)
     inside = 0
     for fold in range(_FOLDS):
-        learned = learn_prefixes(pages.part(np.flatnonzero(part != fold)), theta)
+        learned = learn_prefixes(pages.part(np.flatnonzero(part != fold)))
         texts = {prefix.text for prefix in learned}
         others = np.flatnonzero((part == fold) & pages.is_news)
         inside += sum(bool(prefix_of(pages.urls[row], texts)) for row in others.tolist())
@@ -256,16 +262,6 @@ _MAX_HUBS = 100
 """A bound: hubs of a site that are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewsSettings:
-    """Settings of `mine_news`."""
-
-    threshold: float = 0.0  # `decay_gain` above which a page is news
-    # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
-    min_daily_clicks: float = 1.0
-    theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
-
-
 def decay_gain(counts: BrowseCounts) -> Floats:
     """Return how much better decay explains the clicks of each page than even clicks do; ours.
 
@@ -339,7 +335,6 @@ def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple
 class NewsModel:
     """News of one site, mined from one window of its browse log."""
 
-    threshold: float  # signal above which a page is news
     pages: int  # pages with enough clicks, and of them news
     news: int
     prefixes: list[NewsPrefix]  # news prefixes, by text; none lies below another
@@ -355,8 +350,7 @@ class NewsModel:
 
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""
-        rule = f"decay > {self.threshold:.3g}"
-        seen = f"{self.news} of {self.pages} pages are news ({rule})"
+        seen = f"{self.news} of {self.pages} pages are news"
         if self.reason:
             return f"abstains: {self.reason}; {seen}"
         return f"{len(self.prefixes)} news prefixes hold {self.covered:.0%} of the news; {seen}"
@@ -367,48 +361,44 @@ class NewsModel:
 _SLOPE, _OFFSET = 3.4, 1.0
 
 
-def mine_news(
-    counts: BrowseCounts, settings: NewsSettings | None = None, *, max_hubs: int = _MAX_HUBS
-) -> NewsModel:
+def mine_news(counts: BrowseCounts, *, max_hubs: int = _MAX_HUBS) -> NewsModel:
     """Return what the browse log of a site tells about its news (Wang 2008, sections 4 and 5).
 
     The model abstains where prefixes do not hold the news of pages
     they were not learned from.
     """
-    settings = settings or NewsSettings()
-    rows, signals = page_signals(counts, settings)
-    is_news = signals > settings.threshold
+    rows, signals = page_signals(counts)
+    is_news = signals > 0.0
     urls = [counts.urls[row] for row in rows.tolist()]
     pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, _SLOPE * signals + _OFFSET)
     of_all_urls = np.zeros(len(counts.urls), dtype=np.bool_)
     of_all_urls[rows[is_news]] = True
     model = NewsModel(
-        threshold=settings.threshold,
         pages=len(is_news),
         news=int(is_news.sum()),
-        prefixes=learn_prefixes(pages, settings.theta),
-        covered=held_out_coverage(pages, settings.theta),
+        prefixes=learn_prefixes(pages),
+        covered=held_out_coverage(pages),
         hubs=hub_seeds(counts, of_all_urls, max_hubs),
         reason="",
     )
-    model.reason = _reason(model, settings)
+    model.reason = _reason(model)
     return model
 
 
-def page_signals(counts: BrowseCounts, settings: NewsSettings) -> tuple[NDArray[np.intp], Floats]:
+def page_signals(counts: BrowseCounts) -> tuple[NDArray[np.intp], Floats]:
     """Return the pages that have enough clicks, as rows of the URLs, and the signal of each."""
     totals = np.bincount(counts.click_urls, counts.clicks, len(counts.urls))
-    rows = np.flatnonzero((totals > 0) & (totals >= settings.min_daily_clicks * counts.n_days))
+    rows = np.flatnonzero((totals > 0) & (totals >= _DAILY_CLICKS * counts.n_days))
     return rows, decay_gain(counts)[rows]
 
 
-def _reason(model: NewsModel, settings: NewsSettings) -> str:
+def _reason(model: NewsModel) -> str:
     if not model.pages:
-        return f"no page of the log has {settings.min_daily_clicks:g} clicks a day"
+        return f"no page of the log has {_DAILY_CLICKS:g} clicks a day"
     if not model.news:
         return "no page of the log is news"
     if not model.prefixes or model.covered < _MIN_COVERAGE:
-        few = f"{len(model.prefixes)} folders or programs are more than {settings.theta:.0%} news"
+        few = f"{len(model.prefixes)} folders or programs are more than {THETA:.0%} news"
         held = f"of pages they were not learned from they hold {model.covered:.0%} of the news"
         return f"URLs carry no news prefix ({few}; {held})"
     return ""
@@ -437,16 +427,16 @@ class CrawlNews:
         return f"{self.hosts} hosts have news: {self.model.summary()}"
 
 
-def mine_crawl(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
+def mine_crawl(counts: BrowseCounts) -> CrawlNews:
     """Return what the browse log of a crawl tells about news, whatever site it is on (Wang 2008, sections 5,
     6).
 
     `counts` are of all sites. A host whose news no known page leads to is started at its front page.
     """
-    model = mine_news(counts, settings, max_hubs=MAX_SEEDS)
-    rows, signals = page_signals(counts, settings)
+    model = mine_news(counts, max_hubs=MAX_SEEDS)
+    rows, signals = page_signals(counts)
     is_news = np.zeros(len(counts.urls), dtype=np.bool_)
-    is_news[rows[signals > model.threshold]] = True
+    is_news[rows[signals > 0.0]] = True
     found = [CrawlSeed(hub.url, hub.news, hub.gain, is_hub=True) for hub in model.hubs]
     found += _front_pages(counts, is_news, model.hubs)
     found.sort(key=lambda seed: -seed.gain)

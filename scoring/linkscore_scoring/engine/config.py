@@ -87,7 +87,6 @@ class CrawlConfig:
     wanted: Wanted | None = None
     groups: int = 1
     revision: int = 0
-    keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
     revisit: Mapping[str, Any] | None = None

@@ -50,8 +50,6 @@ MAX_BATCH_IDS = 100_000
 """A bound: browse log batches remembered; one that comes again later changes the counters, nothing else."""
 MOST_RECORDS = (1 << 63) - 1
 """A bound: records of one outcome that are counted; answers and states hold 64 bits."""
-_SUGGESTIONS = 4
-"""Pages to fetch that are named with every answer; chosen, not measured."""
 
 _ROOT_CHARS = 300
 """Scheme and host that are remembered have no more characters: names have 253 at most (RFC 1035)."""
@@ -335,7 +333,6 @@ class CrawlModel:
             revision=model.revision,
             policy=shard.order.name,
             links=links or ScoredLinks(np.zeros(0)),
-            suggestions=served.suggest_fetches(_SUGGESTIONS, model),
             learning=model.learning_since > 0,
             standing=self.standing(shard) if self.budget is not None else None,
             reserved=sorted(respect.reserved(event)) if respect is not None else [],

@@ -24,12 +24,10 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.links import Ticket, batch_of
 from linkscore_scoring.engine.results import LinkExplained, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import FetchesInFlight, Plan, allocate_best
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import ExampleWanted, LinkBatch
-from linkscore_scoring.urls.identity import identity
 
 _MAX_VALUED = 50_000
 """A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
@@ -396,15 +394,13 @@ class CrawlQueries:
                 )
         return [explained[row] for row in range(len(urls))]
 
-    def suggest_examples(self, n: int, site: str) -> list[tuple[str, ExampleWanted, str]]:
-        """Return up to `n` fetched pages of a site whose label would teach most, with site and title.
+    def suggest_examples(self, n: int, site: str) -> list[tuple[str, ExampleWanted]]:
+        """Return up to `n` fetched pages of a site whose label would teach most, with the site.
 
-        Cost O(URL patterns), 1 ms. The title is empty if it is not kept. Raises `NotFound` if the crawl has
-        no such site.
+        Cost O(URL patterns), 1 ms. Raises `NotFound` if the crawl has no such site.
         """
         shard = self.crawl.shard(site)
-        found, titles = shard.served.suggest_examples(n, shard.model), shard.model.titles
-        return [(site, wanted, titles.get(hash_of(identity(wanted.url)), "")) for wanted in found]
+        return [(site, wanted) for wanted in shard.served.suggest_examples(n, shard.model)]
 
     def _by_site(
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]

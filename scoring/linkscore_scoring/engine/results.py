@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.policies.answers import NOTHING, PageNote
 from linkscore_scoring.policies.base import Explanation
-from linkscore_scoring.types import PageObservation, Revisit, Suggestion
+from linkscore_scoring.types import PageObservation, Revisit
 
 
 class Stop(NamedTuple):
@@ -98,7 +98,6 @@ class PageOutcome:
     revision: int
     policy: str
     links: ScoredLinks
-    suggestions: list[Suggestion] = field(default_factory=list)
     learning: bool = False
     note: PageNote = NOTHING
     standing: Standing | None = None

@@ -137,7 +137,6 @@ def _add_links(
     anchor.
     """
     features.nofollow = head.nofollow
-    features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
     canonical, key = resolver.resolve(head.canonical)
     features.canonical_key = key if canonical and head.canonical else ""
     urls, keys = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
@@ -169,7 +168,7 @@ MAX_REMEMBERED = 60_000
 """Distinct tags and steps remembered between pages: a bound of memory, chosen and not measured."""
 
 MAX_TITLE_CHARS = 200
-"""Characters of a title that are kept: a bound, chosen."""
+"""Characters of a title that are read: a bound, chosen."""
 
 _DEEP = 2_000
 """Open elements at the end of a page from which on libxml2 may have stopped reading: it does at 2,048."""
@@ -228,7 +227,6 @@ class Extractor:
         content_encoding: str = "",
         layout: bool = False,
         words: Words = Words.NONE,
-        title: bool = False,
     ) -> PageFeatures:
         """Return the features of one page; see `extract`."""
         features = PageFeatures(
@@ -263,9 +261,7 @@ class Extractor:
             _add_refresh(features, head.refresh, resolver)
         if words and (root := self._parse(markup, features)) is not None:
             strip_skipped(root)
-            features.words = page_words(root, features.title, words)
-        if not title:
-            features.title = ""
+            features.words = page_words(root, " ".join(head.title.split())[:MAX_TITLE_CHARS], words)
         return features
 
     def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Read | None:
@@ -354,7 +350,6 @@ def extract(
     limits: Limits | None = None,
     layout: bool = False,
     words: Words = Words.NONE,
-    title: bool = False,
 ) -> PageFeatures:
     """Return the features of one fetched page, from its bytes.
 
@@ -369,8 +364,7 @@ def extract(
     `body`: bytes as fetched. `url`: absolute http(s) URL after redirects. `content_type`,
     `content_encoding`: the HTTP headers, empty if unknown. `limits`: bounds of the extraction; `Limits`
     defaults. `layout`: whether to measure it too, see `features.layout`; it costs twice as much
-    again. `words`: what to read of its words; see `features.words`. `title`: whether to keep its title, cut
-    at 200 characters.
+    again. `words`: what to read of its words; see `features.words`.
 
     Raises `InvalidPage`: `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.
 
@@ -397,7 +391,6 @@ def extract(
         content_encoding=content_encoding,
         layout=layout,
         words=words,
-        title=title,
     )
 
 

@@ -139,9 +139,8 @@ class PageFeatures:
     outside anchors. `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``,
     ``decode_errors``; for the per-item status. `layout`: records and link groups; None unless a policy of the
     crawl reads them, or if the crawler sent features of its own. `words`: its words; None unless a policy of
-    the crawl reads them and the crawl says what is wanted in words. `title`: text of its `<title>`, for
-    people; empty unless the crawl keeps titles. `facts`: what settings of the crawl go by, as plain values by
-    name (`engine.limits`); empty unless it has such.
+    the crawl reads them and the crawl says what is wanted in words. `facts`: what
+    settings of the crawl go by, as plain values by name (`engine.limits`); empty unless it has such.
     """
 
     url: str
@@ -158,7 +157,6 @@ class PageFeatures:
     notes: list[str] = field(default_factory=list)
     layout: list[float] | None = None
     words: PageWords | None = None
-    title: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
 

@@ -35,7 +35,6 @@ from linkscore_scoring.types import (
     PageObservation,
     SeedWanted,
     SiteWarning,
-    Suggestion,
     UrlRule,
 )
 from linkscore_scoring.wanted import Wanted
@@ -202,10 +201,6 @@ class Policy(Stateful, ABC):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return up to `n` pages to start a crawl of the site from, best first."""
-        return []
-
-    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
-        """Return up to `n` unfetched pages that would teach the policy most; it never waits for one."""
         return []
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, mix64
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch
 from linkscore_scoring.wanted import Wanted
@@ -65,18 +63,6 @@ _BUCKETS = 256
 _STEPS = {f"u{step}": step / _BUCKETS for step in range(_BUCKETS)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UniformRandomParams(Params):
-    """Parameters of `uniform_random`: `seed` is added to the crawl's, >= 0."""
-
-    seed: int = 0
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for a negative seed."""
-        if self.seed < 0:
-            yield FieldProblem("seed", f"must be >= 0, got {self.seed}")
-
-
 class UniformRandom(Policy):
     """Score every URL with a number drawn once: a hash of (seed, URL identity), uniform in [0, 1).
 
@@ -93,7 +79,6 @@ class UniformRandom(Policy):
     """
 
     name = "uniform_random"
-    Params = UniformRandomParams
     reads_templates = False
     baseline = True
     residual = 1.0 / _BUCKETS
@@ -115,7 +100,7 @@ class UniformRandom(Policy):
         ]
 
     def _draws(self, keys: Sequence[int]) -> Scores:
-        salt = np.uint64((self.seed + self.params.seed + 1) * GOLDEN % 2**64)
+        salt = np.uint64((self.seed + 1) * GOLDEN % 2**64)
         mixed = mix64(np.array(keys, dtype=np.uint64) ^ salt)
         draws: Scores = (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
         return draws

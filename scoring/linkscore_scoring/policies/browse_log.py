@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linkscore_scoring.browse_logs.behavior import UNKNOWN_PAGE, BehaviorModel, Place
-from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsPrefix, NewsSettings, prefix_of, steps_of
+from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsPrefix, prefix_of, steps_of
 from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum, squash
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, outside
+from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
@@ -37,29 +35,6 @@ Chosen."""
 
 _HUB = "+"
 """First character of the place of a hub; no host begins with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewsPrefixParams(FallbackParams):
-    """Parameters of `news_prefix`: those of `NewsSettings`, which the log is mined with, and the fallback."""
-
-    threshold: float = 0.0  # signal above which a page is news, [0, 100]; 0: fitted on labelled pages, else 0
-    min_daily_clicks: float = 1.0  # least mean of daily clicks of a page that is looked at, [0, 1e6]
-    theta: float = 0.8  # share of news above which a prefix is one, [0, 1]
-
-    @property
-    def news(self) -> NewsSettings:
-        """How news is mined."""
-        return NewsSettings(
-            threshold=self.threshold, min_daily_clicks=self.min_daily_clicks, theta=self.theta
-        )
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from FallbackParams.problems(self)
-        yield from outside("threshold", self.threshold, 0.0, 100.0)
-        yield from outside("min_daily_clicks", self.min_daily_clicks, 0.0, 1e6)
-        yield from outside("theta", self.theta, 0.0, 1.0)
 
 
 class _Known:
@@ -121,13 +96,13 @@ class NewsByPrefix(WithFallback):
     ...         transits=np.array([40] * 20 + [60] * 20),
     ...     )
     ... )
-    >>> policy = NewsByPrefix(NewsPrefixParams())
+    >>> policy = NewsByPrefix(FallbackParams())
     >>> [(rule.pattern, round(rule.confidence, 2)) for rule in policy.rules(site)]
     [('^https?://a\\\\.org/news/', 0.95)]
     """
 
     name = "news_prefix"
-    Params = NewsPrefixParams
+    Params = FallbackParams
     reads_templates = False
     reads_logs = True
     baseline = True

@@ -175,7 +175,7 @@ for _name in (
 ):
     setattr(WithFallback, _name, _told_always(_name))
 for _name in (
-    *("suggest_examples", "suggest_seeds", "suggest_fetches", "rules", "page_note"),
+    *("suggest_examples", "suggest_seeds", "rules", "page_note"),
     *("expected_rewards", "latest_rewards", "warnings"),
 ):
     setattr(WithFallback, _name, _asked_before_ready(_name))

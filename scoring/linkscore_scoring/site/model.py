@@ -10,7 +10,7 @@ from itertools import compress
 
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
-from linkscore_scoring.columns import drop_oldest, picking
+from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group
@@ -107,11 +107,9 @@ class SiteModel(Stateful):
     and takes them out. `page_link_places`: page links seen by the place they stand at, a link path without
     class. `templates`, `navigation`: active model; None and an empty table before the first learning.
     `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
-    worth fetching to learn the site; kept until it is learned, where the policy reads templates. `titles`:
-    titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
-    what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a
-    policy reads templates and the navigation table, which learns from each page; else it is as of the latest
-    learning.
+    worth fetching to learn the site; kept until it is learned, where the policy reads templates. `browse`:
+    what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a policy reads
+    templates and the navigation table, which learns from each page; else it is as of the latest learning.
     """
 
     revision: Stored[int]
@@ -134,7 +132,6 @@ class SiteModel(Stateful):
     schedule: Stored[LearningSchedule]
     plan: Stored[SamplingPlan]
     learning_since: Stored[int]
-    titles: Stored[dict[int, str]]
     browse: Stored[MinedSite | None]
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
@@ -359,9 +356,6 @@ class SiteModel(Stateful):
         """Keep a page for the next learning."""
         of, links = (fetch.seq, features.key, fetch.key, features.paths), page.links
         self.sample.append(SampledPage.of(*of, links.link_paths, links.keys))
-        if features.title:
-            self.titles[fetch.key] = features.title
-            drop_oldest(self.titles, self.learning.max_sample_pages)
 
     def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""

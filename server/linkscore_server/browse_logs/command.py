@@ -28,7 +28,7 @@ from linkscore_cli.output import json_option, print_json
 from linkscore_cli.sites import RULES
 
 if TYPE_CHECKING:  # duckdb only when a file is read
-    from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog
+    from linkscore_server.browse_logs.reading import LogFile, ReadLog
 
 _TIMEOUT_S = 60.0  # a bound: calls take milliseconds, a batch seconds
 _FORMATS = ("csv", "tsv", "json", "combined", "vhost_combined", "parquet")
@@ -41,12 +41,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a field; repeatable."
 )
-@click.option(
-    "--columns", "names", default="", help="Names of all columns in order, for files without a header."
-)
 @click.option("--host", default="", help="Host of paths in access logs: https://example.org.")
 @click.option("--only", "hosts", multiple=True, help="Keep this host and no other; repeatable.")
-@click.option("--bots", default=None, help="Regular expression of user agents to leave out; empty: none.")
 @click.option("--create", is_flag=True, help="Create the crawl if there is none of that name.")
 @click.option(
     "--policy",
@@ -59,10 +55,8 @@ def import_logs(
     files: tuple[Path, ...],
     format_: str | None,
     columns: tuple[str, ...],
-    names: str,
     host: str,
     hosts: tuple[str, ...],
-    bots: str | None,
     create: bool,
     policy: policy_pb2.PolicySpec | None,
     as_json: bool,
@@ -76,22 +70,18 @@ def import_logs(
     import duckdb
 
     from linkscore_scoring.errors import InvalidInput, LinkscoreError
-    from linkscore_server.browse_logs.reading import BOT_AGENTS, Cleaning, log_file
+    from linkscore_server.browse_logs.reading import log_file
 
     if policy is not None and not create:
         raise click.UsageError("--policy needs --create: it is for a crawl that is not there yet.")
-    crawl, order = connection.crawl, tuple(name for name in names.split(",") if name)
+    crawl = connection.crawl
     try:
-        logs = [
-            log_file(path, format=format_ or "", columns=_pairs(columns), names=order, host=host)
-            for path in files
-        ]
-        cleaning = Cleaning(hosts, BOT_AGENTS if bots is None else bots)
+        logs = [log_file(path, format=format_ or "", columns=_pairs(columns), host=host) for path in files]
         with connection.client(timeout_s=_TIMEOUT_S) as client:
             if create:
                 _create(client, crawl, policy)
             console = Console(stderr=as_json)
-            imports = [_send(client, crawl, log, cleaning, console) for log in logs]
+            imports = [_send(client, crawl, log, hosts, console) for log in logs]
     except InvalidInput as exc:
         raise click.ClickException(in_options([(p.field, p.rule) for p in exc.problems])) from exc
     except (LinkscoreError, duckdb.Error, OSError) as exc:
@@ -116,13 +106,15 @@ def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
     return {field: name for field, _, name in pairs}
 
 
-def _send(client: Client, crawl: str, file: LogFile, cleaning: Cleaning, console: Console) -> dict[str, Any]:
+def _send(
+    client: Client, crawl: str, file: LogFile, hosts: tuple[str, ...], console: Console
+) -> dict[str, Any]:
     """Send a file, print and return what became of it; after an error the same command goes on from there."""
     from linkscore_server.browse_logs import reading
 
     read, left_out = reading.ReadLog(), Counter[str]()
     visits = known = 0
-    batches = reading.batches_of(file, cleaning, read)
+    batches = reading.batches_of(file, hosts, read)
     with closing(batches), _progress(file, read, console) as progress:
         for batch in batches:
             got = client.import_browse_records(

@@ -33,7 +33,7 @@ from linkscore_server.tasks import child_processes
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
-    from linkscore_scoring.browse_logs.news import CrawlNews, NewsSettings
+    from linkscore_scoring.browse_logs.news import CrawlNews
 
 FOLDER = "browse"
 """Folder of visits below the data folder, with one a shard."""
@@ -64,11 +64,11 @@ class BrowseMetrics:
         self.mining_failures = Metric("linkscore_mining_failures", "Minings that failed", registry=registry)
 
 
-def mine(counts: BrowseCounts, settings: NewsSettings | None) -> State:
+def mine(counts: BrowseCounts) -> State:
     """Mine one site, in a process of its own; see `mine_site`."""
     from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
 
-    mined: State = plain(mine_site(counts, settings))
+    mined: State = plain(mine_site(counts))
     return mined
 
 
@@ -170,20 +170,18 @@ class BrowseLogManager:
     async def _mine(self, actor: CrawlActor, site: str, span: SiteSpan, window_days: int = 0) -> BrowseCounts:
         width = window_days or self._settings.browse_window_days
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
-        mined = await self._in_process(mine, counts, news_settings(actor))
+        mined = await self._in_process(mine, counts)
         await actor.submit(LogsMined(site, mined))
         return counts
 
-    async def crawl_news(
-        self, actor: CrawlActor, spans: Mapping[str, SiteSpan], settings: NewsSettings
-    ) -> CrawlNews:
+    async def crawl_news(self, actor: CrawlActor, spans: Mapping[str, SiteSpan]) -> CrawlNews:
         """Mine the news of all sites of a crawl at once, within the window of its last day; changes
         nothing."""
         from linkscore_scoring.browse_logs.news import mine_crawl  # slow to import, few servers mine
 
         width, last_day = self._settings.browse_window_days, max(span.last_day for span in spans.values())
         counts = await self._counts(actor, "", last_day - width + 1, width)
-        news: CrawlNews = await self._in_process(mine_crawl, counts, settings)
+        news: CrawlNews = await self._in_process(mine_crawl, counts)
         return news
 
     async def _counts(self, actor: CrawlActor, site: str, first_day: int, n_days: int) -> BrowseCounts:
@@ -301,8 +299,3 @@ def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
     for outcome, count in outcomes.items():
         counts[outcome if outcome in _OUTCOMES else "other" if outcome else "visit"] += count
     return counts
-
-
-def news_settings(actor: CrawlActor) -> NewsSettings | None:
-    """Return how the policy of a crawl wants news mined, None if it does not."""
-    return getattr(actor.model.config.policy.checked(), "news", None)

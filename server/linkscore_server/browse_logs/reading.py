@@ -94,7 +94,7 @@ class LogFile:
     columns: Mapping[str, str] = field(
         default_factory=dict
     )  # by field; others by usual names, or by position
-    names: tuple[str, ...] = ()  # of all columns in order, as the header has them or the user said
+    names: tuple[str, ...] = ()  # of all columns in order, as the header has them, or `POSITIONS`
     has_header: bool = False
     host: str = ""  # in front of paths without a host; empty leaves such records out
 
@@ -104,7 +104,6 @@ def log_file(
     *,
     format: str = "",
     columns: Mapping[str, str] | None = None,
-    names: tuple[str, ...] = (),
     host: str = "",
 ) -> LogFile:
     """Return how to read a file; what is not given is found out by its first lines.
@@ -116,9 +115,9 @@ def log_file(
         is_parquet = file.read(4) == b"PAR1"
     lines = [] if is_parquet else _first_lines(path)
     kind = format or ("parquet" if is_parquet else _kind(lines, path))
-    header, has_header = _header(path, kind, lines, (columns or {}).values())
+    names, has_header = _header(path, kind, lines, (columns or {}).values())
     base = host if not host or "://" in host else f"http://{host}"
-    return LogFile(path, kind, columns or {}, names or header, has_header and not names, base.rstrip("/"))
+    return LogFile(path, kind, columns or {}, names, has_header, base.rstrip("/"))
 
 
 def _first_lines(path: Path) -> list[str]:
@@ -333,18 +332,12 @@ FORMATS: dict[str, Callable[[LogFile], str]] = {
 """SQL of the records of a file, in its order, by the name under which a user may ask for the format."""
 
 
-def rule_sql(hosts: Sequence[str] = (), *, bots: str = BOT_AGENTS) -> str:
+def rule_sql(hosts: Sequence[str] = ()) -> str:
     """Return the expression that names the rule by which a record is left out, empty if none is.
 
     It reads the columns of `record_sql` and knows neither sites nor repeats. `hosts` keeps those alone, with
-    their port if it is not the usual one; `bots` is an expression of RE2, empty leaves none out.
+    their port if it is not the usual one.
     """
-    if bots:
-        try:
-            re2.compile(bots)
-        except re2.error as exc:
-            rule = f"must be a regular expression of RE2 ({exc}), got {bots!r:.100}"
-            raise InvalidInput(rule, field="bots") from exc
     essence = "lower(trim(split_part(content_type, ';', 1)))"
     asset = text(rf"(?i)^[^?#]*[^/?#]/[^?#]*\.({ASSET_EXTENSIONS})([?#]|$)")  # between host and query
     host = "lower(regexp_extract(url, '(?i)^https?://(?:[^/?#@]*@)?([^/?#]*)', 1))"
@@ -353,7 +346,7 @@ def rule_sql(hosts: Sequence[str] = (), *, bots: str = BOT_AGENTS) -> str:
         "bad_line": "bad",
         "method": "upper(method) <> 'GET'",
         "status": "status >= 400",
-        "bot": f"regexp_matches(user_agent, {text('(?i)' + bots)})" if bots else "false",
+        "bot": f"regexp_matches(user_agent, {text('(?i)' + BOT_AGENTS)})",
         "asset": f"{essence} NOT IN ('text/html', 'application/xhtml+xml') OR regexp_matches(url, {asset})",
         "bad_url": "url IS NULL OR NOT regexp_matches(url, '(?i)^https?://[^/?#]')",
         "host": f"{host} NOT IN ({kept})" if hosts else "false",
@@ -377,27 +370,19 @@ class ReadLog:
             self.samples.append(shape_of(line or ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaning:
-    """What the user says about cleaning: hosts to keep (none: all), user agents to leave out (RE2)."""
-
-    hosts: Sequence[str] = ()
-    bots: str = BOT_AGENTS
-
-
 def batches_of(
     file: LogFile,
-    cleaning: Cleaning,
+    hosts: Sequence[str],
     read: ReadLog,
     *,
     batch_records: int = BATCH_RECORDS,
 ) -> Generator[pb.ImportBrowseRecordsRequest, None, None]:
-    """Yield the batches of a file in its order; `read` is kept up to date.
+    """Yield the batches of a file in its order, of some hosts or all; `read` is kept up to date.
 
     Raises duckdb.Error if the file cannot be read.
     """
-    prefix, begin = fingerprint(file, cleaning, batch_records), 0
-    rule = rule_sql(cleaning.hosts, bots=cleaning.bots)
+    prefix, begin = fingerprint(file, hosts, batch_records), 0
+    rule = rule_sql(hosts)
     kept = [f"CASE WHEN rule = '' THEN {name} END" for name in ("client", "url", "referrer")]
     query = (
         f"SELECT CAST(t * 1000 AS BIGINT), {', '.join(kept)}, rule, line "
@@ -419,12 +404,12 @@ def batches_of(
             begin, rows = begin + max(len(rows), 1), following
 
 
-def fingerprint(file: LogFile, cleaning: Cleaning, batch_records: int) -> str:
+def fingerprint(file: LogFile, hosts: Sequence[str], batch_records: int) -> str:
     """Return the prefix of batch ids of one way to read a file; reads the file once."""
     with file.path.open("rb") as opened:
         content = hashlib.file_digest(opened, "sha256").hexdigest()
     how = (file.format, sorted(file.columns.items()), file.names, file.has_header, file.host)
-    reading = repr((content, how, list(cleaning.hosts), cleaning.bots, batch_records))
+    reading = repr((content, how, list(hosts), batch_records))
     return hashlib.sha256(reading.encode()).hexdigest()[:24]
 
 

@@ -19,11 +19,7 @@ from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server import tasks
-from linkscore_server.browse_logs.manager import (
-    BrowseLogManager,
-    BrowseMetrics,
-    news_settings,
-)
+from linkscore_server.browse_logs.manager import BrowseLogManager, BrowseMetrics
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -38,7 +34,7 @@ from linkscore_server.services.sites import seeds_wanted
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
-    from linkscore_scoring.browse_logs.news import CrawlNews, CrawlSeed, NewsSettings
+    from linkscore_scoring.browse_logs.news import CrawlNews, CrawlSeed
 
 
 # Bounds of requests and answers, as browse_log_service.proto says.
@@ -125,10 +121,9 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         its policy looks for no news in a log.
         """
         actor = await self._registry.open(parse_crawl(request.crawl))
-        settings = news_settings(actor)
-        if settings is None or not actor.model.ledger.batches:
+        if actor.model.config.policy.name != "news_prefix" or not actor.model.ledger.batches:
             return None
-        n, found = seeds_wanted(request), await self._found(actor, settings)
+        n, found = seeds_wanted(request), await self._found(actor)
         answer = site_pb.SuggestSeedsResponse(
             policy=actor.model.config.policy.name, event_seq=actor.model.seq
         )
@@ -139,18 +134,18 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         answer.policy_state = found.summary()
         return answer
 
-    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> CrawlNews | None:
+    async def _found(self, actor: CrawlActor) -> CrawlNews | None:
         """Return what the log says as it is now; a mining goes on when its caller gives up."""
-        log = (len(actor.model.ledger.batches), *await self.manager.days(actor), settings)
+        log = (len(actor.model.ledger.batches), *await self.manager.days(actor))
         known, task = self._mined.get(actor, (None, None))
         if task is None or known != log or (task.done() and (task.cancelled() or task.exception())):
-            task = tasks.awaited(self._mine(actor, settings))
+            task = tasks.awaited(self._mine(actor))
             self._mined[actor] = (log, task)
         return await asyncio.shield(task)
 
-    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> CrawlNews | None:
+    async def _mine(self, actor: CrawlActor) -> CrawlNews | None:
         spans = await self.manager.spans(actor)
-        return await self.manager.crawl_news(actor, spans, settings) if spans else None
+        return await self.manager.crawl_news(actor, spans) if spans else None
 
 
 def _check(request: pb.ImportBrowseRecordsRequest) -> None:

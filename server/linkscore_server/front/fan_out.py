@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from linkscore_server.groups import Shard, group_of, group_of_hash
 from linkscore_server.services import messages, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_ITEMS, crawl_name, parse_site, site_of
 from linkscore_server.services.pages import came_from, has_page
-from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_NOTICES, MAX_RANKED
+from linkscore_server.services.revisits import DUE_PAGES, MAX_NOTICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,6 @@ def name_event(page: common_pb2.Page) -> None:
 Part = tuple[list[int], Any]
 """Rows of the whole question, and what their group answered."""
 _ROW = re.compile(r"^(links|urls)\[(\d+)\]")
-_START = re.compile(r"[0-9]{1,7}")
 
 
 # -- rows ----------------------------------------------------------------------------------------------------
@@ -439,42 +437,12 @@ async def rank_revisits(groups: Groups, request: pb.RankRevisitsRequest) -> Any:
     if request.site:
         site = site_of(request.site, crawl.name, "site")
         return await groups.send(crawl.group_of_site(site), request)
-    if request.page_size > MAX_DUE_PAGES:
-        return await groups.send(0, request)  # which says what is wrong
-    starts, parts = _starts(request.page_token, crawl.groups), [without(request) for _ in range(crawl.groups)]
-    for part, start in zip(parts, starts, strict=True):
-        part.page_token = str(start)
-    found = await gathered(starmap(groups.send, enumerate(parts)))
-    return merged_revisits(found, starts, request.page_size or DUE_PAGES)
-
-
-def merged_revisits(
-    answers: Sequence[pb.RankRevisitsResponse], starts: Sequence[int], n: int
-) -> pb.RankRevisitsResponse:
-    """Return the `n` best pages of all groups, each of which named as many from where it begins.
-
-    The token of the next page says where each group goes on.
-    """
-    ranked = [[(group, page) for page in got.pages] for group, got in enumerate(answers)]
-    best = list(islice(merge(*ranked, key=lambda entry: (-entry[1].worth, _site_of(entry[1].site))), n))
-    taken = Counter(group for group, _ in best)
-    ends = [start + taken[group] for group, start in enumerate(starts)]
-    is_more = any(len(got.pages) > taken[group] or got.next_page_token for group, got in enumerate(answers))
+    answers: list[pb.RankRevisitsResponse] = await groups.send_all(request)
+    best = merge(*(got.pages for got in answers), key=lambda page: (-page.worth, _site_of(page.site)))
     return pb.RankRevisitsResponse(
-        pages=[page for _, page in best],
-        next_page_token=".".join(map(str, ends)) if is_more and sum(ends) <= MAX_RANKED else "",
+        pages=islice(best, request.max_results or DUE_PAGES),
         event_seq=events_in(got.event_seq for got in answers),
     )
-
-
-def _starts(token: str, groups: int) -> list[int]:
-    """Return behind how many of its pages each group begins."""
-    if not token:
-        return [0] * groups
-    starts = token.split(".")
-    if len(starts) != groups or not all(map(_START.fullmatch, starts)):
-        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return list(map(int, starts))
 
 
 def _bucket_part(

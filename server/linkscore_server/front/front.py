@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ import grpc
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.links import TicketBook
-from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.opening import config_of, registrable_domain
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
@@ -44,14 +45,7 @@ from linkscore_server.services.contract import (
 )
 from linkscore_server.services.crawls import VERSION
 from linkscore_server.services.crawls import config_of as config_in
-from linkscore_server.services.messages import (
-    DEFAULT_PAGE_SIZE,
-    MAX_PAGE_SIZE,
-    check_most,
-    crawl_name,
-    page_of,
-    parse_crawl,
-)
+from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
 from linkscore_server.settings import Settings
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
@@ -251,41 +245,28 @@ class Router:
         return answer.crawl
 
     async def _list_shards(self, request: pb.ListShardsRequest, context: Any) -> pb.ListShardsResponse:
-        """List shards by crawl and group; before them, on the first page, each process that is silent."""
-        check_most("page_size", request.page_size, MAX_PAGE_SIZE)
-        size, after = request.page_size or DEFAULT_PAGE_SIZE, request.page_token
-        try:
-            Shard.of(after)
-        except ValueError:
-            raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None
+        """List shards by crawl and group; before them each process that is silent."""
         crawl = parse_crawl(request.crawl) if request.crawl else ""
         there = [name for name in await self._registry.crawls() if CALLER.get().may_touch(name)]
         mine = [name for name in there if crawl in ("", name)]
-        asked = [shards_at(*one, mine, after, size) for one in self._owners.named()]
+        asked = [shards_at(*one, mine) for one in self._owners.named()]
         rows = sorted(
-            (row for found in await asyncio.gather(*asked) for row in found),
+            chain.from_iterable(await asyncio.gather(*asked)),
             key=lambda row: (row.state != pb.SHARD_STATE_SILENT, row.crawl, row.group),
         )
-        silent = sum(row.state == pb.SHARD_STATE_SILENT for row in rows)
-        page = rows[silent if after else 0 : silent + size]
-        is_more = len(rows) > silent + size
-        return pb.ListShardsResponse(shards=page, next_page_token=_key_of(page[-1]) if is_more else "")
+        return pb.ListShardsResponse(shards=rows)
 
 
-async def shards_at(name: str, owner: Owner, crawls: list[str], after: str, size: int) -> list[pb.Shard]:
-    """Return the first shards of some crawls that a process has, or the row that says that it is silent."""
+async def shards_at(name: str, owner: Owner, crawls: list[str]) -> list[pb.Shard]:
+    """Return the shards of some crawls that a process has, or the row that says that it is silent."""
     try:
-        said = await owner.ask("shards", crawls=crawls, after=after, size=size)
+        said = await owner.ask("shards", crawls=crawls)
     except LinkscoreError as exc:
         return [pb.Shard(owner=name, state=pb.SHARD_STATE_SILENT, trouble=str(exc))]
     rows = [pb.Shard.FromString(row) for row in said["rows"]]
     for row in rows:
         row.owner = name
     return rows
-
-
-def _key_of(row: pb.Shard) -> str:
-    return Shard(row.crawl.removeprefix(crawl_name("")), row.group, row.group_count).key
 
 
 def _check_name(name: str) -> None:

@@ -213,7 +213,7 @@ class Worker:
             stopped = 0
             try:
                 async with asyncio.timeout(_ANSWER_S):
-                    await self.peer.ask("shards", crawls=[], after="", size=0)
+                    await self.peer.ask("shards", crawls=[])
                 missed = 0
             except (TimeoutError, LinkscoreError):
                 missed += 1

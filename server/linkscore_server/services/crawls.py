@@ -42,7 +42,7 @@ from linkscore_server.services.messages import (
     spec_of,
 )
 
-_FIXED = ("scope", "learning", "groups", "seed", "keep_titles", "experience_count")
+_FIXED = ("scope", "learning", "groups", "seed", "experience_count")
 VERSION = version("linkscore")
 _MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
 _NO_URL = "http://example.invalid/"  # of an example or a sample without one; its links are not read
@@ -152,7 +152,6 @@ def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
     return CrawlConfig(
         observe_only=crawl.observe_only,
         seed=crawl.seed,
-        keep_titles=crawl.keep_titles,
         experience=tuple(crawl.experience),
         create_time_s=now_s,
         **values,
@@ -193,7 +192,6 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
         learning=same_fields(pb.LearningConfig, config.learning),
         observe_only=config.observe_only,
         seed=config.seed,
-        keep_titles=config.keep_titles,
         experience_count=len(config.experience),
         examples=[pb.ExamplePage(url=page.url, page_type=page.page_type) for page in config.examples],
         wanted=wanted_message(config.wanted) if config.wanted is not None else None,

@@ -149,19 +149,6 @@ def page_of(names: Sequence[str], page_size: int, page_token: str) -> tuple[Sequ
     return page, page[-1] if start + len(page) < len(names) else ""
 
 
-def place_of(
-    request: Any, usual: int = DEFAULT_PAGE_SIZE, most: int = MAX_PAGE_SIZE, last: int = 1_000_000_000
-) -> tuple[int, int]:
-    """Return where a page of a list in order of merit begins, which moves so that a name would be lost, and
-    its size.
-    """
-    check_most("page_size", request.page_size, most)
-    token = request.page_token or "0"
-    if not (token.isascii() and token.isdigit() and len(token) < 10 and int(token) <= last):
-        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return int(token), request.page_size or usual
-
-
 def choice_of(spec: policy_pb2.PolicySpec) -> PolicyChoice | None:
     """Return the choice that the policy of a crawl makes, checked; None if it is empty."""
     name = spec.WhichOneof("policy")
@@ -347,8 +334,6 @@ def add_page_result(
         result.novel_chars = seen.novel_chars
     result.links.SetInParent()
     add_link_scores(result.links, outcome.links, links)
-    for planned in outcome.suggestions:
-        result.suggestions.append(same_fields(common_pb2.FetchSuggestion, planned))
     result.event_seq = 0 if outcome.duplicate else outcome.seq
     result.model_revision = outcome.revision
     result.learning = outcome.learning

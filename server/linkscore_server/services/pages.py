@@ -63,14 +63,13 @@ class ParseOptions(NamedTuple):
 
     layout: bool = False
     words: Words = Words.NONE
-    title: bool = False
     facts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: CrawlConfig) -> ParseOptions:
         """Return how pages of a crawl are read."""
         facts = (*sorted(config.limits), *(["revisit"] if config.revisit is not None else []))
-        return cls(config.reads_layout, config.words, config.keep_titles, facts)
+        return cls(config.reads_layout, config.words, facts)
 
     def body_of(self, page: common_pb2.Page) -> PageBody:
         """Return a page as `Extractor.extract` takes it."""
@@ -81,7 +80,6 @@ class ParseOptions(NamedTuple):
             "content_encoding": page.content_encoding,
             "layout": self.layout,
             "words": self.words,
-            "title": self.title,
         }
 
 

@@ -25,19 +25,17 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.services.messages import (
     check_count,
+    check_most,
     enum_names,
     field_problems,
     parse_crawl,
-    place_of,
     seconds_of,
     site_name,
     site_of,
 )
 
-DUE_PAGES, MAX_DUE_PAGES = 100, 10_000
-"""Pages of one answer of RankRevisits if nothing is said, and at most, as the contract says."""
-MAX_RANKED = 1_000_000
-"""A bound: pages that several answers of RankRevisits may go through."""
+DUE_PAGES, _MAX_DUE_PAGES = 100, 100_000
+"""Pages of an answer of RankRevisits if nothing is said, and at most, as the contract says."""
 MAX_NOTICES = 10_000
 """URLs of one call of NotifyChanged, as the contract says."""
 _FOUND = 302  # RFC 9110, section 15.4.3
@@ -53,13 +51,13 @@ async def rank(
 ) -> pb.RankRevisitsResponse:
     """Rank the known pages of a site, or of all sites of a crawl."""
     actor = await registry.open(parse_crawl(request.crawl))
-    start, size = place_of(request, DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED)
+    check_most("max_results", request.max_results, _MAX_DUE_PAGES)
     now_s = seconds_of(request.now, clock) if request.HasField("now") else clock()
     site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
     _check_set(actor.model)
-    ranking = _Ranking(actor.model, now_s, start + size)
+    ranking = _Ranking(actor.model, now_s, request.max_results or DUE_PAGES)
     await actor.ask_each([site] if site else await asyncio.to_thread(ranking.sites), ranking.add)
-    return ranking.answer(start)
+    return ranking.answer()
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
@@ -96,18 +94,17 @@ class _Ranking:
         """Return the sites that may have such pages: of those not in memory, as their facts foretell."""
         told = dict(self._model.sites.forecasts())
         settings = RevisitSettings(**self._model.config.revisit or {})
-        due = sites_due(told, self._now_s, settings, self._most + 1)
+        due = sites_due(told, self._now_s, settings, self._most)
         return sorted({*self._model.sites} - {*told} | due)
 
     def add(self, name: str) -> None:
         revisits = _revisits_of(self._model, name)
-        due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most + 1)))
-        self._due = heapq.nsmallest(self._most + 1, due, key=_order)
+        due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most)))
+        self._due = heapq.nsmallest(self._most, due, key=_order)
 
-    def answer(self, start: int) -> pb.RankRevisitsResponse:
+    def answer(self) -> pb.RankRevisitsResponse:
         return pb.RankRevisitsResponse(
-            pages=[_message(self._model.config.name, *due) for due in self._due[start : self._most]],
-            next_page_token=str(self._most) if len(self._due) > self._most <= MAX_RANKED else "",
+            pages=[_message(self._model.config.name, *due) for due in self._due],
             event_seq=self._model.seq,
         )
 

@@ -244,14 +244,13 @@ class LinkScoringService:
                 reason=wanted.reason,
                 likeness=wanted.label,
                 pages_alike=wanted.pages,
-                title=title,
             )
-            for site, wanted, title in found
+            for site, wanted in found
         ]
         answer = pb.SuggestExamplesResponse(
             examples=examples, policy=model.config.policy.name, event_seq=model.seq
         )
-        return [wanted.value for _, wanted, _ in found], answer
+        return [wanted.value for _, wanted in found], answer
 
     async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
         """Rank known pages to fetch again."""

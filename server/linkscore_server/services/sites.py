@@ -33,7 +33,6 @@ from linkscore_server.services.messages import (
     page_of,
     parse_crawl,
     parse_site,
-    place_of,
     same_fields,
     site_name,
     site_of,
@@ -262,6 +261,7 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
 
 # Bounds of requests, as the contract says.
 _MAX_EXITS, _DEFAULT_EXITS = 100, 10
+_MAX_TEMPLATE_PAGES, _DEFAULT_TEMPLATE_PAGES = 1_000, 100
 _PAGE_LINKS = 2
 """Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
 
@@ -277,16 +277,12 @@ class InspectionService:
     ) -> look.ListTemplatesResponse:
         """List templates with their exits, most crawled first."""
         check_most("max_exits", request.max_exits, _MAX_EXITS)
-        start, n = place_of(request)
         actor, shard = await _found(self._registry, request.name)
         site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
 
         def answer() -> look.ListTemplatesResponse:
-            count = len(site.templates.clusters) if site.templates else 0
             return look.ListTemplatesResponse(
-                templates=templates_of(site, start, n, exits),
-                next_page_token=str(start + n) if start + n < count else "",
-                template_count=count,
+                templates=templates_of(site, exits),
                 stage=cast("Any", site.stage),
                 learning=site.learning_since > 0,
                 sample_count=len(site.sample),
@@ -301,10 +297,11 @@ class InspectionService:
         self, request: look.ListTemplatePagesRequest, context: Any
     ) -> look.ListTemplatePagesResponse:
         """List pages of a template, latest first."""
-        start, n = place_of(request)
+        check_most("max_results", request.max_results, _MAX_TEMPLATE_PAGES)
         cluster = _parse_template(request.template)
         actor, shard = await _found(self._registry, request.name)
-        return await actor.ask(lambda: _template_pages(shard.model, cluster, start, n))
+        n = request.max_results or _DEFAULT_TEMPLATE_PAGES
+        return await actor.ask(lambda: _template_pages(shard.model, cluster, n))
 
     async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
         """Say what fetches brought over time."""
@@ -331,12 +328,11 @@ def _parse_template(name: str) -> int:
     return int(digits)
 
 
-def templates_of(site: SiteModel, start: int, n: int, max_exits: int) -> Iterator[look.Template]:
+def templates_of(site: SiteModel, max_exits: int) -> Iterator[look.Template]:
     """Yield templates, most crawled first; dissimilarity: Xu 2018, eq. 10; cost O(fetches)."""
     if site.templates is None:
         return
-    ordered = sorted(site.templates.clusters, key=lambda stats: (-site.crawled[stats.id], stats.id))
-    chosen = ordered[start : start + n]
+    chosen = sorted(site.templates.clusters, key=lambda stats: (-site.crawled[stats.id], stats.id))
     rewards, depths = defaultdict[int, list[float]](list), dict[int, int]()
     for key, _, reward in site.history.judged():
         rewards[site.cluster_of(key)].append(reward)
@@ -376,7 +372,7 @@ def _exit(site: SiteModel, row: NavigationEntry) -> look.TemplateExit:
     )
 
 
-def _template_pages(site: SiteModel, cluster: int, start: int, n: int) -> look.ListTemplatePagesResponse:
+def _template_pages(site: SiteModel, cluster: int, n: int) -> look.ListTemplatePagesResponse:
     """Return sampled pages of a template, latest first; cost O(sample + fetches remembered)."""
     of_cluster = [page for page in reversed(site.sample) if site.memory.cluster(page.hash) == cluster]
     rewards = {key: reward for key, _, reward in site.history.judged()}
@@ -391,12 +387,10 @@ def _template_pages(site: SiteModel, cluster: int, start: int, n: int) -> look.L
                 )
                 for source, link_path in site.memory.contexts(page.hash)
             ],
-            title=site.titles.get(page.hash, ""),
         )
-        for page in of_cluster[start : start + n]
+        for page in of_cluster[:n]
     ]
-    more = start + n < len(of_cluster)
-    return look.ListTemplatePagesResponse(pages=pages, next_page_token=str(start + n) if more else "")
+    return look.ListTemplatePagesResponse(pages=pages)
 
 
 def _point(first_fetch: int, tally: Tally) -> look.HarvestPoint:

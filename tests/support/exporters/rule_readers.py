@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from lxml import etree
 
@@ -22,27 +21,6 @@ def nutch(file: RuleFile) -> Follows:
     assert all(line[0] in "+-" for line in lines)
     rules = [(line[0] == "+", re.compile(line[1:])) for line in lines]
     return lambda url: next((sign for sign, found in rules if found.search(url)), False)
-
-
-def stormcrawler(file: RuleFile) -> Follows:
-    """The first pattern found in path and query decides; scopes are told by host."""
-    (scope,) = json.loads(file.text)
-    kind, _, host = scope["scope"].partition(":")
-    rules = []
-    for line in scope["patterns"]:
-        word, _, pattern = line.partition(" ")
-        assert word in ("AllowPathQuery", "DenyPathQuery")
-        rules.append((word.startswith("Allow"), re.compile(pattern)))
-
-    def follows(url: str) -> bool:
-        parts = urlsplit(url)
-        name = parts.hostname or ""
-        if not (name == host or (kind == "domain" and name.endswith(f".{host}"))):
-            return True
-        file_part = parts.path + (f"?{parts.query}" if parts.query else "")
-        return next((sign for sign, found in rules if found.search(file_part)), True)
-
-    return follows
 
 
 def heritrix(file: RuleFile) -> Follows:
@@ -103,7 +81,6 @@ def scrapy(file: RuleFile) -> Follows:
 
 READERS = {
     "nutch": nutch,
-    "stormcrawler": stormcrawler,
     "heritrix": heritrix,
     "browsertrix": browsertrix,
     "scrapy": scrapy,

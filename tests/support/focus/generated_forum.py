@@ -132,13 +132,13 @@ def features(path: str, links: list[Link], signals: list[float]) -> PageFeatures
 
 
 class Crawler:
-    """Fetches what is asked for, else first in, first out what is not to skip; keeps the rest aside."""
+    """Fetches first in, first out what is not to skip; keeps the rest aside."""
 
     def __init__(self, forum: Forum, start: str = "/", **params: object) -> None:
         config = CrawlConfig("c", PolicyChoice("focus", params))
         self.model = CrawlModel(config, ticket_key=b"key")
         self.forum, self.fetched = forum, list[str]()
-        self._wanted, self._waiting, self._known = deque([start]), deque[tuple[str, bytes]](), {start}
+        self._waiting = deque([(start, b"")])
 
     @property
     def policy(self) -> object:
@@ -155,10 +155,6 @@ class Crawler:
         return self
 
     def _next(self) -> tuple[str, bytes] | None:
-        while self._wanted:
-            path = self._wanted.popleft()
-            if path not in self.fetched:
-                return path, b""
         for _ in range(len(self._waiting)):
             path, ticket = self._waiting.popleft()
             if path in self.fetched:
@@ -174,7 +170,6 @@ class Crawler:
         page = self.forum.page(path)
         outcome = visit(self.model, ROOT + path, page, ticket)
         self.last = outcome
-        self._wanted = deque(wanted.url.removeprefix(ROOT) for wanted in outcome.suggestions)
         links = outcome.links
         for row, url in enumerate(page.links.urls if page else []):
             self._waiting.append((url.removeprefix(ROOT), links.ticket_values[links.tickets[row]]))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.news import NewsSettings, mine_crawl
+from linkscore_scoring.browse_logs.news import mine_crawl
 from support.browse_logs.clicks import counts_of
 
-SETTINGS = NewsSettings()
 PORTAL, LIST = "http://portal.test/today", "http://a.test/list"
 STEADY = dict.fromkeys(range(30), 2)
 
@@ -25,13 +24,13 @@ def log(ways: dict[str, list[str]], alone: list[str] | None = None) -> BrowseCou
 
 def test_a_hub_is_worth_its_news_that_none_before_leads_to() -> None:
     ways = {PORTAL: [*news("a.test", 3), *news("b.test", 4)], LIST: news("a.test", 5)}
-    found = mine_crawl(log(ways), SETTINGS)
+    found = mine_crawl(log(ways))
     assert [(seed.url, seed.news, seed.gain) for seed in found.seeds] == [(PORTAL, 7, 7), (LIST, 5, 2)]
     assert found.hosts == 2
 
 
 def test_a_host_whose_news_nothing_leads_to_is_started_at_its_front_page() -> None:
-    found = mine_crawl(log({LIST: news("a.test", 2)}, alone=news("b.test:8080", 3)), SETTINGS)
+    found = mine_crawl(log({LIST: news("a.test", 2)}, alone=news("b.test:8080", 3)))
     assert [(seed.url, seed.gain, seed.is_hub) for seed in found.seeds] == [
         ("http://b.test:8080/", 3, False),
         (LIST, 2, True),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_server.browse_logs.reading import Cleaning, ReadLog, batches_of, log_file
+from linkscore_server.browse_logs.reading import ReadLog, batches_of, log_file
 
 ACCESS = '203.0.113.{0} - - [10/Oct/2026:13:55:3{0} +0000] "GET /a/{0} HTTP/1.1" 200 512 "-" "Mozilla"\n'
 FIRST = "203.0.113.{0} "
@@ -46,7 +46,7 @@ def test_a_log_gives_its_visits(tmp_path: Path, content: str | bytes, columns: d
     path = tmp_path / "log"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     file = log_file(path, columns=columns, host="http://shop.test")
-    found = [record for batch in batches_of(file, Cleaning(), ReadLog()) for record in batch.records]
+    found = [record for batch in batches_of(file, (), ReadLog()) for record in batch.records]
     assert [(each.client_id, each.url, each.time.seconds % 10) for each in found] == [
         (f"203.0.113.{n}", f"http://shop.test/a/{n}", n) for n in range(1, 6)
     ]

@@ -10,7 +10,6 @@ import pytest
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news import (
     Hub,
-    NewsSettings,
     decay_gain,
     hub_seeds,
     mine_news,
@@ -34,17 +33,17 @@ ARTICLES = [f"{i}/title-{i}" for i in range(40)]
 
 
 def test_the_news_folder_of_a_site_is_found_and_its_hub() -> None:
-    found = mine_news(log(NEWS, WIKI, hub="start"), NewsSettings())
+    found = mine_news(log(NEWS, WIKI, hub="start"))
     assert [prefix.text for prefix in found.prefixes] == ["a.test/news/"]
     assert (found.pages, found.news, found.covered, found.reason) == (40, 20, 1.0, "")
     assert [(hub.url, hub.news) for hub in found.hubs] == [(f"{HOST}/start", 20)]
     assert found.prefixes[0].share > found.prefixes[0].at_least > 0.9
-    assert found.summary() == ("1 news prefixes hold 100% of the news; 20 of 40 pages are news (decay > 0)")
+    assert found.summary() == "1 news prefixes hold 100% of the news; 20 of 40 pages are news"
 
 
 def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> None:
     pages = [f"{path}{query}" for path in ARTICLES for query in ("", "?show=1", "?show=2")]
-    found = mine_news(log(pages[:60], pages[60:]), NewsSettings())
+    found = mine_news(log(pages[:60], pages[60:]))
     assert found.abstains
     assert "URLs carry no news prefix (20 folders" in found.summary()
 

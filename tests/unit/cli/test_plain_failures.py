@@ -32,7 +32,7 @@ FAILURES = [
     ("advise a.org --crawl c --target {nobody}", NOT_THERE),
     ("crawls delete c --yes --target {nobody}", NOT_THERE),
     (
-        "logs import {text} --format csv --columns time,client,url --create --crawl c --target {nobody}",
+        "logs import {text} --format csv --create --crawl c --target {nobody}",
         NOT_THERE,
     ),
     (f"{SCORE} --tls-ca {{text}}", "--tls-ca: cannot read {text}"),

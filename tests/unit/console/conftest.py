@@ -20,7 +20,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(tmp_path_factory.mktemp("console")) as server, Client(server.target, timeout_s=60) as client:
         client.create_crawl(crawl=BOOKS)
         client.create_crawl(crawl=YOUNG)
-        client.create_crawl(crawl=HARMED, keep_titles=True)
+        client.create_crawl(crawl=HARMED)
         client.ingest_pages(crawl=BOOKS, pages=[page(url=url_of(n), body=body_of(n)) for n in range(60)])
         client.learn_site(crawl=BOOKS, site=HOST, timeout_s=60)
         client.ingest_pages(crawl=YOUNG, pages=[page(url=url_of(n), body=body_of(n)) for n in range(10)])

@@ -9,15 +9,12 @@ from linkscore_scoring.engine.events import (
     FeedbackGiven,
     ModelActivated,
     PageFetched,
-    decode,
-    encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.site.model import Stage
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from support.recorded_crawls import fetched, model, page, small
 
@@ -61,19 +58,6 @@ def test_templates_are_learned_though_no_policy_reads_them() -> None:
             crawl.apply(crawl.seq, ModelActivated(job.site, job.built_from_seq, {}), run(job))
     learned = crawl.shard("site.example").model
     assert (learned.revision, learned.stage) == (1, Stage.READY)
-
-
-def test_titles_of_the_pages_kept_for_learning_are_kept_through_bytes_and_no_others() -> None:
-    crawl = model(keep_titles=True, learning=LearningConfig(sample_pages=8, max_sample_pages=8))
-    for n in range(12):
-        features = replace(page_of(f"http://h/{n}", ["p"]), title=f"T{n}")
-        crawl.apply(n + 1, decode(encode(fetched(f"http://h/{n}", features))))
-    again = model()
-    again.load_state(unpacked(packed(crawl.to_state())))
-    for known in (crawl, again):
-        titles = known.shard("h").model.titles
-        assert list(titles.values()) == [f"T{n}" for n in range(4, 12)]
-        assert [titles[one.hash] for one in known.shard("h").model.sample] == list(titles.values())
 
 
 def moved(url: str, to: str) -> PageFetched:

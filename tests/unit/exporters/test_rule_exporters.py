@@ -146,17 +146,6 @@ def test_alternatives_are_kept(name: str) -> None:
     assert all(follows(url) for url in wanted), "Scrapy escapes what is not ASCII before it looks"
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"^https?:\/\/(?:a|b/c)\.example/x$", r"^.*/thread/\d+$", r"^http://forum\.example$", r"/t/"]
-)
-def test_stormcrawler_names_the_rule_that_paths_cannot_tell(pattern: str) -> None:
-    file = FORMATS["stormcrawler"](replace(FORUM, rules=(*FORUM.rules, UrlRule("thread", pattern))))
-    assert len(file.notes) == 1
-    assert "where its path begins" in file.notes[0]
-    with pytest.raises(NoRules, match="path and query"):
-        FORMATS["stormcrawler"](replace(FORUM, seeds=(), rules=(UrlRule("thread", pattern),)))
-
-
 @pytest.mark.parametrize("name", ["nutch", "heritrix"])
 def test_other_hosts_are_not_let_in(name: str) -> None:
     follows = READERS[name](FORMATS[name](FORUM))
@@ -200,8 +189,7 @@ def test_a_file_is_printable_says_where_it_comes_from_and_names_what_it_leaves_o
     file = FORMATS[name](replace(RULES, rules=(*RULES.rules, odd)))
     assert not {char for char in file.text if not " " <= char <= "~" and char != "\n"}
     assert file.text.endswith("\n")
-    if name != "stormcrawler":  # its format has no comments
-        assert all(part in file.text for part in (HOST, "boards", "focus", "120"))
+    assert all(part in file.text for part in (HOST, "boards", "focus", "120"))
     assert "pL" in file.text or any("pL" in note for note in file.notes)
     with pytest.raises(NoRules, match=HOST):
         FORMATS[name](replace(RULES, rules=(), tag_paths=()))
@@ -295,10 +283,3 @@ def test_json_says_everything_as_it_is() -> None:
     assert [rule["pattern"] for rule in document["rules"]] == [rule.pattern for rule in FORUM.rules]
     assert document["revision"] == 3
     assert set(document) == {"format", "version", *SiteRules.__dataclass_fields__}
-
-
-def test_stormcrawler_scopes_are_hosts_or_domains_without_port() -> None:
-    scope = json.loads(FORMATS["stormcrawler"](replace(FORUM, host="forum.example:81")).text)
-    assert scope[0]["scope"] == "host:forum.example"
-    assert scope[0]["patterns"][-1] == "DenyPathQuery .*"
-    assert r"AllowPathQuery ^/news/" in scope[0]["patterns"]

@@ -12,7 +12,7 @@ import pytest
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.commands import replay
-from linkscore_lab.datasets.site import CATEGORIES, SECTION, TAGS, ByType, ByUrl, carried_tags
+from linkscore_lab.datasets.site import ByType, ByUrl
 from linkscore_lab.replay import run as replayed
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
@@ -197,12 +197,3 @@ def test_a_replay_takes_a_query(sources: SiteSource) -> None:
     found = {row.policy: row.curve[-1] for row in rows}
     assert found["topic"] == POSTS
     assert found["breadth_first"] < POSTS
-
-
-def test_tags_categories_and_sections_are_carried() -> None:
-    catlinks = (
-        b"<div id=catlinks><a href='/c'>Ships of  war</a></div><a class='qa-tag-link' href='/t'>c++</a>"
-    )
-    assert carried_tags("http://a/x", catlinks, CATEGORIES) == {"Ships of war"}
-    assert carried_tags("http://a/x", catlinks, TAGS) == {"c++"}
-    assert carried_tags("http://a/en/cpp/atomic/load.html", b"", SECTION) == {"atomic"}

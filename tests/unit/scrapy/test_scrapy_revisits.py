@@ -19,11 +19,11 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 
 
 class Asked:
-    """A session whose server has so many pages that are due, three at a time."""
+    """A session whose server has so many pages that are due."""
 
     def __init__(self, pages: list[pb.DuePage], most: int = 100) -> None:
         self.config = SimpleNamespace(crawl="c", due_pages=most)
-        self.pages, self.counted, self.sizes = pages, 0, list[int]()
+        self.pages, self.counted = pages, 0
         self.failures: list[Exception] = []
         self.met = self.failures.append
 
@@ -33,12 +33,8 @@ class Asked:
     async def call(self, make: Any) -> Any:
         return await make(self)
 
-    async def rank_revisits(self, crawl: str, page_size: int, page_token: str) -> pb.RankRevisitsResponse:
-        start, size = int(page_token or 0), min(page_size, 3)
-        self.sizes.append(page_size)
-        end = start + size
-        token = str(end) if end < len(self.pages) else ""
-        return pb.RankRevisitsResponse(pages=self.pages[start:end], next_page_token=token)
+    async def rank_revisits(self, crawl: str, max_results: int) -> pb.RankRevisitsResponse:
+        return pb.RankRevisitsResponse(pages=self.pages[:max_results])
 
 
 async def requests(session: Any, *start: Any, spider: Any = None) -> list[Any]:
@@ -89,7 +85,6 @@ async def test_what_is_no_url_is_passed_over() -> None:
 async def test_no_more_are_asked_for_than_a_run_may_get() -> None:
     session = Asked(due(*"abcdefgh"), most=5)
     assert len(await requests(session)) == 5
-    assert session.sizes == [5, 2]
 
 
 @pytest.mark.parametrize("kind", [Response, HtmlResponse, XmlResponse])

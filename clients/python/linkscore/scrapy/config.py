@@ -17,7 +17,7 @@ from linkscore.session import near, option_problems, start_problem
 logger = logging.getLogger("linkscore")
 
 PREFIX = "LINKSCORE_"
-MAX_DUE = 10_000_000  # pages fetched again in a run: a bound
+MAX_DUE = 100_000  # pages fetched again in a run: as many as the server gives
 
 
 def _tls(settings: Any, name: str) -> bool | str:

@@ -281,7 +281,6 @@ LISTING = "linkscore_listing"
 """Key of `Request.meta`: how many indexes are above a listing. It is kept in a job directory; a callback that
 is no method of the spider could not be."""
 _LISTING_KINDS = (common_pb2.PAGE_KIND_SITEMAP, common_pb2.PAGE_KIND_FEED)
-_AT_ONCE = 1_000  # pages of one answer; the server gives 10,000 at most
 
 
 def is_listing(response: Any) -> bool:
@@ -323,16 +322,12 @@ class Revisits:
             yield _conditional(made.replace(dont_filter=True), due)
 
     async def _ask(self) -> None:
-        config, more = self._session.config, True
-        asked: dict[str, Any] = {"crawl": config.crawl, "page_token": ""}
-        while more and (left := config.due_pages - len(self._due)) > 0:
-            asked["page_size"] = min(left, _AT_ONCE)
-            answer = await self._session.call(lambda client: client.rank_revisits(**asked))
-            if answer is None:
-                break
-            self._due |= {identity(each.url): each for each in answer.pages}
-            asked["page_token"] = answer.next_page_token
-            more = bool(answer.next_page_token)
+        crawl, most = self._session.config.crawl, self._session.config.due_pages
+        if not most:
+            return
+        answer = await self._session.call(lambda client: client.rank_revisits(crawl=crawl, max_results=most))
+        if answer is not None:
+            self._due = {identity(each.url): each for each in answer.pages}
 
     def follow(self, response: Any, answer: PageAnswer) -> Iterator[Request]:
         """Yield requests for what a listing names, as far as the server read it."""

@@ -218,13 +218,3 @@ class LinkScores(_message.Message):
     skip_reasons: _containers.RepeatedScalarFieldContainer[SkipReason]
     duplicate_probabilities: _containers.RepeatedScalarFieldContainer[float]
     def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ..., duplicate_probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
-
-class FetchSuggestion(_message.Message):
-    __slots__ = ("url", "reason", "urgency")
-    URL_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    URGENCY_FIELD_NUMBER: _ClassVar[int]
-    url: str
-    reason: str
-    urgency: float
-    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., urgency: _Optional[float] = ...) -> None: ...

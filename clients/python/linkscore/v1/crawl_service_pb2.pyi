@@ -146,7 +146,7 @@ class Revisit(_message.Message):
     def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
+    __slots__ = ("name", "policy", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "wanted", "groups", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -161,7 +161,6 @@ class Crawl(_message.Message):
     EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     WANTED_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
-    KEEP_TITLES_FIELD_NUMBER: _ClassVar[int]
     EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
     EXPERIENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
@@ -184,7 +183,6 @@ class Crawl(_message.Message):
     examples: _containers.RepeatedCompositeFieldContainer[ExamplePage]
     wanted: Wanted
     groups: int
-    keep_titles: bool
     experience: _containers.RepeatedScalarFieldContainer[bytes]
     experience_count: int
     budget: Budget
@@ -193,7 +191,7 @@ class Crawl(_message.Message):
     decision_reason: str
     revisit: Revisit
     respect: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)
@@ -290,14 +288,10 @@ class DeleteCrawlResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class ListShardsRequest(_message.Message):
-    __slots__ = ("crawl", "page_size", "page_token")
+    __slots__ = ("crawl",)
     CRAWL_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     crawl: str
-    page_size: int
-    page_token: str
-    def __init__(self, crawl: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ...) -> None: ...
 
 class Shard(_message.Message):
     __slots__ = ("crawl", "group", "group_count", "state", "owner", "event_seq", "replay_count", "disk_bytes", "site_count", "live_site_count", "memory_bytes", "waiting_count", "trouble")
@@ -330,12 +324,10 @@ class Shard(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., group: _Optional[int] = ..., group_count: _Optional[int] = ..., state: _Optional[_Union[ShardState, str]] = ..., owner: _Optional[str] = ..., event_seq: _Optional[int] = ..., replay_count: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., site_count: _Optional[int] = ..., live_site_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., waiting_count: _Optional[int] = ..., trouble: _Optional[str] = ...) -> None: ...
 
 class ListShardsResponse(_message.Message):
-    __slots__ = ("shards", "next_page_token")
+    __slots__ = ("shards",)
     SHARDS_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     shards: _containers.RepeatedCompositeFieldContainer[Shard]
-    next_page_token: str
-    def __init__(self, shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ...) -> None: ...
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ()

@@ -9,16 +9,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ListTemplatesRequest(_message.Message):
-    __slots__ = ("name", "page_size", "page_token", "max_exits")
+    __slots__ = ("name", "max_exits")
     NAME_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     MAX_EXITS_FIELD_NUMBER: _ClassVar[int]
     name: str
-    page_size: int
-    page_token: str
     max_exits: int
-    def __init__(self, name: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., max_exits: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., max_exits: _Optional[int] = ...) -> None: ...
 
 class TemplateExit(_message.Message):
     __slots__ = ("tag_path", "link_count", "followed_count", "destination", "destination_prob", "page_links")
@@ -61,10 +57,8 @@ class Template(_message.Message):
     def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
 
 class ListTemplatesResponse(_message.Message):
-    __slots__ = ("templates", "next_page_token", "template_count", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")
+    __slots__ = ("templates", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")
     TEMPLATES_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    TEMPLATE_COUNT_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -72,27 +66,23 @@ class ListTemplatesResponse(_message.Message):
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     templates: _containers.RepeatedCompositeFieldContainer[Template]
-    next_page_token: str
-    template_count: int
     stage: _common_pb2.SiteStage
     learning: bool
     sample_count: int
     next_learning_at: int
     model_revision: int
     reward_source: _site_model_service_pb2.RewardSource
-    def __init__(self, templates: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., template_count: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., learning: bool = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
+    def __init__(self, templates: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., learning: bool = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
 
 class ListTemplatePagesRequest(_message.Message):
-    __slots__ = ("name", "template", "page_size", "page_token")
+    __slots__ = ("name", "template", "max_results")
     NAME_FIELD_NUMBER: _ClassVar[int]
     TEMPLATE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     name: str
     template: str
-    page_size: int
-    page_token: str
-    def __init__(self, name: _Optional[str] = ..., template: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    max_results: int
+    def __init__(self, name: _Optional[str] = ..., template: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class InLink(_message.Message):
     __slots__ = ("source", "tag_path")
@@ -103,26 +93,22 @@ class InLink(_message.Message):
     def __init__(self, source: _Optional[str] = ..., tag_path: _Optional[str] = ...) -> None: ...
 
 class TemplatePage(_message.Message):
-    __slots__ = ("url", "depth", "reward", "in_links", "title")
+    __slots__ = ("url", "depth", "reward", "in_links")
     URL_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     IN_LINKS_FIELD_NUMBER: _ClassVar[int]
-    TITLE_FIELD_NUMBER: _ClassVar[int]
     url: str
     depth: int
     reward: float
     in_links: _containers.RepeatedCompositeFieldContainer[InLink]
-    title: str
-    def __init__(self, url: _Optional[str] = ..., depth: _Optional[int] = ..., reward: _Optional[float] = ..., in_links: _Optional[_Iterable[_Union[InLink, _Mapping]]] = ..., title: _Optional[str] = ...) -> None: ...
+    def __init__(self, url: _Optional[str] = ..., depth: _Optional[int] = ..., reward: _Optional[float] = ..., in_links: _Optional[_Iterable[_Union[InLink, _Mapping]]] = ...) -> None: ...
 
 class ListTemplatePagesResponse(_message.Message):
-    __slots__ = ("pages", "next_page_token")
+    __slots__ = ("pages",)
     PAGES_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     pages: _containers.RepeatedCompositeFieldContainer[TemplatePage]
-    next_page_token: str
-    def __init__(self, pages: _Optional[_Iterable[_Union[TemplatePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, pages: _Optional[_Iterable[_Union[TemplatePage, _Mapping]]] = ...) -> None: ...
 
 class GetHarvestRequest(_message.Message):
     __slots__ = ("name",)

@@ -44,14 +44,13 @@ class IngestPagesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "learning", "thread_id", "page_type", "relevance", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "event_seq", "model_revision", "learning", "thread_id", "page_type", "relevance", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
     NOVEL_CHARS_FIELD_NUMBER: _ClassVar[int]
-    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
@@ -69,7 +68,6 @@ class PageResult(_message.Message):
     stage: _common_pb2.SiteStage
     links: _common_pb2.LinkScores
     novel_chars: int
-    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
     event_seq: int
     model_revision: int
     learning: bool
@@ -81,7 +79,7 @@ class PageResult(_message.Message):
     changed_share: float
     standing: Standing
     reserved_uses: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ..., reserved_uses: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ..., reserved_uses: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Standing(_message.Message):
     __slots__ = ("decision", "reason", "site_decision", "site_reason", "fetches_left", "spent")
@@ -294,20 +292,18 @@ class SuggestExamplesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class SuggestedExample(_message.Message):
-    __slots__ = ("url", "site", "reason", "likeness", "pages_alike", "title")
+    __slots__ = ("url", "site", "reason", "likeness", "pages_alike")
     URL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LIKENESS_FIELD_NUMBER: _ClassVar[int]
     PAGES_ALIKE_FIELD_NUMBER: _ClassVar[int]
-    TITLE_FIELD_NUMBER: _ClassVar[int]
     url: str
     site: str
     reason: str
     likeness: float
     pages_alike: int
-    title: str
-    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ..., title: _Optional[str] = ...) -> None: ...
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ...) -> None: ...
 
 class SuggestExamplesResponse(_message.Message):
     __slots__ = ("examples", "policy", "event_seq")
@@ -320,18 +316,16 @@ class SuggestExamplesResponse(_message.Message):
     def __init__(self, examples: _Optional[_Iterable[_Union[SuggestedExample, _Mapping]]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class RankRevisitsRequest(_message.Message):
-    __slots__ = ("crawl", "site", "page_size", "page_token", "now")
+    __slots__ = ("crawl", "site", "max_results", "now")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     NOW_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     site: str
-    page_size: int
-    page_token: str
+    max_results: int
     now: _timestamp_pb2.Timestamp
-    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., max_results: _Optional[int] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class DuePage(_message.Message):
     __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate", "etag", "last_modified", "kind")
@@ -358,14 +352,12 @@ class DuePage(_message.Message):
     def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ..., etag: _Optional[str] = ..., last_modified: _Optional[str] = ..., kind: _Optional[_Union[_common_pb2.PageKind, str]] = ...) -> None: ...
 
 class RankRevisitsResponse(_message.Message):
-    __slots__ = ("pages", "next_page_token", "event_seq")
+    __slots__ = ("pages", "event_seq")
     PAGES_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     pages: _containers.RepeatedCompositeFieldContainer[DuePage]
-    next_page_token: str
     event_seq: int
-    def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class NotifyChangedRequest(_message.Message):
     __slots__ = ("crawl", "urls", "change_time")

@@ -49,10 +49,8 @@ class BreadthFirstParams(_message.Message):
     def __init__(self) -> None: ...
 
 class UniformRandomParams(_message.Message):
-    __slots__ = ("seed",)
-    SEED_FIELD_NUMBER: _ClassVar[int]
-    seed: int
-    def __init__(self, seed: _Optional[int] = ...) -> None: ...
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class SourceUccParams(_message.Message):
     __slots__ = ("alpha", "without_dsim", "without_balance", "without_info")
@@ -133,16 +131,10 @@ class FocusParams(_message.Message):
     def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ..., dry_pages: _Optional[int] = ...) -> None: ...
 
 class NewsPrefixParams(_message.Message):
-    __slots__ = ("fallback", "threshold", "min_daily_clicks", "theta")
+    __slots__ = ("fallback",)
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
-    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
-    MIN_DAILY_CLICKS_FIELD_NUMBER: _ClassVar[int]
-    THETA_FIELD_NUMBER: _ClassVar[int]
     fallback: str
-    threshold: float
-    min_daily_clicks: float
-    theta: float
-    def __init__(self, fallback: _Optional[str] = ..., threshold: _Optional[float] = ..., min_daily_clicks: _Optional[float] = ..., theta: _Optional[float] = ...) -> None: ...
+    def __init__(self, fallback: _Optional[str] = ...) -> None: ...
 
 class BehaviorFetchParams(_message.Message):
     __slots__ = ("fallback",)

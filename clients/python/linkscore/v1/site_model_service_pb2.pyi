@@ -27,7 +27,6 @@ class RuleFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_FORMAT_JSON: _ClassVar[RuleFormat]
     RULE_FORMAT_SCRAPY: _ClassVar[RuleFormat]
     RULE_FORMAT_NUTCH: _ClassVar[RuleFormat]
-    RULE_FORMAT_STORMCRAWLER: _ClassVar[RuleFormat]
     RULE_FORMAT_HERITRIX: _ClassVar[RuleFormat]
     RULE_FORMAT_BROWSERTRIX: _ClassVar[RuleFormat]
     RULE_FORMAT_EXPERIENCE: _ClassVar[RuleFormat]
@@ -42,7 +41,6 @@ RULE_FORMAT_UNSPECIFIED: RuleFormat
 RULE_FORMAT_JSON: RuleFormat
 RULE_FORMAT_SCRAPY: RuleFormat
 RULE_FORMAT_NUTCH: RuleFormat
-RULE_FORMAT_STORMCRAWLER: RuleFormat
 RULE_FORMAT_HERITRIX: RuleFormat
 RULE_FORMAT_BROWSERTRIX: RuleFormat
 RULE_FORMAT_EXPERIENCE: RuleFormat

@@ -95,10 +95,6 @@ class ForumPaths:
     # Patterns that turn pages.
     page_links: dict[int, None] = field(default_factory=dict)
 
-    def open(self) -> list[LinkGroup]:
-        """Return the link groups on index pages that nobody knows yet."""
-        return [group for group, kind in self.types.items() if kind == UNDECIDED]
-
     def type_of(self, pattern: int, link_path: int, fits: int) -> int:
         """Return the type of URLs of a link group, `UNDECIDED` for one that should be tried, OTHER off the
         way."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem, NotFound
-from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import PageNote
 from linkscore_scoring.policies.base import (
     FOLLOW,
@@ -40,7 +39,6 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
     SeedWanted,
-    Suggestion,
     UrlRule,
 )
 from linkscore_scoring.urls.identity import known_identity
@@ -136,12 +134,7 @@ _WORDS = {
 
 _MAJORITY = 0.5  # probability from which the votes for a pattern tell the type of its pages
 
-TRIES = 3
-"""Pages asked for of one URL pattern; links of a group that stays open after them wait their turn. Chosen."""
-
-_MAX_ENTRIES = 6  # candidates for the entry asked for at once; a bound
-# Urgencies of pages asked for and values of seeds, in [0, 1]: only their order matters. Chosen.
-_ENTRY_URGENCY, _OPEN_URGENCY = 0.9, 0.6  # a candidate for the entry, a page on the way
+# Values of seeds, in [0, 1]: only their order matters. Chosen.
 _UNSURE_ENTRY, _OTHER_SEED = 0.5, 0.25  # an entry that is not certain; the best candidate beside it
 
 
@@ -284,23 +277,6 @@ class Focus(WithFallback):
         others = (c for c in model.entries.candidates() if model.entry is None or c.url != model.entry.url)
         for place, candidate in enumerate(others):
             found.append(SeedWanted(candidate.url, _reason(candidate, model), _OTHER_SEED / (1.0 + place)))
-        return found[:n]
-
-    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
-        """Ask for what may be the entry, and for links of index pages that nobody tried: O(open groups)."""
-        model, is_fetched = self.model, site.memory.is_fetched
-        candidates = model.entries.candidates() if model.entry is None else []
-        unseen = [c for c in candidates if not c.came and not is_fetched(hash64(known_identity(c.url)))]
-        found = [Suggestion(c.url, _reason(c, model), _ENTRY_URGENCY) for c in unseen[:_MAX_ENTRIES]]
-        for pattern in dict.fromkeys(pattern for pattern, _ in model.paths.open()):
-            if len(found) >= n:
-                break
-            samples = model.links.samples(pattern) if model.votes.pages(pattern) < TRIES else {}
-            url = next((url for key, url in samples.items() if not is_fetched(key)), "")
-            if url:
-                name = model.patterns.text(pattern) or "any URL"
-                reason = f"is on an index page, and nobody knows yet what {name} is"
-                found.append(Suggestion(url, reason, _OPEN_URGENCY))
         return found[:n]
 
     def page_note(self, page: PageObservation, site: SiteModel) -> PageNote:

@@ -12,7 +12,8 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import FOLLOW, SKIP
-from linkscore_scoring.policies.browse_log import NewsByPrefix, NewsPrefixParams
+from linkscore_scoring.policies.browse_log import NewsByPrefix
+from linkscore_scoring.policies.with_fallback import FallbackParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import packed, plain, unpacked
@@ -42,7 +43,7 @@ def site_with(news: NewsModel | None) -> SiteModel:
 
 
 def model(prefixes: list[NewsPrefix], reason: str = "") -> NewsModel:
-    return NewsModel(0.0, 100, 40, prefixes, 0.9, HUBS, reason)
+    return NewsModel(100, 40, prefixes, 0.9, HUBS, reason)
 
 
 def links_to(urls: list[str]) -> LinkBatch:
@@ -53,7 +54,7 @@ def links_to(urls: list[str]) -> LinkBatch:
 
 @pytest.fixture
 def policy() -> NewsByPrefix:
-    return NewsByPrefix(NewsPrefixParams(fallback="breadth_first"))
+    return NewsByPrefix(FallbackParams(fallback="breadth_first"))
 
 
 def test_links_below_prefixes_and_to_hubs_are_followed_and_others_skipped(policy: NewsByPrefix) -> None:

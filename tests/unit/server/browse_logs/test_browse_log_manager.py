@@ -11,7 +11,6 @@ from prometheus_client import generate_latest
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.news import NewsSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.state import State
 from linkscore_server.app import Application
@@ -22,7 +21,7 @@ from linkscore_server.store import Store, open_store
 from support.browse_logs.batches import batch_of
 from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
-READS_LOGS = PolicyChoice("news_prefix", {"min_daily_clicks": 7.0})
+READS_LOGS = PolicyChoice("news_prefix")
 _DAY_S = 86_400.0
 
 
@@ -37,7 +36,7 @@ class Server:
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
-        self.jobs: list[tuple[BrowseCounts, NewsSettings, dict[str, bool], State | None]] = []
+        self.jobs: list[tuple[BrowseCounts]] = []
         settings = Settings(listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4)
         monkeypatch.setattr(BrowseLogManager, "_in_process", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)

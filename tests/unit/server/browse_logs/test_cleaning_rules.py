@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.reading import log_file, rule_sql
+from linkscore_server.browse_logs.reading import log_file
 from support.browse_logs.visit_logs import as_json, row, visits_of
 
 LEFT_OUT = {
@@ -58,12 +57,3 @@ def test_pages_of_people_are_kept(tmp_path: Path) -> None:
 def test_only_the_hosts_asked_for_are_kept(tmp_path: Path) -> None:
     rows = [{"url": "http://A.org/x"}, {"url": "http://b.org/a.org/"}, {"url": "http://a.org:8080/x"}]
     assert outcomes(rows, tmp_path / "a.jsonl", hosts=["a.org"]) == {"": 1, "host": 2}
-
-
-def test_a_rule_for_bots_that_is_no_regular_expression_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="regular expression"):
-        rule_sql(bots="(")
-
-
-def test_bots_are_kept_if_the_user_says_so(tmp_path: Path) -> None:
-    assert outcomes([{"user_agent": "Googlebot"}], tmp_path / "a.jsonl", bots="") == {"": 1}

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.reading import FORMATS, Cleaning, ReadLog, batches_of, log_file
+from linkscore_server.browse_logs.reading import FORMATS, ReadLog, batches_of, log_file
 from linkscore_server.browse_logs.visits import workspace
 from support.browse_logs.visit_logs import (
     ROWS,
@@ -140,7 +140,7 @@ def test_lines_that_are_no_utf8_are_bad_and_the_others_count(tmp_path: Path) -> 
         lines[0] + b'{"time": 1, "client": "\xff\xfe"}\n' + b"".join(lines[1:])
     )
     file = log_file(tmp_path / "a.jsonl")
-    (batch,) = batches_of(file, Cleaning(), read := ReadLog())
+    (batch,) = batches_of(file, (), read := ReadLog())
     assert (len(batch.records), read.left_out["bad_line"]) == (len(ROWS), 1)
 
 

@@ -139,7 +139,7 @@ public final class Crawl {
 
   /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
   public List<DuePage> rankRevisits(int most) {
-    var request = RankRevisitsRequest.newBuilder().setCrawl(name).setPageSize(most).build();
+    var request = RankRevisitsRequest.newBuilder().setCrawl(name).setMaxResults(most).build();
     return LinkscoreException.typed(() -> stub().rankRevisits(request)).getPagesList();
   }
 
