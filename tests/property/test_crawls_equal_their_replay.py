@@ -18,6 +18,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import Event, FeedbackGiven, PageFetched, decode, encode
+from linkscore_scoring.engine.limits import LIMITS
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.types import PageFeatures
@@ -86,11 +87,10 @@ class Life:
             ExamplePage(f"http://{HOSTS[0]}/example/{n}", "", "", page_of("u", ["html/p/text()"]).paths)
             for n in range(draw.randrange(2))
         ]
-        limits, policy, words = (
-            {"budget": {"max_fetches": 400}} if draw.random() < 0.3 else {},
-            draw.choice(policies),
-            draw.choice(["thread", "text"]),
-        )
+        most, spent = draw.choice(["max_fetches", "max_site_fetches"]), draw.choice([8, 60, 400])
+        limits = {"budget": {most: spent, "max_trap_share": 0.1}, "copies": {"skip_above": 0.5}}
+        limits = {name: limit for name, limit in limits.items() if draw.random() < 0.4}
+        policy, words = draw.choice(policies), draw.choice(["thread", "text"])
         return CrawlConfig(
             "c",
             PolicyChoice(policy),
@@ -114,7 +114,8 @@ class Life:
         url = queue.pop(draw.randrange(len(queue)))
         found: PageFeatures | None = self.generated[host].page(url)
         ticket = self.tickets.get((host, url), b"")
-        made = fetched(url, found, site=host, event_id=f"p{len(self.sent)}", ticket=ticket)
+        asked = f"http://{GENERATED.decode()}/member/{draw.randrange(50)}" if draw.random() < 0.1 else url
+        made = fetched(url, found, site=host, event_id=f"p{len(self.sent)}", ticket=ticket, requested=asked)
         return decode(encode(made).replace(GENERATED, host.encode()))
 
     async def send(self) -> None:
@@ -211,7 +212,7 @@ def _id(event: Event) -> str:
 def vars_of(config: CrawlConfig) -> dict[str, Any]:
     return {
         "policy": config.policy,
-        "limits": config.limits,
+        "limits": dict.fromkeys(LIMITS) | config.limits,
         "examples": config.examples,
         "wanted": config.wanted,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -89,6 +90,7 @@ class CrawlModel:
 
     `config`: how the crawl is set up. `ticket_key`: secret for ticket MACs. `domain_of`: host -> registrable
     domain; for scope ``domain`` and redirects. `sites`: makes the table that the sites are kept in.
+    `spent_at`: says whether the crawl stops as of an event; of one of which not all sites are there.
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
     `crawl_wide`: what the policy knows across sites. `budget`: what it has spent, over all sites; None
@@ -104,8 +106,11 @@ class CrawlModel:
         ticket_key: bytes,
         domain_of: Callable[[str], str] | None = None,
         sites: Callable[[Make, Configure, CrawlConfig], SiteTable] = SiteTable,
+        spent_at: Callable[[int], bool] | None = None,
     ) -> None:
         self.config = config
+        self._turns: list[int] = []  # events from which on the crawl as a whole stops, and goes on, in turn
+        self.spent_at = spent_at or (lambda seq: bisect_right(self._turns, seq) % 2 == 1)
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
         self.budget: CrawlBudget | None = None
@@ -252,15 +257,11 @@ class CrawlModel:
         if not isinstance(event, PageFetched):
             return False
         shard = self.known_or_new(event.site)
-        outcome = self._outcome(event, shard, self.links_again(event))
+        fetch = self.fetch_of(strip_session_ids(event, shard.model.sessions))
+        links = shard.score_page(fetch, self.book, is_spent=self.is_spent)
+        outcome = self._outcome(event, shard, links)
         outcome.duplicate = True
         return outcome
-
-    def links_again(self, event: PageFetched) -> ScoredLinks:
-        """Score the links of a page that was applied before, with today's model."""
-        shard = self.known_or_new(event.site)
-        fetch = self.fetch_of(strip_session_ids(event, shard.model.sessions))
-        return shard.score_page(fetch, self.book, is_spent=self.is_spent)
 
     def _page(self, event: PageFetched) -> PageOutcome:
         shard = self.sites.writable(event.site)
@@ -271,8 +272,14 @@ class CrawlModel:
             return self._outcome(event, shard)  # to policies it is no page
         counts = not (self.config.tells_other_sites and self.redirecting_site(event))
         self.pages += counts
-        if shard.revisitor is not None and fetch.not_modified:
-            return self._unchanged(event, shard, fetch)
+        if (revisits := shard.revisitor) is not None and fetch.not_modified:
+            if shard.limits.budget is not None:  # to policies that is no fetch, but it costs what one costs
+                shard.limits.budget.spend(event)
+            self._spend(event, shard)
+            outcome = self._outcome(event, shard)
+            page = model.aliases.get(fetch.requested, fetch.requested)
+            outcome.revisit = revisits.unchanged(page, fetch.now_s)
+            return outcome
         observation = shard.observe(fetch)
         if shard.limits.is_set:
             shard.limits.observe(event, observation, model, counts=counts)
@@ -295,26 +302,23 @@ class CrawlModel:
         asked = self.site_of(event.requested_key)
         return asked if asked != event.site else ""
 
-    def _unchanged(self, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
-        """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
-        if shard.limits.budget is not None:  # it costs what a fetch costs
-            shard.limits.budget.spend(event)
-        self._spend(event, shard)
-        outcome = self._outcome(event, shard)
-        outcome.revisit = shard.unchanged(fetch)
-        return outcome
-
     def _spend(self, event: PageFetched, shard: SiteShard, *, counts: bool = True) -> None:
         """Take a fetch from the budget, which its site knows already."""
         if self.budget is not None:
             if counts:
                 self.budget.spend(event)
             self.budget.site_stops(event.site, shard.stop())
+            self._turn()
+
+    def _turn(self) -> None:
+        """Note if the crawl as a whole stops, or goes on, from this event on."""
+        if (self.budget is not None and self.budget.spent is not None) != len(self._turns) % 2:
+            self._turns.append(self.seq)
 
     @property
     def is_spent(self) -> bool:
         """Whether the crawl as a whole stops."""
-        return self.budget is not None and self.budget.spent is not None
+        return self.spent_at(self.seq)
 
     def _outcome(
         self,
@@ -386,6 +390,7 @@ class CrawlModel:
         if self.budget is not None:
             for site in list(self.budget.stopped):
                 self.budget.site_stops(site, self.sites[site].stop())
+        self._turn()
 
     def _configure_site(self, shard: SiteShard, config: CrawlConfig) -> None:
         shard.configure(config, self.examples_of(shard.model.name, config))
@@ -409,6 +414,7 @@ class CrawlModel:
         """Return what is of no site and changes with each event, as plain values."""
         return {
             "counts": [self.seq, self.pages, self.feedbacks],
+            "turns": self._turns,
             "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
             "budget": self.budget.to_state() if self.budget is not None else None,
@@ -418,6 +424,7 @@ class CrawlModel:
         """Take over what is of no site: `own_state` under a configuration, after events of these ids."""
         self._configure(config)
         self.seq, self.pages, self.feedbacks = state["counts"]
+        self._turns = list(state["turns"])
         self._event_ids = OrderedDict.fromkeys(event_ids)
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)

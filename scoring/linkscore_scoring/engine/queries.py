@@ -295,8 +295,7 @@ class CrawlQueries:
         """Return the rows of sites from which nothing is to be fetched any more."""
         if (budget := self.crawl.budget) is None:
             return set()
-        is_spent = budget.spent is not None
-        return {row for row, site in enumerate(sites) if is_spent or site in budget.stopped}
+        return {row for row, site in enumerate(sites) if self.crawl.is_spent or site in budget.stopped}
 
     def _worth(
         self,

@@ -35,7 +35,6 @@ from linkscore_scoring.types import (
     FeedbackObservation,
     LinkBatch,
     PageObservation,
-    Revisit,
     links_of_page,
 )
 from linkscore_scoring.urls.pattern_tree import ROOT
@@ -148,13 +147,6 @@ class SiteShard:
         if self.revisitor is not None:
             self.revisitor.observe(fetch, observation, self.model)
         return observation
-
-    def unchanged(self, fetch: Fetch) -> Revisit | None:
-        """Learn for revisits alone that a page is as it was."""
-        if self.revisitor is None:
-            return None
-        page = self.model.aliases.get(fetch.requested, fetch.requested)
-        return self.revisitor.unchanged(page, fetch.now_s)
 
     def score(self, links: LinkBatch, *, is_spent: bool, page: PageFeatures | None = None) -> ScoredLinks:
         """Return in which order to fetch links, and what the settings of the crawl forbid.

@@ -121,15 +121,15 @@ class Evidence:
     """Tries of a hypothesis: contents that could have refuted it, and those that did not.
 
     A content speaks once: pages that all show the same (errors, log-in pages, shells of scripts) are one try.
-    `host`: of a query key. `spoken`: the contents, latest last. `withheld`: links withheld. `let_through`:
-    identity hash of a link that is fetched to look again; 0 if none is to be. `originals`: URL patterns whose
-    pages were the originals; none where a query key explains the copy.
+    `host`: of a query key. `spoken`: the contents, and whether they agreed, latest last. `withheld`: links
+    withheld. `let_through`: identity hash of a link that is fetched to look again; 0 if none is to be.
+    `originals`: URL patterns whose pages were the originals; none where a query key explains the copy.
     """
 
     host: str = ""
     tries: int = 0
     agreed: int = 0
-    spoken: list[int] = field(default_factory=list)
+    spoken: list[tuple[int, bool]] = field(default_factory=list)
     withheld: int = 0
     let_through: int = 0
     originals: Counter[int] = field(default_factory=Counter)
@@ -315,7 +315,7 @@ class Hypotheses(Stateful):
         """Count a try; a content that agrees speaks once, and once more where it does not."""
         if hypothesis not in self.all and len(self.all) >= _MAX_HYPOTHESES:
             return
-        kept, said = self.all.setdefault(hypothesis, Evidence(host)), content if agrees else -content
+        kept, said = self.all.setdefault(hypothesis, Evidence(host)), (content, agrees)
         if said in kept.spoken:
             return
         kept.spoken = [*kept.spoken, said][-_SPOKEN:]

@@ -337,10 +337,6 @@ class CrawlSites(SiteTable):
         site = self._known[name]
         site.due = 2 * max(site.due, site.behind)
 
-    def distrust(self, name: str) -> None:
-        """Read a site from its events alone from now on: its row is damaged, or of another version."""
-        self._known[name].row = 0
-
     def _read_back(self, name: str, site: _Site, *, is_kept: bool) -> SiteShard:
         shard = self._read(name, site.row)
         size = shard.memory_bytes()
@@ -395,10 +391,11 @@ class StoredCrawl(CrawlModel):
             self._configs.append(seq)
             self.sites.config_seq = seq
         self.sites.event_bytes = 0 if isinstance(event, ConfigChanged) else size
+        self.applied = seq  # a site that is read back meanwhile is under the new configuration
         try:
             return super().apply(seq, event, learned)
         finally:
-            self.sites.event_bytes, self.applied = 0, seq
+            self.sites.event_bytes = 0
 
     @property
     def is_wide(self) -> bool:
@@ -454,7 +451,7 @@ class StoredCrawl(CrawlModel):
                 if self.is_wide:
                     raise
                 _log.error("%s; the site is read from its events", exc)
-                self.sites.distrust(name)
+                self.sites._known[name].row = 0  # from now on
         first = self._configs[0]
         return self._replayed(name, first, self._config(first), None)
 
@@ -465,6 +462,7 @@ class StoredCrawl(CrawlModel):
             ticket_key=self._ticket_key,
             domain_of=self._domain_of,
             sites=lambda *_: SiteTable(self.new_site, self._configure_site, config),
+            spent_at=self.spent_at,
         )
         if shard is not None:
             alone.sites.hold(name, shard)

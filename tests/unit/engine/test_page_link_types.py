@@ -17,4 +17,4 @@ def test_the_answer_names_page_links_where_the_policy_reads_layouts():
     crawl = model(policy=PolicyChoice("focus"))
     outcome = crawl.apply(1, PAGE_1)
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
-    assert crawl.links_again(PAGE_1).url_types == outcome.links.url_types
+    assert crawl.answer_again(PAGE_1).links.url_types == outcome.links.url_types

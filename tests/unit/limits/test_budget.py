@@ -10,11 +10,10 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import PageFetched, decode, encode
+from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.limits.budget import Decision
-from linkscore_scoring.state import packed, unpacked
-from support.recorded_crawls import page, state
+from support.recorded_crawls import page
 
 CRAWL, SITE = 1, 2  # SKIP_REASON_CRAWL_BUDGET, SKIP_REASON_SITE_STOPPED
 SKIP = 2
@@ -76,16 +75,3 @@ def test_a_site_that_has_taken_its_share_stops_alone() -> None:
         Decision.STOP_BUDGET,
         "all 2 sites stopped; the last: max_site_fetches: 2 of 2 are spent",
     )
-
-
-def test_state_and_replay_give_the_same_standing() -> None:
-    budget = {"max_fetches": 9, "max_site_seconds": 5.0, "max_trap_share": 0.1, "enough_coverage": 0.9}
-    crawl, log = crawl_with(**budget), []
-    for n in range(40):
-        log.append(encode(page_at("a.test", n, now_s=float(n), size=10)))
-        feed(crawl, decode(log[-1]))
-    again, loaded = crawl_with(**budget), CrawlModel(config({}), ticket_key=b"key")
-    feed(again, *map(decode, log))
-    loaded.load_state(unpacked(packed(crawl.to_state())))
-    assert state(again) == state(crawl) == state(loaded)
-    assert loaded.standing(loaded.shard("a.test")) == crawl.standing(crawl.shard("a.test"))

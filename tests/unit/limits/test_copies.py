@@ -299,10 +299,11 @@ def test_a_link_is_let_through_now_and_then_and_a_wrong_hypothesis_is_given_up()
 
 
 def test_state_and_replay_tell_the_same_copies() -> None:
-    crawl, log = crawl_with(), []
+    crawl, log, linking = crawl_with(), [], shown("/item/50", links=tuple(f"/new/{n}" for n in range(9)))
     keyed = pairs(17, "/list/{}", "/list/{}?sort=up")
     forms = ("/item/{}", "/print/{}", "/list/{}", "/list/{}?sort=up")
-    for event in (entry(40, *forms), *pairs(20, "/item/{}", "/print/{}"), *keyed):
+    moved = (replace(shown(f"/new/{n}", "b"), requested_key=f"{HOST}/item/{n}") for n in range(9))
+    for event in (entry(40, *forms), *pairs(20, "/item/{}", "/print/{}"), *keyed, linking, *moved):
         log.append(encode(event))
         feed(crawl, decode(log[-1]))  # type: ignore[arg-type]
     again, loaded = crawl_with(), crawl_with()

@@ -121,7 +121,7 @@ def test_links_of_a_page_that_asks_not_to_follow_them_are_to_skip(of_page: dict[
     event = sent("http://a.test/", "http://a.test/1", **of_page)
     crawl = crawl_of("tdm")
     assert feed(crawl, event).links.skip_reasons == [RESPECT]
-    assert crawl.links_again(event).skip_reasons == [RESPECT]
+    assert crawl.answer_again(event).links.skip_reasons == [RESPECT]
     assert skipped(crawl, "http://a.test/1") == [False]  # another page may link to it
     assert feed(crawl_of(), event).links.skip_reasons is None
 

@@ -107,6 +107,14 @@ async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistr
     await again.close()
 
 
+async def test_a_site_that_is_not_in_memory_goes_on_when_its_budget_does(registry: CrawlRegistry) -> None:
+    await made(registry, "a")
+    actor = await registry.change("a", limits={"budget": {"max_site_fetches": 2}})
+    await asyncio.gather(*(actor.submit(fetched(n)) for n in range(150)))
+    assert len(actor.model.sites.in_memory) < len(actor.model.budget.stopped) == 37
+    assert not (await registry.change("a", limits={"budget": {"max_site_fetches": 9}})).model.budget.stopped
+
+
 async def test_a_question_about_many_sites_lets_events_go_before_the_rest_of_it(
     registry: CrawlRegistry,
 ) -> None:
