@@ -30,6 +30,7 @@ from linkscore_lab.commands import FILE, OUT, lab_errors
 from linkscore_lab.replay.prepare import SiteSource, StoredSite, cores, digest_of, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, read_results, write_results
 from linkscore_lab.replay.runs import (
+    EXAMPLES,
     MODES,
     NONE,
     USER_CONTENT,
@@ -83,6 +84,7 @@ def crawls_of(
     modes: Sequence[str],
     in_flight: Sequence[int],
     n_starts: int,
+    draws: int,
 ) -> Iterator[RunResult]:
     """Yield the crawls of one site in each way from each start; none if nothing is wanted there."""
     with stored_site(site, cache, layout=any(map(reads_layout, policies))) as stored:
@@ -92,7 +94,14 @@ def crawls_of(
         rewards = {key: float(kind in wanted) for key, kind in stored.types.items()}
         task = experiment.task(USER_CONTENT, rewards)
         starts = draw_starts(stored, experiment.pages, n_starts)
-        todo = list(product(experiments, cases([task], modes, policies, [1], starts)))
+        asked = [
+            case
+            for mode in modes
+            for case in cases(
+                [task], [mode], policies, range(1, 1 + (draws if mode == EXAMPLES else 1)), starts
+            )
+        ]
+        todo = list(product(experiments, asked))
         if task.wanted:
             yield from spread(lambda i: todo[i][0].run(todo[i][1]), range(len(todo)), cores())
 
@@ -155,6 +164,7 @@ def bed_table(
 @click.option("--mode", "modes", type=click.Choice(MODES), multiple=True, default=(NONE,), show_default=True)
 @click.option("--in-flight", type=int, multiple=True, default=(1,), help="Fetches at once; repeatable.")
 @click.option("--starts", type=click.IntRange(1), default=4, show_default=True, help="The entry first.")
+@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Of examples.")
 @click.option("--site", "names", multiple=True, help="Only this one; repeatable.")
 @click.option("--half", type=click.Choice(["choose", "judge"]), help="Half of the sites, by lot.")
 @click.option("--cache", type=click.Path(path_type=Path), default=Path("out/bed"), show_default=True)
@@ -166,6 +176,7 @@ def bed(
     modes: tuple[str, ...],
     in_flight: tuple[int, ...],
     starts: int,
+    draws: int,
     names: tuple[str, ...],
     half: str | None,
     cache: Path,
@@ -180,7 +191,7 @@ def bed(
             sites = [site for site in sites if hash64(f"bed {site.name}") % 2 == (half == "judge")]
         runs, inputs = [], {}
         for site in sites:
-            found = list(crawls_of(site, read, cache, modes, in_flight, starts))
+            found = list(crawls_of(site, read, cache, modes, in_flight, starts, draws))
             inputs[site.name] = Input(digest_of([site.archive]))
             runs += found
             means = {policy: fmean(rows.values()) for policy, rows in figures(found).items()}
