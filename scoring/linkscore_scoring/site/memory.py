@@ -96,20 +96,20 @@ class LinkMemory(Stateful):
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
         """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
-        sources, link_paths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
-        old = None
-        if link_path in link_paths:
-            old = link_paths.index(link_path)
-        elif len(link_paths) >= self._max_contexts:
-            old = 0
-        if old is not None:
-            if sources[old] == source:
+        try:
+            old = known.index(link_path, _CONTEXTS) - 1
+        except ValueError:
+            old = _CONTEXTS if len(known) >= _CONTEXTS + 2 * self._max_contexts else 0
+        if old:
+            before = known[old]
+            if before == source:
                 return False
-            if sources.index(sources[old]) == old:
-                displaced.append((sources[old], link_paths[old]))
-            del known[_CONTEXTS + 2 * old : _CONTEXTS + 2 * old + 2]
+            if before not in known[_CONTEXTS:old:2]:
+                displaced.append((before, known[old + 1]))
+            del known[old : old + 2]
+        is_new = source not in known[_CONTEXTS::2]
         known += (source, link_path)
-        return source not in sources
+        return is_new
 
     def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
         """Note a fetch; return whether it is a repeated one. Depth and pattern count for unknown URLs."""

@@ -73,7 +73,8 @@ class Table:
                 more: NDArray[Any] = np.zeros((len(block), 2 * self.rows - first), kind)
                 self._blocks[kind] = np.concatenate([block[:, :first], more], axis=1)
         for name, given in values.items():
-            self[name][first:] = given
+            kind, at = self._at[name]
+            self._blocks[kind][at, first : self.rows] = given
         return first
 
     def keep(self, rows: Any) -> None:
