@@ -30,7 +30,7 @@ def crawled(*examples: str) -> Board:
 
 
 def asked(board: Board, n: int = 5) -> list[ExampleWanted]:
-    return [wanted for _, wanted, _ in CrawlQueries(board.model).suggest_examples(n, "h")]
+    return [wanted for _, wanted in CrawlQueries(board.model).suggest_examples(n, "h")]
 
 
 def kinds(found: list[ExampleWanted]) -> list[str]:
