@@ -24,7 +24,6 @@ _OPTIONS = {
     "name": ("site", "crawl"),
     "relevant": ("relevant", "relevant_url"),
     "warc": ("archives", "sites", "warc"),
-    "window_days": ("window",),
 }
 # Of a path of fields only what a reader of the command line knows: the rest is how a request is made up.
 _INNER = {"external", "params", "name"}

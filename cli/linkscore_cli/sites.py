@@ -24,7 +24,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.errors import Number, safe
+from linkscore_cli.errors import safe
 from linkscore_cli.main import CommandGroup
 from linkscore_cli.output import json_option, name_of, plain, say, table, tell, word_of
 
@@ -141,17 +141,10 @@ def logs() -> None:
 
 @logs.command()
 @click.argument("sites", metavar="[SITE]...", nargs=-1)
-@click.option(
-    "--window",
-    type=click.IntRange(0, 3_650),
-    default=0,
-    help="Days to look back from the last; 0: the server's setting.",
-)
 @json_option
 @online
 def mine(
     sites: tuple[str, ...],
-    window: int,
     as_json: bool,
     connection: Connection,
 ) -> None:
@@ -159,7 +152,7 @@ def mine(
     crawl = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         answers = {
-            site: client.mine_site(crawl=crawl, site=site, window_days=window, timeout_s=MINING_TIMEOUT_S)
+            site: client.mine_site(crawl=crawl, site=site, timeout_s=MINING_TIMEOUT_S)
             for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]
         }
     nothing = f"The policy of crawl {crawl} reads no browse logs: there is nothing to mine."
@@ -254,22 +247,15 @@ _any_site = click.argument("site", metavar="[SITE]", default="")
 
 
 @click.command()
-@click.option(
-    "--horizon",
-    type=click.IntRange(1, 10_000),
-    default=100,
-    show_default=True,
-    help="Fetches to look ahead and back.",
-)
 @_site
 @json_option
 @online
-def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> None:
+def advise(site: str, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         about = client.get_site(crawl=crawl, site=site)
-        advice = client.get_site_advice(crawl=crawl, site=site, horizon=horizon)
+        advice = client.get_site_advice(crawl=crawl, site=site)
     tell(as_json, {"site": about, "advice": advice}, _advised(about, advice))
 
 
@@ -351,25 +337,17 @@ def export() -> None:
     type=click.Choice(_FORMATS),
     help="Crawler; repeatable. All if none is named.",
 )
-@click.option(
-    "--min-confidence",
-    type=Number(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Leave out URL rules of less.",
-)
 @online
 def rules(
     site: str,
     formats: tuple[str, ...],
     out: Path,
-    min_confidence: float,
     connection: Connection,
 ) -> None:
     """Write what a crawl learned about the URLs of SITE as files that crawlers load."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_rules(crawl=crawl, site=site, formats=formats, min_confidence=min_confidence)
+        answer = client.export_rules(crawl=crawl, site=site, formats=formats)
     counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} link paths"
     if answer.denied_rules:
         counts += f", {len(answer.denied_rules)} about copies"

@@ -146,8 +146,6 @@ def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
     return found
 
 
-_HORIZON = 100
-"""Fetches looked ahead and back, the server's default."""
 _WORTH = 0.5
 """Share of the recent reward below which what is left is said to be hardly worth fetching; chosen."""
 
@@ -161,7 +159,7 @@ async def harvest(console: Console, request: Request, crawl: str, site: str) -> 
     client = console.client
     found, advice = await asyncio.gather(
         client.get_harvest(crawl=crawl, site=site),
-        client.get_site_advice(crawl=crawl, site=site, horizon=_HORIZON),
+        client.get_site_advice(crawl=crawl, site=site),
     )
     by_reward = found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK
     return {
@@ -217,8 +215,6 @@ def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
-_EXITS = 8
-"""Exits of each template that are asked for; the strongest of each destination becomes an edge."""
 _CLEAR = 0.3
 """Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
 _SAMPLES = 60
@@ -251,11 +247,7 @@ class Node:
 @view("map.html")
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
-    found = await console.client.list_templates(
-        crawl=crawl,
-        site=site,
-        max_exits=_EXITS,
-    )
+    found = await console.client.list_templates(crawl=crawl, site=site)
     nodes = nodes_of(found.templates[:_SHOWN])
     return {
         "found": found,
@@ -271,7 +263,7 @@ async def template(console: Console, request: Request, crawl: str, site: str, te
     """Show one template: its pages, tag paths, figures, and what leads there."""
     client = console.client
     listed, pages = await asyncio.gather(
-        client.list_templates(crawl=crawl, site=site, max_exits=_EXITS),
+        client.list_templates(crawl=crawl, site=site),
         client.list_template_pages(crawl=crawl, site=site, template=template, max_results=_SAMPLES),
     )
     nodes = {node.template.name: node for node in nodes_of(listed.templates)}

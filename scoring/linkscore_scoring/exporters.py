@@ -60,15 +60,14 @@ class SiteRules:
     subdomains: bool = False  # the rules are for every host of the domain
 
 
-def site_rules(crawl: CrawlModel, name: str, *, min_confidence: float = 0.0) -> SiteRules:
+def site_rules(crawl: CrawlModel, name: str) -> SiteRules:
     """Return what can be said about the URLs of a site; changes nothing."""
     shard = crawl.shard(name)
     site, policy = shard.model, shard.served
     seeds = policy.suggest_seeds(_SEEDS, site)
     best = max((seed.value for seed in seeds), default=0.0)
-    rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
-    skipped = shard.limits.copies.rules(site) if shard.limits.copies is not None else []
-    denied = [rule for rule in skipped if rule.confidence >= min_confidence]
+    rules = policy.rules(site)
+    denied = shard.limits.copies.rules(site) if shard.limits.copies is not None else []
     cut = f"the first {MAX_URL_RULES:,} of {len(rules):,} URL rules" if len(rules) > MAX_URL_RULES else ""
     return SiteRules(
         crawl=crawl.config.name,

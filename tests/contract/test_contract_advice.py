@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import grpc
 import pytest
 
 from linkscore.v1 import common_pb2 as common
@@ -13,7 +12,7 @@ from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from support.link_calls import BAD, DUPLICATE, OK, report
 from support.page_calls import ingest
-from support.server_process import Stubs, refusal
+from support.server_process import Stubs
 from support.small_site import HOST, ROOT, page, url_of
 
 
@@ -95,21 +94,12 @@ def test_a_ticket_that_is_too_long_is_named(server: Stubs, crawl: str) -> None:
 def test_advice_says_what_to_expect_and_what_came(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, *(page(n) for n in range(40)))
     got = advice(server, crawl)
-    assert (got.reward_source, got.horizon, got.recent_fetches) == (pb.REWARD_SOURCE_NOVELTY, 100, 40)
+    assert (got.reward_source, got.recent_fetches) == (pb.REWARD_SOURCE_NOVELTY, 40)
     assert got.expected_fetches == min(100, got.waiting_links) > 0
     assert 0.0 < got.expected_reward <= got.expected_fetches
     assert 0.0 <= got.recent_reward < 1.0
     assert sum(y.fetched_count for y in got.yields) == 40
     assert sum(y.waiting_count for y in got.yields) <= got.waiting_links
-
-
-def test_the_horizon_bounds_both_ways(server: Stubs, crawl: str) -> None:
-    ingest(server, crawl, *(page(n) for n in range(10)))
-    got = advice(server, crawl, horizon=3)
-    assert (got.horizon, got.expected_fetches, got.recent_fetches) == (3, 3, 3)
-    name = f"{crawl}/sites/{HOST}"
-    told = refusal(lambda: server.sites.GetSite(pb.GetSiteRequest(name=name, horizon=10_001)))
-    assert (told.code, set(told.violations)) == (grpc.StatusCode.INVALID_ARGUMENT, {"horizon"})
 
 
 def test_an_endless_calendar_is_named_with_evidence(server: Stubs, crawl: str) -> None:

@@ -25,14 +25,6 @@ def test_buckets_are_ordered_by_value_and_ties_by_request(server: Stubs, crawl: 
     assert (got.policy, got.event_seq) == ("harvest", event_seq(server, crawl))
 
 
-def test_only_the_best_buckets_are_returned_when_asked(server: Stubs, crawl: str) -> None:
-    names = list(ingest(server, crawl, 0)[0].links.bucket_names)
-    every = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
-    best = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, max_results=1))
-    assert list(best.order) == list(every.order)[:1]
-    assert list(best.values) == list(every.values)[:1]
-
-
 @pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "anthelion"])
 def test_answers_carry_the_value_that_ranking_gives_a_bucket_now(
     server: Stubs, new_crawl: Callable[..., str], policy: str

@@ -87,7 +87,6 @@ def test_a_site_that_is_not_learned_has_no_templates_and_says_how_far_it_is(
 @pytest.mark.parametrize(
     ("call", "fields", "field"),
     [
-        ("ListTemplates", {"max_exits": 101}, "max_exits"),
         ("ListTemplatePages", {"template": "c1", "max_results": 1_001}, "max_results"),
         ("ListTemplatePages", {}, "template"),
         ("ListTemplatePages", {"template": "<b>"}, "template"),

@@ -57,12 +57,6 @@ def test_a_policy_that_does_not_learn_fills_every_place(server: Stubs, new_crawl
     assert sum(got.urls) == 50
 
 
-def test_a_cut_answer_holds_all_that_were_given_links(server: Stubs, crawl: str, buckets: list[str]) -> None:
-    waiting = [1] * len(buckets)
-    got = rank(server, crawl, *buckets, n=4, waiting=waiting, fill=True, max_results=1)
-    assert list(got.urls) == [1] * 4
-
-
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

@@ -11,7 +11,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from support.link_calls import BREADTH, INVALID, event_seq, ingest, report
+from support.link_calls import INVALID, event_seq, ingest, report
 from support.server_process import Stubs, refusal
 from support.small_site import HOST
 
@@ -43,13 +43,6 @@ def test_one_url_is_handed_out_unless_told_otherwise(server: Stubs, crawl: str) 
     assert list(rank_sites(server, crawl, *asked, n=0).urls) == [0, 0]
     assert list(rank_sites(server, crawl, *asked, n=5).urls) == [5, 0]
     assert list(rank_sites(server, crawl).order) == []
-
-
-def test_sites_are_cut_after_those_that_are_given_urls(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl(policy=BREADTH)
-    asked = [waits(f"s{n}.test", 1) for n in range(5)]
-    assert list(rank_sites(server, crawl, *asked, n=0, max_results=2).order) == [0, 1]
-    assert list(rank_sites(server, crawl, *asked, n=3, max_results=2).order) == [0, 1, 2]
 
 
 def test_a_site_may_be_given_by_its_resource_name(server: Stubs, crawl: str) -> None:

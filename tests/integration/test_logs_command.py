@@ -106,12 +106,12 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
 
 def test_mining_prints_what_the_policy_learned(log: Path, there: list[str]) -> None:
     run("import", str(log), *there)
-    mined = run("mine", *there, "--window", "10")
+    mined = run("mine", *there)
     assert mined.exit_code == 0, mined.output
-    assert "10 days from 2024-10-01" in mined.output
+    assert "60 days from 2024-08-12" in mined.output
     assert f"{VISITS} of 5 pages" in mined.output
     assert "news_prefix" in mined.output
-    assert "10 days from 2024-10-01" in run("stats", *there).output
+    assert "60 days from 2024-08-12" in run("stats", *there).output
 
 
 def test_seeds_of_all_sites_are_printed_or_why_there_are_none(

@@ -176,7 +176,6 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
             "--policy harvest.curiosity: must",
         ),
         (["score", "--why", "/relative", "--crawl", "life"], "URL: must be an absolute"),
-        (["advise", HOST, "--crawl", "life", "--horizon", "0"], "'--horizon': 0 is not in the range"),
     ],
 )
 def test_a_mistake_is_named_by_its_option(there: dict[str, str], arguments: list[str], said: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore import AsyncClient, errors, page, rows
+from linkscore import AsyncClient, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.policies import registry
@@ -93,18 +93,6 @@ async def test_rules_come_as_files_and_as_messages(client: AsyncClient) -> None:
     assert (nutch.name, nutch.media_type) == ("regex-urlfilter.txt", "text/plain")
     assert rb"+^https?://forum\.test/thread/\d+$" in nutch.content.splitlines()
     assert rb"+^http://forum\.test/board/0$" in nutch.content.splitlines(), "the seed"
-
-
-async def test_rules_of_little_confidence_are_left_out(client: AsyncClient) -> None:
-    await client.ingest_pages(crawl="c", pages=[sent(0)])
-    got = await client.export_rules(crawl="c", site=HOST, min_confidence=0.6)
-    assert [rule.kind for rule in got.url_rules] == ["index", "thread"]
-    got = await client.export_rules(crawl="c", site=HOST, min_confidence=0.61)
-    assert [rule.kind for rule in got.url_rules] == ["index"]
-    with pytest.raises(errors.FailedPrecondition) as caught:
-        await client.export_rules(crawl="c", site=HOST, min_confidence=0.91)
-    assert caught.value.reason == "NO_RULES"
-    assert "goes by 2 expressions" in str(caught.value)
 
 
 async def test_a_format_that_is_not_known_is_told_before_the_call(client: AsyncClient) -> None:

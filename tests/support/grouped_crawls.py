@@ -118,7 +118,7 @@ class Crawler:
                 {},
                 {"n": 40, "in_flight": in_flight},
                 {"n": 500, "waiting": [n % 4 for n in range(len(self.buckets) + 1)]},
-                {"n": 16, "fill": True, "max_results": 5},
+                {"n": 16, "fill": True},
             )
         ]
         self.answers += map(comparable, asked)

@@ -294,9 +294,7 @@ func (x *ImportBrowseRecordsResponse) GetLeftOut() map[string]uint64 {
 type MineSiteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}/sites/{site}`.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Days of the window, 2..3,650; 0 means 60 (setting `browse_window_days`). It ends with the last day of the site's log.
-	WindowDays    uint32 `protobuf:"varint,2,opt,name=window_days,json=windowDays,proto3" json:"window_days,omitempty"`
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,17 +336,10 @@ func (x *MineSiteRequest) GetName() string {
 	return ""
 }
 
-func (x *MineSiteRequest) GetWindowDays() uint32 {
-	if x != nil {
-		return x.WindowDays
-	}
-	return 0
-}
-
 // Response of MineSite.
 type MineSiteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// First day of the window, at midnight UTC.
+	// First day of the window, at midnight UTC; it ends with the last day of the site's log.
 	WindowStart *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=window_start,json=windowStart,proto3" json:"window_start,omitempty"`
 	// Days of the window.
 	WindowDays uint32 `protobuf:"varint,2,opt,name=window_days,json=windowDays,proto3" json:"window_days,omitempty"`
@@ -762,11 +753,9 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\bleft_out\x18\x04 \x03(\v26.linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"F\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"%\n" +
 	"\x0fMineSiteRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
-	"\vwindow_days\x18\x02 \x01(\rR\n" +
-	"windowDays\"\xc1\x02\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xc1\x02\n" +
 	"\x10MineSiteResponse\x12=\n" +
 	"\fwindow_start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\vwindowStart\x12\x1f\n" +
 	"\vwindow_days\x18\x02 \x01(\rR\n" +

@@ -27,9 +27,7 @@ const (
 type ListTemplatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name of the site. Required.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Exits of each template, at most 100; 0 means 10.
-	MaxExits      uint32 `protobuf:"varint,4,opt,name=max_exits,json=maxExits,proto3" json:"max_exits,omitempty"`
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -69,13 +67,6 @@ func (x *ListTemplatesRequest) GetName() string {
 		return x.Name
 	}
 	return ""
-}
-
-func (x *ListTemplatesRequest) GetMaxExits() uint32 {
-	if x != nil {
-		return x.MaxExits
-	}
-	return 0
 }
 
 // Links that leave the pages of a template at one tag path.
@@ -190,7 +181,7 @@ type Template struct {
 	JudgedCount uint64 `protobuf:"varint,8,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
 	// Mean reward of these, [0, 1]; what a reward is says `reward_source` of the response.
 	Reward float64 `protobuf:"fixed64,9,opt,name=reward,proto3" json:"reward,omitempty"`
-	// Links that leave its pages, most links first.
+	// Links that leave its pages, most links first, at most 10.
 	Exits         []*TemplateExit `protobuf:"bytes,10,rep,name=exits,proto3" json:"exits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -830,10 +821,9 @@ var File_linkscore_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a%linkscore/v1/site_model_service.proto\"G\n" +
+	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a%linkscore/v1/site_model_service.proto\"*\n" +
 	"\x14ListTemplatesRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
-	"\tmax_exits\x18\x04 \x01(\rR\bmaxExits\"\xdb\x01\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xdb\x01\n" +
 	"\fTemplateExit\x12\x19\n" +
 	"\btag_path\x18\x01 \x01(\tR\atagPath\x12\x1d\n" +
 	"\n" +

@@ -809,8 +809,6 @@ type RankBucketsRequest struct {
 	// Names of the buckets that are not empty; at most 100,000. Others sleep. Name first what has the link that waits
 	// longest: among equal buckets the one named first comes first.
 	Buckets []string `protobuf:"bytes,2,rep,name=buckets,proto3" json:"buckets,omitempty"`
-	// How many to return, best first; 0 means all. Those that are given links are returned in any case.
-	MaxResults uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	// Places to fill: how many links to hand out, at most 10,000. 0 means none: only order and values are wanted.
 	N uint32 `protobuf:"varint,5,opt,name=n,proto3" json:"n,omitempty"`
 	// How many links of each entry of `buckets` wait; empty means enough of each.
@@ -867,13 +865,6 @@ func (x *RankBucketsRequest) GetBuckets() []string {
 		return x.Buckets
 	}
 	return nil
-}
-
-func (x *RankBucketsRequest) GetMaxResults() uint32 {
-	if x != nil {
-		return x.MaxResults
-	}
-	return 0
 }
 
 func (x *RankBucketsRequest) GetN() uint32 {
@@ -1064,9 +1055,7 @@ type RankSitesRequest struct {
 	// The sites that have URLs waiting; at most 100,000. Others sleep.
 	Sites []*WaitingSite `protobuf:"bytes,2,rep,name=sites,proto3" json:"sites,omitempty"`
 	// How many URLs to hand out in total, at most 10,000; absent means 1, 0 values the sites and hands out none.
-	N *uint32 `protobuf:"varint,4,opt,name=n,proto3,oneof" json:"n,omitempty"`
-	// How many sites to return; 0 means all. Those that are given URLs are returned in any case.
-	MaxResults    uint32 `protobuf:"varint,5,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	N             *uint32 `protobuf:"varint,4,opt,name=n,proto3,oneof" json:"n,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,13 +1107,6 @@ func (x *RankSitesRequest) GetSites() []*WaitingSite {
 func (x *RankSitesRequest) GetN() uint32 {
 	if x != nil && x.N != nil {
 		return *x.N
-	}
-	return 0
-}
-
-func (x *RankSitesRequest) GetMaxResults() uint32 {
-	if x != nil {
-		return x.MaxResults
 	}
 	return 0
 }
@@ -2342,12 +2324,10 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x0eBucketInFlight\x12\x16\n" +
 	"\x06bucket\x18\x01 \x01(\tR\x06bucket\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01B\b\n" +
-	"\x06_count\"\xdc\x01\n" +
+	"\x06_count\"\xbb\x01\n" +
 	"\x12RankBucketsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x18\n" +
-	"\abuckets\x18\x02 \x03(\tR\abuckets\x12\x1f\n" +
-	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\x12\f\n" +
+	"\abuckets\x18\x02 \x03(\tR\abuckets\x12\f\n" +
 	"\x01n\x18\x05 \x01(\rR\x01n\x12\x18\n" +
 	"\awaiting\x18\x06 \x03(\rR\awaiting\x129\n" +
 	"\tin_flight\x18\a \x03(\v2\x1c.linkscore.v1.BucketInFlightR\binFlight\x12\x12\n" +
@@ -2363,13 +2343,11 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x1d\n" +
 	"\awaiting\x18\x02 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
 	"\n" +
-	"\b_waiting\"\x93\x01\n" +
+	"\b_waiting\"r\n" +
 	"\x10RankSitesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12/\n" +
 	"\x05sites\x18\x02 \x03(\v2\x19.linkscore.v1.WaitingSiteR\x05sites\x12\x11\n" +
-	"\x01n\x18\x04 \x01(\rH\x00R\x01n\x88\x01\x01\x12\x1f\n" +
-	"\vmax_results\x18\x05 \x01(\rR\n" +
-	"maxResultsB\x04\n" +
+	"\x01n\x18\x04 \x01(\rH\x00R\x01n\x88\x01\x01B\x04\n" +
 	"\x02_n\"\x8a\x01\n" +
 	"\x11RankSitesResponse\x12\x14\n" +
 	"\x05order\x18\x01 \x03(\rR\x05order\x12\x16\n" +

@@ -502,8 +502,6 @@ type GetSiteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Fetches that the advice looks ahead and back, 1..10,000; 0 means 100.
-	Horizon uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	// Links to skip to list, at most 1,000; 0 means none.
 	MaxSkipped    uint32 `protobuf:"varint,4,opt,name=max_skipped,json=maxSkipped,proto3" json:"max_skipped,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -545,13 +543,6 @@ func (x *GetSiteRequest) GetName() string {
 		return x.Name
 	}
 	return ""
-}
-
-func (x *GetSiteRequest) GetHorizon() uint32 {
-	if x != nil {
-		return x.Horizon
-	}
-	return 0
 }
 
 func (x *GetSiteRequest) GetMaxSkipped() uint32 {
@@ -777,18 +768,16 @@ type SiteAdvice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What rewards are here.
 	RewardSource RewardSource `protobuf:"varint,1,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
-	// Fetches looked ahead and back.
-	Horizon uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
 	// Links found, and neither fetched nor reported on; those a crawler has left out for reasons of its own included.
 	WaitingLinks uint64 `protobuf:"varint,3,opt,name=waiting_links,json=waitingLinks,proto3" json:"waiting_links,omitempty"`
-	// How many of the waiting links the next `horizon` fetches can take.
+	// How many of the waiting links the next 100 fetches can take.
 	ExpectedFetches uint32 `protobuf:"varint,4,opt,name=expected_fetches,json=expectedFetches,proto3" json:"expected_fetches,omitempty"`
 	// Sum of the rewards of these fetches if the best groups of links come first: more than a crawl in another order
 	// gets. Compare it with `recent_reward`; stop or move on when it is no longer worth the fetches.
 	ExpectedReward float64 `protobuf:"fixed64,5,opt,name=expected_reward,json=expectedReward,proto3" json:"expected_reward,omitempty"`
 	// The estimate is the policy's own; else it is what links of the same URL shape and tag path brought lately.
 	PolicyEstimate bool `protobuf:"varint,6,opt,name=policy_estimate,json=policyEstimate,proto3" json:"policy_estimate,omitempty"`
-	// Fetches among the last `horizon` whose reward is known.
+	// Fetches among the last 100 whose reward is known.
 	RecentFetches uint32 `protobuf:"varint,7,opt,name=recent_fetches,json=recentFetches,proto3" json:"recent_fetches,omitempty"`
 	// Mean reward of these, [0, 1]; if the estimate is the policy's own, as the policy judges them.
 	RecentReward float64 `protobuf:"fixed64,8,opt,name=recent_reward,json=recentReward,proto3" json:"recent_reward,omitempty"`
@@ -848,13 +837,6 @@ func (x *SiteAdvice) GetRewardSource() RewardSource {
 		return x.RewardSource
 	}
 	return RewardSource_REWARD_SOURCE_UNSPECIFIED
-}
-
-func (x *SiteAdvice) GetHorizon() uint32 {
-	if x != nil {
-		return x.Horizon
-	}
-	return 0
 }
 
 func (x *SiteAdvice) GetWaitingLinks() uint64 {
@@ -1603,9 +1585,7 @@ type ExportRulesRequest struct {
 	// Resource name of the site. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The files wanted, at most 16, each once; empty means all that can say something.
-	Formats []RuleFormat `protobuf:"varint,2,rep,packed,name=formats,proto3,enum=linkscore.v1.RuleFormat" json:"formats,omitempty"`
-	// Leave out URL rules of less confidence, [0, 1]; 0 keeps all.
-	MinConfidence float64 `protobuf:"fixed64,4,opt,name=min_confidence,json=minConfidence,proto3" json:"min_confidence,omitempty"`
+	Formats       []RuleFormat `protobuf:"varint,2,rep,packed,name=formats,proto3,enum=linkscore.v1.RuleFormat" json:"formats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1652,13 +1632,6 @@ func (x *ExportRulesRequest) GetFormats() []RuleFormat {
 		return x.Formats
 	}
 	return nil
-}
-
-func (x *ExportRulesRequest) GetMinConfidence() float64 {
-	if x != nil {
-		return x.MinConfidence
-	}
-	return 0
 }
 
 // URLs of one kind, by regular expression.
@@ -2068,10 +2041,9 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"e\n" +
 	"\x11ListSitesResponse\x12(\n" +
 	"\x05sites\x18\x01 \x03(\v2\x12.linkscore.v1.SiteR\x05sites\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"_\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"E\n" +
 	"\x0eGetSiteRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12\x1f\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vmax_skipped\x18\x04 \x01(\rR\n" +
 	"maxSkipped\"\xc6\x02\n" +
 	"\x0fGetSiteResponse\x12&\n" +
@@ -2090,11 +2062,10 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
 	"\x06agreed\x18\x03 \x01(\rR\x06agreed\x12 \n" +
-	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\x9d\x05\n" +
+	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\x83\x05\n" +
 	"\n" +
 	"SiteAdvice\x12?\n" +
-	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12\x18\n" +
-	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12#\n" +
+	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12#\n" +
 	"\rwaiting_links\x18\x03 \x01(\x04R\fwaitingLinks\x12)\n" +
 	"\x10expected_fetches\x18\x04 \x01(\rR\x0fexpectedFetches\x12'\n" +
 	"\x0fexpected_reward\x18\x05 \x01(\x01R\x0eexpectedReward\x12'\n" +
@@ -2165,11 +2136,10 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +
 	"\x06policy\x18\x03 \x01(\tR\x06policy\x12!\n" +
 	"\fpolicy_state\x18\x04 \x01(\tR\vpolicyState\x12\x1b\n" +
-	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\x83\x01\n" +
+	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\\\n" +
 	"\x12ExportRulesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
-	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\x12%\n" +
-	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"\xba\x01\n" +
+	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\"\xba\x01\n" +
 	"\aUrlRule\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\apattern\x18\x02 \x01(\tR\apattern\x12\x1e\n" +

@@ -340,7 +340,6 @@ class AsyncClient:
         *,
         crawl: str,
         buckets: Buckets,
-        max_results: int = 0,
         n: int = 0,
         in_flight: Mapping[str, int] | None = None,
         fill: bool = False,
@@ -376,7 +375,6 @@ class AsyncClient:
             timeout_s,
             crawl=crawl,
             buckets=buckets,
-            max_results=max_results,
             n=n,
             waiting=buckets.values() if isinstance(buckets, Mapping) else (),
             in_flight=[scoring_pb2.BucketInFlight(bucket=bucket, count=count) for bucket, count in under_way],
@@ -389,7 +387,6 @@ class AsyncClient:
         crawl: str,
         sites: Sites,
         n: int = 1,
-        max_results: int = 0,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankSitesResponse:
         """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
@@ -400,7 +397,6 @@ class AsyncClient:
             crawl=crawl,
             sites=[scoring_pb2.WaitingSite(site=site, waiting=count) for site, count in waiting],
             n=n,
-            max_results=max_results,
         )
 
     async def report_feedback(
@@ -560,10 +556,10 @@ class AsyncClient:
         return (await self._get_site(crawl, site, timeout_s)).site
 
     async def get_site_advice(
-        self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
+        self, *, crawl: str, site: str, timeout_s: float | None = None
     ) -> site_pb2.SiteAdvice:
-        """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
-        return (await self._get_site(crawl, site, timeout_s, horizon=horizon)).advice
+        """Say what the next 100 fetches of a site should bring, and what looks like a trap."""
+        return (await self._get_site(crawl, site, timeout_s)).advice
 
     async def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
@@ -608,7 +604,6 @@ class AsyncClient:
         crawl: str,
         site: str,
         formats: Iterable[int | str] = (),
-        min_confidence: float = 0.0,
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
         """Give what was learned as files for crawlers, by name (`nutch`), empty for all, or `experience`."""
@@ -617,7 +612,6 @@ class AsyncClient:
             timeout_s,
             name=site_name(crawl, site),
             formats=map(rule_format, formats),
-            min_confidence=min_confidence,
         )
 
     # What people look at
@@ -631,7 +625,6 @@ class AsyncClient:
         *,
         crawl: str,
         site: str,
-        max_exits: int = 0,
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
         """Give the templates of a site, most crawled first, and how far the site is learned."""
@@ -639,7 +632,6 @@ class AsyncClient:
             inspection_pb2.ListTemplatesRequest,
             timeout_s,
             name=site_name(crawl, site),
-            max_exits=max_exits,
         )
 
     async def list_template_pages(
@@ -697,7 +689,6 @@ class AsyncClient:
         *,
         crawl: str,
         site: str,
-        window_days: int = 0,
         timeout_s: float | None = None,
     ) -> browse_pb2.MineSiteResponse:
         """Mine the browse log of a site now. Large logs need a longer `timeout_s`."""
@@ -705,7 +696,6 @@ class AsyncClient:
             browse_pb2.MineSiteRequest,
             timeout_s,
             name=site_name(crawl, site),
-            window_days=window_days,
         )
 
     async def get_browse_stats(

@@ -259,8 +259,8 @@ def _tag_paths(
     return found
 
 
-DEFAULT_HORIZON = 100
-"""Fetches looked ahead and back unless the caller says; as in the wire contract."""
+HORIZON = 100
+"""Fetches looked ahead and back, as the wire contract says."""
 MAX_GROUPS = 20
 """A bound: groups that are listed, those with the most fetches."""
 MAX_TRAPS = 20
@@ -301,7 +301,6 @@ class SiteAdvice:
     """
 
     by_reward: bool
-    horizon: int
     waiting_links: int = 0
     expected_fetches: int = 0
     expected_reward: float = 0.0
@@ -313,11 +312,11 @@ class SiteAdvice:
     traps: list[TrapReport] = field(default_factory=list)
 
 
-def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
+def advise(shard: SiteShard) -> SiteAdvice:
     """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
     site = shard.model
     found = site.waiting_links()
-    advice = SiteAdvice(site.history.by_reward, horizon, waiting_links=sum(found.values()))
+    advice = SiteAdvice(site.history.by_reward, waiting_links=sum(found.values()))
     _look_ahead(advice, shard, found)
     waiting: Counter[Group] = Counter()
     for (pattern, link_path), n in found.items():
@@ -336,18 +335,16 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
     best_first = sorted(
         ((reward, waiting[group]) for reward, group in zip(rewards, groups, strict=True)), reverse=True
     )
-    advice.expected_fetches, advice.expected_reward = _taken(best_first, advice.horizon)
-    latest = shard.served.latest_rewards(advice.horizon, shard.model) if advice.policy_estimate else None
+    advice.expected_fetches, advice.expected_reward = fetches, reward = _taken(best_first)
+    latest = shard.served.latest_rewards(HORIZON, shard.model) if advice.policy_estimate else None
     if latest is None:
-        advice.recent_reward, advice.recent_fetches = shard.model.history.recent(advice.horizon)
+        advice.recent_reward, advice.recent_fetches = shard.model.history.recent(HORIZON)
     elif len(latest):
         advice.recent_reward, advice.recent_fetches = float(latest.mean()), len(latest)
-    fetches, reward = _taken(best_first, DEFAULT_HORIZON)
     is_due = shard.is_unsupervised and shard.model.history.fetches >= UNSURE_FETCHES
-    if is_due and advice.policy_estimate and reward < UNSURE_BELOW * fetches:
-        latest = shard.served.latest_rewards(DEFAULT_HORIZON, shard.model)
-        if latest is None or latest.mean() < BROUGHT_LITTLE:
-            advice.warnings.append(_NEEDS_EXAMPLES)
+    brought_little = latest is None or latest.mean() < BROUGHT_LITTLE
+    if is_due and advice.policy_estimate and reward < UNSURE_BELOW * fetches and brought_little:
+        advice.warnings.append(_NEEDS_EXAMPLES)
     advice.warnings += shard.served.warnings(reward / max(1, fetches), shard.model)
 
 
@@ -360,14 +357,14 @@ def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[fl
     return [_expected(group, shard.model, prior) for group in groups], False
 
 
-def _taken(best_first: Sequence[tuple[float, int]], horizon: int) -> tuple[int, float]:
-    """Return how many links `horizon` fetches take and what they bring in all, of (reward, links)."""
-    left, total = horizon, 0.0
+def _taken(best_first: Sequence[tuple[float, int]]) -> tuple[int, float]:
+    """Return how many links the next fetches take and what they bring in all, of (reward, links)."""
+    left, total = HORIZON, 0.0
     for reward, n in best_first:
         taken = min(left, n)
         total += taken * reward
         left -= taken
-    return horizon - left, total
+    return HORIZON - left, total
 
 
 def _expected(group: Group, site: SiteModel, prior: float) -> float:

@@ -81,14 +81,9 @@ class Plan:
     values: NDArray[np.float64]
     takes: NDArray[np.int64]
 
-    def order(self, at_most: int = 0) -> NDArray[np.int64]:
-        """Return rows best first, ties as given; `at_most` (0: all) cuts only those given nothing."""
-        order = np.argsort(-self.values, kind="stable")
-        if not at_most:
-            return order
-        given = self.takes[order] > 0
-        room = max(0, at_most - int(given.sum()))
-        return order[given | (np.cumsum(~given) <= room)]
+    def order(self) -> NDArray[np.int64]:
+        """Return rows best first, ties as given."""
+        return np.argsort(-self.values, kind="stable")
 
 
 class SiteBandit(Protocol):

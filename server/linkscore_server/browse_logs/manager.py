@@ -154,7 +154,7 @@ class BrowseLogManager:
             self._metrics.records.labels(outcome).inc(count)
         return event
 
-    async def mine(self, actor: CrawlActor, site: str, window_days: int = 0) -> BrowseCounts | None:
+    async def mine(self, actor: CrawlActor, site: str) -> BrowseCounts | None:
         """Mine a site now; returns what was read once its policy knows, None if it reads no logs.
 
         Raises NotFound if there are no visits of the site, and what the mining failed with.
@@ -165,10 +165,10 @@ class BrowseLogManager:
         if site not in spans:
             name = actor.model.config.name
             raise NotFound(f"site {site!r}: no browse log of crawl {name!r} has a visit of it")
-        return await self._mine(actor, site, spans[site], window_days)
+        return await self._mine(actor, site, spans[site])
 
-    async def _mine(self, actor: CrawlActor, site: str, span: SiteSpan, window_days: int = 0) -> BrowseCounts:
-        width = window_days or self._settings.browse_window_days
+    async def _mine(self, actor: CrawlActor, site: str, span: SiteSpan) -> BrowseCounts:
+        width = self._settings.browse_window_days
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
         mined = await self._in_process(mine, counts)
         await actor.submit(LogsMined(site, mined))

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_SITES = 1_000
-_MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_BATCH_ID_BYTES, _MAX_REASONS = 128, 32
 _MAX_LEFT_OUT = 1_000_000_000
 """Records that a sender left out of one batch for one reason. Sums of them stay far from 64 bits."""
@@ -78,10 +77,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         crawl, site = parse_site(request.name)
         actor = await self._registry.open(crawl)
         started = time.perf_counter()
-        if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW_DAYS:
-            rule = f"must be in [2, {_MAX_WINDOW_DAYS}], got {request.window_days}"
-            raise InvalidInput(rule, field="window_days")
-        result = await self.manager.mine(actor, site, request.window_days)
+        result = await self.manager.mine(actor, site)
         if result is None:
             return pb.MineSiteResponse()
         shard = actor.model.shard(site)

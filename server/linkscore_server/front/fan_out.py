@@ -391,7 +391,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     if not request.sites or len(request.sites) > most:
         return await groups.send(0, request)
     names, waiting, n = messages.site_ranking_query(request, crawl.name)
-    every = without(request, "n", "max_results")
+    every = without(request, "n")
     found = await _asked(
         names,
         crawl.group_of_site,
@@ -402,7 +402,6 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
         values[[rows[place] for place in got.order]] = got.values
     return messages.ranked_sites(
         best_sites(values, waiting, n),
-        request.max_results,
         policy=found[0][1].policy,
         event_seq=events_in(got.event_seq for _, got in found),
     )

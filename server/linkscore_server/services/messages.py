@@ -420,7 +420,7 @@ def planned_fetches(
     plan: Plan, request: pb.RankBucketsRequest, *, policy: str, event_seq: int
 ) -> pb.RankBucketsResponse:
     """Return what was asked for of a plan: buckets best first, and the links each is given."""
-    order = plan.order(request.max_results)
+    order = plan.order()
     return pb.RankBucketsResponse(
         policy=policy,
         event_seq=event_seq,
@@ -449,9 +449,9 @@ def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[s
     return list(names), waiting, n
 
 
-def ranked_sites(found: Plan, max_results: int, *, policy: str, event_seq: int) -> pb.RankSitesResponse:
+def ranked_sites(found: Plan, *, policy: str, event_seq: int) -> pb.RankSitesResponse:
     """Return the columns of the answer, best site first."""
-    order = found.order(max_results)
+    order = found.order()
     return pb.RankSitesResponse(
         order=order.tolist(),
         values=found.values[order].tolist(),

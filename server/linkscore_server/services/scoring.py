@@ -15,7 +15,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated, drop_oldest, picking
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.queries import joined
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
+from linkscore_scoring.engine.reports import SiteAdvice, advise
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidLink, LinkscoreError
 from linkscore_scoring.urls.identity import validate_url
@@ -207,7 +207,7 @@ class LinkScoringService:
             names, waiting, n = messages.site_ranking_query(request, actor.model.config.name)
             found = actor.queries.rank_sites(names, waiting, n)
             policy = actor.model.config.order.name
-            return messages.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+            return messages.ranked_sites(found, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
         return await self._answered(actor, answer, is_big=is_big)
@@ -440,7 +440,7 @@ class SiteWatch:
     async def _look(self, actor: CrawlActor, site: str) -> None:
         actor.use()
         try:
-            advice = await actor.ask(lambda: advise(actor.model.shard(site), DEFAULT_HORIZON))
+            advice = await actor.ask(lambda: advise(actor.model.shard(site)))
         except (LinkscoreError, RuntimeError) as exc:  # deleted meanwhile, or the server stops
             _log.debug("%s: not looked at: %s", site, exc)
             return

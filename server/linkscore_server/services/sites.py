@@ -13,7 +13,7 @@ import numpy as np
 from linkscore.v1 import inspection_service_pb2 as look
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, advise
+from linkscore_scoring.engine.reports import advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
@@ -39,7 +39,7 @@ from linkscore_server.services.messages import (
 )
 
 # Bounds of requests, as the contract says.
-_MAX_SKIPPED, _MAX_HORIZON = 1_000, 10_000
+_MAX_SKIPPED = 1_000
 _MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
 _MAX_WANTED = 16  # formats: more than there are
 
@@ -71,14 +71,13 @@ class SiteModelService:
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
         """Read one site, and say what to make of it."""
-        check_most("horizon", request.horizon, _MAX_HORIZON)
         check_most("max_skipped", request.max_skipped, _MAX_SKIPPED)
         crawl, name = parse_site(request.name)
         actor = await self._registry.open(crawl)
 
         def answer() -> pb.GetSiteResponse:
             shard = actor.model.shard(name)
-            advice = _advice(actor.model, shard, request.horizon or DEFAULT_HORIZON)
+            advice = _advice(actor.model, shard)
             skipped = shard.skipped
             latest = islice(reversed(skipped.latest.items()), request.max_skipped)
             return pb.GetSiteResponse(
@@ -134,7 +133,7 @@ class SiteModelService:
         """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
         wanted = _wanted_formats(request)
         actor, shard = await _found(self._registry, request.name)
-        found = site_rules(actor.model, shard.model.name, min_confidence=request.min_confidence)
+        found = site_rules(actor.model, shard.model.name)
         crawlers = [name for name in wanted if name != _EXPERIENCE]
         answer = _exported_rules(found, crawlers if wanted else None)
         if _EXPERIENCE in wanted:
@@ -189,9 +188,9 @@ def seed_query(
     return site_of_url(request.site), n
 
 
-def _advice(model: CrawlModel, shard: SiteShard, horizon: int) -> pb.SiteAdvice:
+def _advice(model: CrawlModel, shard: SiteShard) -> pb.SiteAdvice:
     """Return what to make of a site, and whether it goes on."""
-    found, copies = advise(shard, horizon), shard.limits.copies
+    found, copies = advise(shard), shard.limits.copies
     standing = model.standing(shard) if model.budget is not None else None
     stop = (standing.site or standing.crawl) if standing else None
     coverage = standing.coverage if standing else None
@@ -217,9 +216,6 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
             raise InvalidInput(f"is not a known value, got {number}", field=f"formats[{row}]")
         if number in request.formats[:row]:
             raise InvalidInput("must be there once", field=f"formats[{row}]")
-    if not 0.0 <= request.min_confidence <= 1.0:
-        rule = f"must be between 0 and 1, got {request.min_confidence}"
-        raise InvalidInput(rule, field="min_confidence")
     return [_FORMATS[number] for number in request.formats]
 
 
@@ -260,7 +256,7 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
 
 
 # Bounds of requests, as the contract says.
-_MAX_EXITS, _DEFAULT_EXITS = 100, 10
+_EXITS = 10  # of a template
 _MAX_TEMPLATE_PAGES, _DEFAULT_TEMPLATE_PAGES = 1_000, 100
 _PAGE_LINKS = 2
 """Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
@@ -276,13 +272,12 @@ class InspectionService:
         self, request: look.ListTemplatesRequest, context: Any
     ) -> look.ListTemplatesResponse:
         """List templates with their exits, most crawled first."""
-        check_most("max_exits", request.max_exits, _MAX_EXITS)
         actor, shard = await _found(self._registry, request.name)
-        site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
+        site = shard.model
 
         def answer() -> look.ListTemplatesResponse:
             return look.ListTemplatesResponse(
-                templates=templates_of(site, exits),
+                templates=templates_of(site, _EXITS),
                 stage=cast("Any", site.stage),
                 learning=site.learning_since > 0,
                 sample_count=len(site.sample),

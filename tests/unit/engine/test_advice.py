@@ -10,7 +10,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
-from linkscore_scoring.engine.reports import DEFAULT_HORIZON, TrapKind, advise
+from linkscore_scoring.engine.reports import TrapKind, advise
 from linkscore_scoring.features.types import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
@@ -41,7 +41,7 @@ def crawled(site: TrapSite | GeneratedSite, policy: str, fetches: int) -> CrawlM
 def test_a_trap_is_found_within_150_fetches(
     site: type[TrapSite], kind: TrapKind, shape: str, policy: str
 ) -> None:
-    traps = advise(crawled(site(), policy, 150).shard(HOST), DEFAULT_HORIZON).traps
+    traps = advise(crawled(site(), policy, 150).shard(HOST)).traps
     assert [trap.kind for trap in traps] == [kind] * len(traps) != []
     for trap in traps:  # the shape, or parts of it while another part still looks good
         assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
@@ -52,7 +52,7 @@ def test_a_trap_is_found_within_150_fetches(
 
 @pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
 def test_a_site_without_traps_has_none_but_its_copies(policy: str) -> None:
-    traps = advise(crawled(GeneratedSite(1), policy, 400).shard("site.example"), DEFAULT_HORIZON).traps
+    traps = advise(crawled(GeneratedSite(1), policy, 400).shard("site.example")).traps
     assert {trap.url_pattern for trap in traps} <= {"site.example/print", "site.example/list/#-*"}
 
 
@@ -71,18 +71,18 @@ def two_kinds() -> CrawlModel:
 
 
 def test_rewards_to_expect_by_hand() -> None:
-    advice = advise(two_kinds().shard("h"), 6)
+    advice = advise(two_kinds().shard("h"))
     # good: 4 x 0.75; bad: 80 / 480 once, then known; the site: 9 fetches with the list
     mean = (4 * 0.75 + 80 / 480) / 9
     good = (2 * 0.75 + 2 * ((2 * 0.75 + 2 * mean) / 4)) / 4
     bad = (0.0 + 2 * ((0.0 + 2 * mean) / 4)) / 4
-    assert (advice.waiting_links, advice.expected_fetches, advice.policy_estimate) == (8, 6, False)
-    assert advice.expected_reward == pytest.approx(4 * good + 2 * bad)
-    assert (advice.recent_fetches, advice.recent_reward) == (6, pytest.approx(3 * 0.75 / 6))
+    assert (advice.waiting_links, advice.expected_fetches, advice.policy_estimate) == (8, 8, False)
+    assert advice.expected_reward == pytest.approx(4 * good + 4 * bad)
+    assert (advice.recent_fetches, advice.recent_reward) == (9, pytest.approx(mean))
 
 
 def test_yields_by_group_with_the_links_that_wait() -> None:
-    groups = advise(two_kinds().shard("h"), DEFAULT_HORIZON).yields
+    groups = advise(two_kinds().shard("h")).yields
     found = {
         y.url_pattern: (y.tag_path, y.fetched_count, y.waiting_count, y.early_reward, y.late_reward)
         for y in groups
@@ -106,7 +106,7 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
     visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/a", b"", 1.0, 0.0))
-    advice = advise(crawl.shard("h"), DEFAULT_HORIZON)
+    advice = advise(crawl.shard("h"))
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
     arm = pattern, link_path_id(normalise_link_path(GOOD))
@@ -129,13 +129,13 @@ def unsupervised(served: Foreteller, fetches: int) -> CrawlModel:
     return crawl
 
 
-def warned(crawl: CrawlModel, horizon: int = 100, host: str = "site.example") -> list[str]:
-    return [warning.kind for warning in advise(crawl.shard(host), horizon).warnings]
+def warned(crawl: CrawlModel, host: str = "site.example") -> list[str]:
+    return [warning.kind for warning in advise(crawl.shard(host)).warnings]
 
 
 def test_an_unsupervised_policy_that_expects_little_needs_examples() -> None:
     hopeful, modest = Foreteller(Foreteller.Params()), Modest(Modest.Params())
-    assert warned(unsupervised(modest, 40)) == warned(unsupervised(modest, 40), 1) == ["needs_examples"]
+    assert warned(unsupervised(modest, 40)) == ["needs_examples"]
     assert warned(unsupervised(modest, 20)) == []
     hopeful.expected_rewards = lambda groups, site: np.full(len(groups), 0.6)  # type: ignore[method-assign]
     assert warned(unsupervised(hopeful, 40)) == []
@@ -166,14 +166,14 @@ def test_fetches_of_what_all_pages_link_to_are_said_to_be_menus() -> None:
 def test_better_links_by_the_labels_that_wait_are_named_and_recent_is_on_the_scale_of_next() -> None:
     crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
     links = [(f"http://h/good/{n}", GOOD) for n in range(20)] + [
-        (f"http://h/bad/{n}", BAD) for n in range(50)
+        (f"http://h/bad/{n}", BAD) for n in range(130)
     ]
     visit(crawl, "http://h/", page_of("http://h/", links=links))
-    for path in [f"good/{n}" for n in range(5)] + [f"bad/{n}" for n in range(45)]:
+    for path in [f"good/{n}" for n in range(5)] + [f"bad/{n}" for n in range(100)]:
         visit(crawl, f"http://h/{path}", page_of(f"http://h/{path}"))
         reward = float(path.startswith("good"))
         crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", f"http://h/{path}", b"", reward, 0.0))
-    advice = advise(crawl.shard("h"), 45)
+    advice = advise(crawl.shard("h"))
     assert [warning.kind for warning in advice.warnings] == ["behind_labels"]
     assert "h/good/# 1.00, and 15 of these wait" in advice.warnings[0].text
-    assert (advice.recent_fetches, advice.recent_reward) == (45, 0.0)
+    assert (advice.recent_fetches, advice.recent_reward) == (100, 0.0)

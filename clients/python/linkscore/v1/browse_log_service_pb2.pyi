@@ -71,12 +71,10 @@ class ImportBrowseRecordsResponse(_message.Message):
     def __init__(self, duplicate: bool = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class MineSiteRequest(_message.Message):
-    __slots__ = ("name", "window_days")
+    __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]
-    WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
     name: str
-    window_days: int
-    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class MineSiteResponse(_message.Message):
     __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policy", "summary", "duration", "left_out_count")

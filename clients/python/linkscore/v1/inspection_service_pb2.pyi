@@ -9,12 +9,10 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ListTemplatesRequest(_message.Message):
-    __slots__ = ("name", "max_exits")
+    __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]
-    MAX_EXITS_FIELD_NUMBER: _ClassVar[int]
     name: str
-    max_exits: int
-    def __init__(self, name: _Optional[str] = ..., max_exits: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class TemplateExit(_message.Message):
     __slots__ = ("tag_path", "link_count", "followed_count", "destination", "destination_prob", "page_links")

@@ -148,22 +148,20 @@ class BucketInFlight(_message.Message):
     def __init__(self, bucket: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class RankBucketsRequest(_message.Message):
-    __slots__ = ("crawl", "buckets", "max_results", "n", "waiting", "in_flight", "fill")
+    __slots__ = ("crawl", "buckets", "n", "waiting", "in_flight", "fill")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     BUCKETS_FIELD_NUMBER: _ClassVar[int]
-    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
     FILL_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     buckets: _containers.RepeatedScalarFieldContainer[str]
-    max_results: int
     n: int
     waiting: _containers.RepeatedScalarFieldContainer[int]
     in_flight: _containers.RepeatedCompositeFieldContainer[BucketInFlight]
     fill: bool
-    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., max_results: _Optional[int] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
 
 class RankBucketsResponse(_message.Message):
     __slots__ = ("order", "values", "policy", "event_seq", "urls", "decision")
@@ -190,16 +188,14 @@ class WaitingSite(_message.Message):
     def __init__(self, site: _Optional[str] = ..., waiting: _Optional[int] = ...) -> None: ...
 
 class RankSitesRequest(_message.Message):
-    __slots__ = ("crawl", "sites", "n", "max_results")
+    __slots__ = ("crawl", "sites", "n")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SITES_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
-    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     sites: _containers.RepeatedCompositeFieldContainer[WaitingSite]
     n: int
-    max_results: int
-    def __init__(self, crawl: _Optional[str] = ..., sites: _Optional[_Iterable[_Union[WaitingSite, _Mapping]]] = ..., n: _Optional[int] = ..., max_results: _Optional[int] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., sites: _Optional[_Iterable[_Union[WaitingSite, _Mapping]]] = ..., n: _Optional[int] = ...) -> None: ...
 
 class RankSitesResponse(_message.Message):
     __slots__ = ("order", "values", "urls", "policy", "event_seq")

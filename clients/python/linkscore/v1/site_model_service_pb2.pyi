@@ -98,14 +98,12 @@ class ListSitesResponse(_message.Message):
     def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetSiteRequest(_message.Message):
-    __slots__ = ("name", "horizon", "max_skipped")
+    __slots__ = ("name", "max_skipped")
     NAME_FIELD_NUMBER: _ClassVar[int]
-    HORIZON_FIELD_NUMBER: _ClassVar[int]
     MAX_SKIPPED_FIELD_NUMBER: _ClassVar[int]
     name: str
-    horizon: int
     max_skipped: int
-    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_skipped: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., max_skipped: _Optional[int] = ...) -> None: ...
 
 class GetSiteResponse(_message.Message):
     __slots__ = ("site", "advice", "skipped_links", "skipped_counts")
@@ -149,9 +147,8 @@ class CopyHypothesis(_message.Message):
     def __init__(self, name: _Optional[str] = ..., tries: _Optional[int] = ..., agreed: _Optional[int] = ..., probability: _Optional[float] = ...) -> None: ...
 
 class SiteAdvice(_message.Message):
-    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "warnings", "decision", "decision_reason", "coverage", "copies")
+    __slots__ = ("reward_source", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "warnings", "decision", "decision_reason", "coverage", "copies")
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
-    HORIZON_FIELD_NUMBER: _ClassVar[int]
     WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FETCHES_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_REWARD_FIELD_NUMBER: _ClassVar[int]
@@ -166,7 +163,6 @@ class SiteAdvice(_message.Message):
     COVERAGE_FIELD_NUMBER: _ClassVar[int]
     COPIES_FIELD_NUMBER: _ClassVar[int]
     reward_source: RewardSource
-    horizon: int
     waiting_links: int
     expected_fetches: int
     expected_reward: float
@@ -180,7 +176,7 @@ class SiteAdvice(_message.Message):
     decision_reason: str
     coverage: Coverage
     copies: _containers.RepeatedCompositeFieldContainer[CopyHypothesis]
-    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., copies: _Optional[_Iterable[_Union[CopyHypothesis, _Mapping]]] = ...) -> None: ...
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., copies: _Optional[_Iterable[_Union[CopyHypothesis, _Mapping]]] = ...) -> None: ...
 
 class Coverage(_message.Message):
     __slots__ = ("share", "low", "high", "found", "waiting", "unseen", "fetches")
@@ -293,14 +289,12 @@ class SuggestSeedsResponse(_message.Message):
     def __init__(self, seeds: _Optional[_Iterable[_Union[Seed, _Mapping]]] = ..., site: _Optional[str] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class ExportRulesRequest(_message.Message):
-    __slots__ = ("name", "formats", "min_confidence")
+    __slots__ = ("name", "formats")
     NAME_FIELD_NUMBER: _ClassVar[int]
     FORMATS_FIELD_NUMBER: _ClassVar[int]
-    MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     name: str
     formats: _containers.RepeatedScalarFieldContainer[RuleFormat]
-    min_confidence: float
-    def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ...) -> None: ...
 
 class UrlRule(_message.Message):
     __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")

@@ -27,7 +27,7 @@ class Crawl:
 
     def __init__(self) -> None:
         self.key, self.asked = "c", 0
-        self.advice = SiteAdvice(by_reward=False, horizon=100)
+        self.advice = SiteAdvice(by_reward=False)
         self.model = self
         self.config = type("Config", (), {"name": "c"})
 
