@@ -106,7 +106,7 @@ class CrawlRegistry:
         self.owner_of: Callable[[str], int] = lambda key: 0
         self._given: set[str] = set()  # let go of, and another server's
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
-        self.space = Space(settings.min_free_mb << 20, store.space)
+        self.space = Space(settings.min_free_mb << 20, store.engine.space)
         self._room_until_s = 0.0
         self._learning = LearningPool(settings.learning_processes)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkscore-open")

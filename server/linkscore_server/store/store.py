@@ -349,10 +349,6 @@ class Store:
         except CorruptState as exc:
             raise CorruptState(f"{self.engine.place}: the secret {name!r} is damaged") from exc
 
-    def space(self) -> tuple[int, int] | None:
-        """Return free and all bytes of the disk; None: events go to none here."""
-        return self.engine.space()
-
     def disk_bytes(self, key: str) -> int:
         """Return about what a shard takes: its events and states, without indexes; reads all of them."""
         number = self.number_of(key)
