@@ -284,12 +284,11 @@ def prepare_site(
     With `layout` pages come with the signals of their layout, with `words` with their `PageWords`, for
     policies that read them.
     """
-    blobs = Blobs()
-    reading = _Reading(partial(_parse_all, layout=layout, words=words), workers or cores(), seen_page)
+    blobs, parse = Blobs(), partial(_parse, layout=layout, words=words)
     try:
         archives = [open_archive(source.archives) for source in sources]
         answers = (record for archive in archives for record in archive.records())
-        records, hashes = _parsed(answers, blobs, reading)
+        records, hashes = _parsed(answers, blobs, parse, workers, seen_page)
         damage = [bad for archive in archives for bad in archive.damage]
         if not any(record.is_page for record in records):
             rule = f"needs at least one page, got {len(records)} records{told(damage)}"
@@ -317,32 +316,29 @@ def prepare_generated(
 ) -> StoredSite:
     """Return a generated site as one crawled whole; its pages are what it labels, the entry first."""
     answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
-    reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page)
-    records, hashes = _parsed(answers, blobs := Blobs(), reading)
+    blobs, parse = Blobs(), partial(_parse, layout=layout, words=Words.NONE)
+    records, hashes = _parsed(answers, blobs, parse, workers, seen_page)
     stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", (), blobs)
     stored.links = _linked(stored, hashes)
     return stored
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How records are read: by what, in how many processes, and who hears of them."""
-
-    parse_all: Callable[[Sequence[ArchiveRecord]], list[_Parsed]]
-    workers: int
-    seen_page: Callable[[int], None]
-
-
 def _parsed(
-    answers: Iterable[ArchiveRecord], blobs: Blobs, reading: _Reading
+    answers: Iterable[ArchiveRecord],
+    blobs: Blobs,
+    parse: Callable[[ArchiveRecord], _Parsed | None],
+    workers: int,
+    seen_page: Callable[[int], None],
 ) -> tuple[list[StoredRecord], list[array[int]]]:
     """Return records, and the hashes of the links of each, whose bytes are kept."""
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
-    for chunk in spread(reading.parse_all, _chunks(answers), reading.workers):
+    for chunk in spread(
+        lambda chunk: [*filter(None, map(parse, chunk))], _chunks(answers), workers or cores()
+    ):
         records += [_kept(parsed, blobs) for parsed in chunk]
         hashes += [array("Q", parsed.links) for parsed in chunk]
-        reading.seen_page(len(records))
+        seen_page(len(records))
     return records, hashes
 
 
@@ -359,10 +355,6 @@ def _chunks(answers: Iterable[ArchiveRecord]) -> Iterator[list[ArchiveRecord]]:
     records = iter(answers)
     while chunk := list(islice(records, _CHUNK)):
         yield chunk
-
-
-def _parse_all(records: Sequence[ArchiveRecord], *, layout: bool, words: Words = Words.NONE) -> list[_Parsed]:
-    return list(filter(None, (_parse(record, layout=layout, words=words) for record in records)))
 
 
 def _parse(record: ArchiveRecord, *, layout: bool, words: Words) -> _Parsed | None:

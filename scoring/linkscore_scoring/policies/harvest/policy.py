@@ -61,7 +61,7 @@ class HarvestParams(Params):
     # per fetch counts in any case. Measured against 0 only
     hub_weight: float = 0.25
     # bonus for links between text blocks that were never tried, >= 0, in rewards. Measured against 0 only.
-    # For all three see research/notebook/harvest-parts.md
+    # For all three see research/notebook/harvest-unseen-sites.md
     curiosity: float = 0.2
 
     def problems(self) -> Iterator[FieldProblem]:
@@ -432,13 +432,13 @@ class Harvest(Policy):
         around = np.maximum(pulls, t.pooled * np.maximum(n[path], n[pattern]))
         bonus = np.sqrt(2.0 * log(tables.pulls + 1.0) / (1.0 + around))
         trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
-        by_links, by_list = p.hub_weight * hub, self._paid_by_list(reward, hub, a_link)
-        is_list, is_beyond = reward < a_link, True
+        # What a list is worth per fetch beyond its own reward: 1 + H / `a_link` fetches bring `reward` + H.
+        links = t.hub_links * hub
+        by_list = links * np.maximum(0.0, a_link - reward) / (a_link + links)
+        by_labels = tables.share * (self._by_labels(rows, mean) - reward) if tables.share else 0.0
         if out is not None:  # what one shows is waited for
-            is_list, is_beyond = is_list & (out[path] == 0), out[pattern] == 0
-        credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
-        if tables.share:
-            credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
+            by_list, by_labels = by_list * (out[path] == 0), by_labels * (out[pattern] == 0)
+        credit = unlabelled * np.maximum(p.hub_weight * hub, by_list) + by_labels
         # Pages that all have about as much text may be a maze, and are trusted if they paid as much as is
         # expected of any site, without the mean of this one to lean on. If that text is short, a kind nobody
         # opened comes first in any case: of longer text there may be none to compare it with.
@@ -459,14 +459,6 @@ class Harvest(Policy):
             + _FIRST * (arm == EXAMPLE),
             curiosity=unlabelled * p.curiosity * nodes["curious"][path],
         )
-
-    def _paid_by_list(self, reward: Any, hub: Any, a_link: float) -> Any:
-        """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward:
-        1 + H / `a_link` fetches bring `reward` + H."""
-        if a_link <= 0.0:
-            return 0.0
-        links = self.tunables.hub_links * hub
-        return (reward + links) / (1.0 + links / a_link) - reward
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
         """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted: less where

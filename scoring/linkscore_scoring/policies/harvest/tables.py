@@ -147,12 +147,12 @@ class Tables(Stateful):
         self.places = Table(place=whole, waits=whole, between=np.bool_)
         self.ways = Table(page=whole, node=whole)
         # Of a node: rows of its link path, its pattern and, of an arm, itself; links that wait; of an arm
-        # those shown, fresh ones and the first pull that showed one; of a link path those followed, text they
-        # took, pages with them between texts; characters of its pulls in blocks new on the site, and the most
+        # those shown and fresh ones; of a link path those followed, text they took, pages with them between
+        # texts; characters of its pulls in blocks new on the site, and the most
         # of their `_lengths`; what settled pulls brought; and what is worked out, see `Worked`.
         self.nodes = Table(
             **dict.fromkeys(("path", "pattern", "arm"), whole),
-            **dict.fromkeys(("waiting", "shown", "fresh", "seen", "beside", "novel"), whole),
+            **dict.fromkeys(("waiting", "shown", "fresh", "beside", "novel"), whole),
             lengths=(whole, 8),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
             **dict.fromkeys(TOLD, np.bool_),
@@ -257,10 +257,9 @@ class Tables(Stateful):
         """
         rows, found = self.find(arms, page.fresh)
         nodes, last, here = self.nodes, self.pages.rows - 1, list(compress(rows, page.first_here))
-        shown, fresh, seen = nodes["shown"], nodes["fresh"], nodes["seen"]
+        shown, fresh = nodes["shown"], nodes["fresh"]
         for row, n in Counter(here).items():
             shown[row] += n
-            seen[row] = seen[row] or self.pulls
         for row, n in found.items():
             fresh[row] += n
         self.links.add(len(found), page=last, arm=list(found), fresh=list(found.values()))
@@ -452,9 +451,8 @@ class Worked:
     def _look_at_links(self) -> None:
         """Tell menus, whose few links are on every page, and links between texts that nobody tried."""
         nodes, few = self._tables.nodes, self._t.few
-        pages = self._tables.pulls - nodes["seen"] + 1
-        shown = nodes["shown"] / np.maximum(1, nodes["fresh"] * pages)
-        self.menu = np.minimum(1.0, shown) * ((nodes["fresh"] > 0) & (pages >= few))
+        shown = nodes["shown"] / np.maximum(1, nodes["fresh"] * self._tables.pulls)
+        self.menu = np.minimum(1.0, shown) * ((nodes["fresh"] > 0) & (self._tables.pulls >= few))
         tried = nodes["tested"] + (self.n - self.own_n)
         self.curious = np.minimum(1.0, nodes["beside"] / few) * (tried < few)
 
