@@ -191,15 +191,11 @@ class Tables(Stateful):
         row = self.node_of.get(node)
         if row is None:
             pattern, path = node
-            row = self.nodes.rows
-            if pattern == ANY:
-                of = row, NOBODY, NOBODY
-            elif path == ANY:
-                of = NOBODY, row, NOBODY
-            else:
-                of = self.row((ANY, path)), self.row((pattern, ANY)), self.nodes.rows
-                row = of[2]
-            self.node_of[node] = self.nodes.add(path=of[0], pattern=of[1], arm=of[2])
+            is_arm = pattern != ANY != path
+            of = [self.row((ANY, path)), self.row((pattern, ANY))] if is_arm else [NOBODY] * 2
+            row = self.node_of[node] = self.nodes.rows
+            of.insert(2 if is_arm else int(path == ANY), row)
+            self.nodes.add(path=of[0], pattern=of[1], arm=of[2])
         return row
 
     def rows_of(self, arms: Sequence[Node]) -> Rows:

@@ -109,15 +109,17 @@ class Likeness(Stateful):
     def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
         """Return how far a page is like an example, in [0, 1], and its cosine to the nearest of any URL.
 
-        1 at the least cosine that counts as alike, below it (cosine / least)^2.
+        1 at the least cosine that counts as alike, below it (cosine / least)^2; a little if the URL has the
+        shape of an example, and of none whose layout is known.
         """
         vector = self.layouts.vector(paths)
-        near = [(cosine(vector, shown), key) for key, shown in self._wanted if shown]
-        alike = [degree for degree, key in near if not key or patterns.could_be_one(key, url)]
+        fits = [patterns.could_be_one(key, url) if key else bool(shown) for key, shown in self._wanted]
+        near = [cosine(vector, shown) for _, shown in self._wanted]
+        alike = [
+            degree for degree, fit, (_, shown) in zip(near, fits, self._wanted, strict=True) if fit and shown
+        ]
         label = min(1.0, (max(alike, default=0.0) / self._least) ** 2)
-        if label < self._t.shape and self._is_told_by_shape(url, patterns):
-            label = self._t.shape
-        return label, max(near, default=(0.0, ""))[0]
+        return self._t.shape if any(fits) and not alike else label, max(near, default=0.0)
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -130,11 +132,6 @@ class Likeness(Stateful):
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
         return any(example.key and patterns.could_be_one(example.key, url) for example in self.examples)
-
-    def _is_told_by_shape(self, url: str, patterns: UrlPatterns) -> bool:
-        """Say whether a URL has the shape of an example, and of none whose layout is known."""
-        alike = [bool(shown) for key, shown in self._wanted if key and patterns.could_be_one(key, url)]
-        return bool(alike) and not any(alike)
 
     def _paths(self, example: ExamplePage) -> PathTrie:
         return example.paths if example.paths.tags else self.found.get(example.key, example.paths)
