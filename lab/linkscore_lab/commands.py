@@ -148,6 +148,7 @@ def try_(site: str, json_file: Path | None, **options: Any) -> None:
 @click.option(
     "--target", default="", help="host:port of a running server to score with, instead of one of its own."
 )
+@click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
 @json_file_option
 def demo(policy: str, json_file: Path | None, **options: Any) -> None:
     """Crawl the demonstration site with real Scrapy, breadth-first and with linkscore, and compare."""

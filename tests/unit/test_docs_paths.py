@@ -57,7 +57,10 @@ def command_lines(page: Path) -> Iterator[list[str]]:
 
 
 def test_every_command_and_option_is_there() -> None:
-    for words in (words for page in PAGES for words in command_lines(page)):
+    made = re.findall(
+        r"^\t@?\$\(BIN\)/linkscore ([^$\n]+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
+    for words in (*map(str.split, made), *(words for page in PAGES for words in command_lines(page))):
         command, context = main, click.Context(main)
         for word in words:
             if isinstance(command, click.Group) and not word.startswith("-"):

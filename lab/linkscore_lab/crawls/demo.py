@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -127,6 +128,33 @@ def own_server(log: Path) -> Iterator[str]:
             yield server.address
         finally:
             server.stop()
+
+
+@contextmanager
+def watching(target: str, console: Console) -> Iterator[str]:
+    """Serve the console of a server on loopback, and open it where there is a browser; gives its address.
+
+    It goes on, when all is done, until interrupted. Raises `ChildFailed` if it does not start;
+    the message says why, for example which extra is missing.
+    """
+    command = [sys.executable, "-m", "linkscore_cli", "console", "--write", "--listen", f"{LOOPBACK}:0"]
+    process = subprocess.Popen([*command, "--target", target], stderr=subprocess.PIPE, text=True)  # noqa: S603
+    assert process.stderr is not None
+    try:
+        said = process.stderr.readline().strip()
+        address = said.rpartition(" ")[2]
+        if not address.startswith("http://"):
+            raise ChildFailed(f"the console did not start: {said}{process.stderr.read()}")
+        console.print(f"look at it: {address}", soft_wrap=True)
+        webbrowser.open(address)
+        yield address
+        console.print(f"the console goes on at {address} until you press Ctrl-C", soft_wrap=True)
+        process.wait()
+    except KeyboardInterrupt:
+        console.print("ended")
+    finally:
+        stop(process)
+        process.stderr.close()
 
 
 class SiteServer(ThreadingHTTPServer):
@@ -371,12 +399,13 @@ def run_demo(
     out: Path = Path("out"),
     *,
     target: str = "",
+    watch: bool = False,
     console: Console | None = None,
 ) -> list[RunResult]:
     """Crawl the site breadth-first and under each policy, print the table, write ``report.html`` to `out`.
 
     Threads, their pages and profiles are wanted. Scores come from the service at `target`, else from one of
-    its own. One request at a time makes figures repeatable.
+    its own; `watch` serves the web console meanwhile. One request at a time makes figures repeatable.
     Raises `InvalidInput`, and `ChildFailed` if a server or a crawl ends with an error.
     """
     console = console or Console()
@@ -389,6 +418,8 @@ def run_demo(
         wanted, n_pages, fetches = bed.wanted(DEMO_WANTED), len(bed.pages), bed.budget(budget)
         console.print(f"{bed.site.entry}: {n_pages:,} pages, {len(wanted):,} target pages", soft_wrap=True)
         address = target or stack.enter_context(own_server(out / "server.log"))
+        if watch:
+            stack.enter_context(watching(address, console))
         name, runs, warnings = f"demo-{int(time.time())}", [], []
         for each in dict.fromkeys((BREADTH_FIRST, *policy)):
             mode = breadth_first() if each == BREADTH_FIRST else scored(each, address, f"{name}-{each}")
