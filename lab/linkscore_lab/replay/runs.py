@@ -26,6 +26,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.texts import TextOwners, text_reward
@@ -137,18 +138,26 @@ class PolicyText:
 
 
 def read_policy(text: str) -> PolicyText:
-    """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text."""
+    """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text.
+
+    Raises InvalidInput if there is no such policy, and for parameters that it does not take.
+    """
     try:
         name, params = split_policy(text)
     except ValueError as exc:
         raise InvalidInput(str(exc), field="policy") from exc
+    given = {key: json_or_text(value) for key, value in params.items()}
+    if name in ORACLES and given:
+        raise InvalidInput(f"{name} has no parameters", field="policy")
     if name not in ORACLES:
         try:
-            policy_class(name)
+            kind = policy_class(name)
         except LinkscoreError as exc:
             known = ", ".join(sorted([*all_policies(), *ORACLES]))
             raise InvalidInput(f"must be one of {known}, got {name!r}", field="policy") from exc
-    return PolicyText(text, name, {key: json_or_text(value) for key, value in params.items()})
+        draws_example = "example_html" in kind.Params.__slots__ and "example_url" not in given
+        make_params(kind, {"example_html": "<p>"} | given if draws_example else given)
+    return PolicyText(text, name, given)
 
 
 def reads_layout(policy: PolicyText) -> bool:

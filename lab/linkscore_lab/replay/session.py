@@ -18,7 +18,7 @@ from linkscore_cli.crawls import budget_of
 from linkscore_lab.archives import told
 from linkscore_lab.commands import split
 from linkscore_lab.datasets.site import ByType, Relevance, choose_relevance
-from linkscore_lab.replay.in_process import ORACLES, InProcessScorer
+from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, StoredSite, cores, prepare_site, spread
 from linkscore_lab.replay.results import Input, Meta, RunResult, print_summary, write_results
 from linkscore_lab.replay.runs import (
@@ -43,8 +43,6 @@ from linkscore_lab.replay.runs import (
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.policies.base import make_params
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.texts import HALF_CHARS
 
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
@@ -225,7 +223,6 @@ class ReplaySession:
 
     def run(self) -> Iterator[RunResult]:
         """Yield the result of each crawl."""
-        self._check_policies()
         name, wanted = self.source.archives[0].name, self.protocol.in_words
         with prepare_site(
             [self.source],
@@ -239,17 +236,6 @@ class ReplaySession:
             tasks = tasks_of(experiment, self.relevance, self.targets, self.progress)
             self.progress.said(_opened(site, len(experiment.pages), tasks))
             yield from self._run_cases(experiment, self._cases(experiment, tasks))
-
-    def _check_policies(self) -> None:
-        for policy in self.policies:
-            if policy.name in ORACLES:
-                if policy.params:
-                    raise InvalidInput(f"{policy.name} has no parameters", field="policy")
-                continue
-            kind = policy_class(policy.name)
-            example = {"example_html": "<p>"} if "example_html" in kind.Params.__slots__ else {}
-            given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
-            make_params(kind, given)
 
     def _cases(self, experiment: Experiment, tasks: Sequence[Task]) -> list[Case]:
         drawn = self.starts > 1
