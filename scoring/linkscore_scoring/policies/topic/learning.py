@@ -89,9 +89,7 @@ class ArmMeans(Stateful):
     """Mean of what pages brought, by arm; shrunk along site -> link path -> pattern -> arm."""
 
     _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
-
-    def __init__(self) -> None:
-        self.max_arms = 0
+    max_arms = 0
 
     def credit(self, arms: Sequence[Arm], brought: float) -> None:
         """Count a page found through some arms."""
@@ -157,9 +155,7 @@ class ArmGains(Stateful):
     """What links of an arm gained by the links behind them; forgotten slowly, as what is there runs out."""
 
     _gains: Stored[dict[Arm, list[float]]]
-
-    def __init__(self) -> None:
-        self.max_arms = 0
+    max_arms = 0
 
     def credit(self, arms: Sequence[Arm], gain: float) -> None:
         """Count how much more a page found through some arms is worth for the links on it."""
@@ -193,14 +189,10 @@ class LinkSignals:
         return self.url == (_FINE if self.asked else 4)
 
     @classmethod
-    def of_topic(cls, anchor: float, url: float, parent: float) -> LinkSignals:
-        """Return what is seen of a link of a topic."""
-        return cls(round(4 * anchor**TUNED.sign_power), round(4 * url**TUNED.sign_power), round(4 * parent))
-
-    @classmethod
-    def of_question(cls, anchor: float, url: float, parent: float) -> LinkSignals:
-        """Return what is seen of a link of a question."""
-        return cls(round(_FINE * anchor), round(_FINE * url), round(4 * parent), asked=True)
+    def of(cls, anchor: float, url: float, parent: float, *, asked: bool) -> LinkSignals:
+        """Return what is seen of a link, of a topic or of a question."""
+        steps, power = (_FINE, 1.0) if asked else (4, TUNED.sign_power)
+        return cls(round(steps * anchor**power), round(steps * url**power), round(4 * parent), asked)
 
     def vector(self, arm_mean: float, list_mean: float, most: float = 1.0) -> NDArray[np.float64]:
         """Return the features of a link: 1, the signals in [0, 1], and what its arm and its list earned.
@@ -345,11 +337,6 @@ class TopicCrawl(Stateful):
             if n <= _EACH or n % _EVERY == 0:
                 self._expand()
         self._topic = None
-
-    def judged(self, reward: float) -> None:
-        """Count a page by what it was worth."""
-        self.pulls += 1
-        self.reward += reward
 
     def _take_questions(self, queries: Sequence[str]) -> None:
         self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0

@@ -158,7 +158,8 @@ class Topical(Policy):
         if arms:
             self.crawl.weights.learn(features, reward)
         untold = reward * self._untold(features)
-        self.crawl.judged(untold)
+        self.crawl.pulls += 1
+        self.crawl.reward += untold
         self.arms.credit(arms, untold)
         self.gains.credit(arms, gain_behind(reward, behind))
         for source, link_path in lists:
@@ -297,9 +298,7 @@ class Topical(Policy):
             return LinkSignals(parent=round(4 * link.parent))
         named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
         in_url = 1.0 if topic.is_named_by(url) else topic.coverage(url_hashes(url))
-        if self.crawl.asks:
-            return LinkSignals.of_question(named, in_url, link.parent)
-        return LinkSignals.of_topic(named, in_url, link.parent)
+        return LinkSignals.of(named, in_url, link.parent, asked=self.crawl.asks)
 
     def _features(
         self, arms: Sequence[Arm], lists: Sequence[Arm], signals: LinkSignals
