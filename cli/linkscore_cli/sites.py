@@ -124,9 +124,6 @@ def _explained(found: scoring_pb.LinkExplanation, policy: str) -> Iterator[str |
     rows = [("score", f"{found.score:.4f}", ""), ("bucket", found.bucket, ""), ("found on", *place)]
     if reason := word_of(common_pb2.SkipReason, found.skip_reason):
         rows.append(("to skip", reason, "by a setting of the crawl, whatever its score is"))
-    if found.duplicate_probability:
-        told = "probability that it leads to a copy of another page"
-        rows.append(("copy", f"{found.duplicate_probability:.2f}", told))
     yield table([*rows, *((term.name, f"{term.value:.4g}", term.description) for term in found.terms)])
 
 

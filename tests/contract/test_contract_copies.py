@@ -1,4 +1,4 @@
-"""`Crawl.copies`: links to copies say so, are to skip above the bound, and `GetSite` names the hypotheses."""
+"""`Crawl.copies`: links to copies are to skip above the bound, and are exported as rules."""
 
 from __future__ import annotations
 
@@ -36,33 +36,19 @@ def crawled(server: Stubs, crawl: str) -> list[pb.PageResult]:
     return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
 
 
-def hypotheses(server: Stubs, crawl: str) -> list[site_model_service_pb2.CopyHypothesis]:
-    request = site_model_service_pb2.GetSiteRequest(name=f"{crawl}/sites/copies.test")
-    return list(server.sites.GetSite(request).advice.copies)
-
-
-def test_links_to_copies_are_to_skip_and_say_how_probable_it_is(server: Stubs, new_crawl: NewCrawl) -> None:
-    crawl = new_crawl(copies=copies(0.9))
-    *_, last = crawled(server, crawl)
+@pytest.mark.parametrize("bound", [None, 0.9])
+def test_links_to_copies_are_to_skip(server: Stubs, new_crawl: NewCrawl, bound: float | None) -> None:
+    *_, last = crawled(server, crawl := new_crawl(copies=copies(bound)))
     assert list(last.links.skip_reasons) == [0, common_pb2.SKIP_REASON_COPY]
     assert list(last.links.verdicts) == [0, common_pb2.VERDICT_SKIP]
-    assert list(last.links.duplicate_probabilities) == pytest.approx([0.0, 0.924], abs=0.001)
     again = score(server, crawl, f"{ROOT}/item/28", f"{ROOT}/print/28").links
-    assert list(again.duplicate_probabilities) == pytest.approx([0.0, 0.924], abs=0.001)
-    (surest, *_) = hypotheses(server, crawl)
-    assert (surest.name, surest.tries, surest.agreed) == ("copies.test/print/#", 20, 20)
+    assert list(again.skip_reasons) == [0, common_pb2.SKIP_REASON_COPY]
     assert not last.HasField("standing")
 
 
-def test_without_a_bound_nothing_is_to_skip_and_without_copies_nothing_is_told(
-    server: Stubs, new_crawl: NewCrawl
-) -> None:
-    *_, last = crawled(server, crawl := new_crawl(copies=copies()))
-    assert (len(last.links.skip_reasons), len(last.links.duplicate_probabilities)) == (0, 2)
-    assert hypotheses(server, crawl)
-    *_, last = crawled(server, crawl := new_crawl())
-    assert (len(last.links.skip_reasons), len(last.links.duplicate_probabilities)) == (0, 0)
-    assert not hypotheses(server, crawl)
+def test_without_copies_nothing_is_to_skip(server: Stubs, new_crawl: NewCrawl) -> None:
+    *_, last = crawled(server, new_crawl())
+    assert not last.links.skip_reasons
 
 
 def test_a_bound_can_be_changed_and_copies_lifted(server: Stubs, new_crawl: NewCrawl) -> None:
@@ -93,8 +79,8 @@ def test_what_is_skipped_is_exported_as_rules(server: Stubs, new_crawl: NewCrawl
     assert f"-{rule.pattern}\n" in nutch.content.decode()
 
 
-def test_nothing_is_exported_without_a_bound(server: Stubs, new_crawl: NewCrawl) -> None:
-    crawled(server, crawl := new_crawl(copies=copies()))
+def test_nothing_is_exported_without_copies(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawled(server, crawl := new_crawl())
     request = site_model_service_pb2.ExportRulesRequest(name=f"{crawl}/sites/copies.test")
     assert refusal(lambda: server.sites.ExportRules(request)).reason == "NO_RULES"
 
@@ -104,4 +90,3 @@ def test_why_a_link_is_to_skip_is_explained_and_counted(server: Stubs, new_crawl
     links = [pb.CandidateLink(url=f"{ROOT}/{kind}/28") for kind in ("item", "print")]
     told = server.links.ScoreLinks(pb.ScoreLinksRequest(explain=True, crawl=crawl, links=links)).explanations
     assert [each.skip_reason for each in told] == [0, common_pb2.SKIP_REASON_COPY]
-    assert [each.duplicate_probability for each in told] == pytest.approx([0.0, 0.924], abs=0.001)

@@ -993,12 +993,9 @@ type LinkScores struct {
 	// frontier needs no call of its own.
 	BucketValues []float64 `protobuf:"fixed64,12,rep,packed,name=bucket_values,json=bucketValues,proto3" json:"bucket_values,omitempty"`
 	// Why links are to skip by a setting of the crawl; their `verdicts` are SKIP. Empty if none is.
-	SkipReasons []SkipReason `protobuf:"varint,13,rep,packed,name=skip_reasons,json=skipReasons,proto3,enum=linkscore.v1.SkipReason" json:"skip_reasons,omitempty"`
-	// How probable each link leads to a copy of a page that was fetched or is to be, [0, 1): a lower bound from the copies
-	// that were fetched. Empty if nothing says so of any, or the crawl has no `copies`.
-	DuplicateProbabilities []float64 `protobuf:"fixed64,14,rep,packed,name=duplicate_probabilities,json=duplicateProbabilities,proto3" json:"duplicate_probabilities,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	SkipReasons   []SkipReason `protobuf:"varint,13,rep,packed,name=skip_reasons,json=skipReasons,proto3,enum=linkscore.v1.SkipReason" json:"skip_reasons,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LinkScores) Reset() {
@@ -1115,13 +1112,6 @@ func (x *LinkScores) GetSkipReasons() []SkipReason {
 	return nil
 }
 
-func (x *LinkScores) GetDuplicateProbabilities() []float64 {
-	if x != nil {
-		return x.DuplicateProbabilities
-	}
-	return nil
-}
-
 var File_linkscore_v1_common_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_common_proto_rawDesc = "" +
@@ -1165,7 +1155,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\aheaders\x18\x15 \x03(\v2\x14.linkscore.v1.HeaderR\aheaders\x12*\n" +
 	"\x04kind\x18\x16 \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\x12!\n" +
 	"\fnot_modified\x18\r \x01(\bR\vnotModifiedB\t\n" +
-	"\acontent\"\xec\x04\n" +
+	"\acontent\"\xb3\x04\n" +
 	"\n" +
 	"LinkScores\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x16\n" +
@@ -1180,8 +1170,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	" \x03(\v2&.linkscore.v1.LinkScores.StatusesEntryR\bstatuses\x122\n" +
 	"\turl_types\x18\v \x03(\x0e2\x15.linkscore.v1.UrlTypeR\burlTypes\x12#\n" +
 	"\rbucket_values\x18\f \x03(\x01R\fbucketValues\x12;\n" +
-	"\fskip_reasons\x18\r \x03(\x0e2\x18.linkscore.v1.SkipReasonR\vskipReasons\x127\n" +
-	"\x17duplicate_probabilities\x18\x0e \x03(\x01R\x16duplicateProbabilities\x1aU\n" +
+	"\fskip_reasons\x18\r \x03(\x0e2\x18.linkscore.v1.SkipReasonR\vskipReasons\x1aU\n" +
 	"\rStatusesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01*o\n" +

@@ -678,8 +678,8 @@ func (x *Budget) GetLeastYield() float64 {
 // learned on each site from fetched pages with the same text, tried again now and then, and given up when it was wrong.
 type Copies struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Probability in (0, 1) from which on links to copies are to skip; absent: it is told, and nothing is to skip. 0.9 needs
-	// 15 copies of different pages and no page that only seemed one.
+	// Probability in (0, 1) from which on links to copies are to skip; absent: 0.9, which needs 15 copies of different pages
+	// and no page that only seemed one.
 	SkipAbove     *float64 `protobuf:"fixed64,1,opt,name=skip_above,json=skipAbove,proto3,oneof" json:"skip_above,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1514,11 +1514,9 @@ type LinkExplanation struct {
 	// Stage of the site.
 	Stage SiteStage `protobuf:"varint,9,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
 	// Why the link is to skip by a setting of the crawl, whatever its score is.
-	SkipReason SkipReason `protobuf:"varint,10,opt,name=skip_reason,json=skipReason,proto3,enum=linkscore.v1.SkipReason" json:"skip_reason,omitempty"`
-	// How probable it leads to a copy, [0, 1]; 0 unless the crawl has `copies`.
-	DuplicateProbability float64 `protobuf:"fixed64,11,opt,name=duplicate_probability,json=duplicateProbability,proto3" json:"duplicate_probability,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	SkipReason    SkipReason `protobuf:"varint,10,opt,name=skip_reason,json=skipReason,proto3,enum=linkscore.v1.SkipReason" json:"skip_reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LinkExplanation) Reset() {
@@ -1619,13 +1617,6 @@ func (x *LinkExplanation) GetSkipReason() SkipReason {
 		return x.SkipReason
 	}
 	return SkipReason_SKIP_REASON_UNSPECIFIED
-}
-
-func (x *LinkExplanation) GetDuplicateProbability() float64 {
-	if x != nil {
-		return x.DuplicateProbability
-	}
-	return 0
 }
 
 // Request of SuggestExamples.
@@ -2372,7 +2363,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tScoreTerm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xad\x03\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xf8\x02\n" +
 	"\x0fLinkExplanation\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x14\n" +
@@ -2385,8 +2376,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05stage\x18\t \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x129\n" +
 	"\vskip_reason\x18\n" +
 	" \x01(\x0e2\x18.linkscore.v1.SkipReasonR\n" +
-	"skipReason\x123\n" +
-	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"c\n" +
+	"skipReason\"c\n" +
 	"\x16SuggestExamplesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +

@@ -689,79 +689,6 @@ func (x *SkippedLink) GetPageUrl() string {
 	return ""
 }
 
-// That links of one kind lead to copies of pages.
-type CopyHypothesis struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// URL pattern of the links; of a query key that changes nothing, the pattern of the path and the key, `a.org/list sort=`.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Pages of different content that could have refuted it.
-	Tries uint32 `protobuf:"varint,2,opt,name=tries,proto3" json:"tries,omitempty"`
-	// How many of these were copies.
-	Agreed uint32 `protobuf:"varint,3,opt,name=agreed,proto3" json:"agreed,omitempty"`
-	// What links by it have as `LinkScores.duplicate_probabilities`.
-	Probability   float64 `protobuf:"fixed64,4,opt,name=probability,proto3" json:"probability,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CopyHypothesis) Reset() {
-	*x = CopyHypothesis{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CopyHypothesis) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CopyHypothesis) ProtoMessage() {}
-
-func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CopyHypothesis.ProtoReflect.Descriptor instead.
-func (*CopyHypothesis) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *CopyHypothesis) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *CopyHypothesis) GetTries() uint32 {
-	if x != nil {
-		return x.Tries
-	}
-	return 0
-}
-
-func (x *CopyHypothesis) GetAgreed() uint32 {
-	if x != nil {
-		return x.Agreed
-	}
-	return 0
-}
-
-func (x *CopyHypothesis) GetProbability() float64 {
-	if x != nil {
-		return x.Probability
-	}
-	return 0
-}
-
 // What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
 // shape and tag path as they come; repeated fetches of a URL do not count.
 type SiteAdvice struct {
@@ -795,16 +722,14 @@ type SiteAdvice struct {
 	DecisionReason string `protobuf:"bytes,13,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
 	// How much of what is wanted was found; absent unless the budget of the crawl bounds coverage or yield, or before 16
 	// fetches.
-	Coverage *Coverage `protobuf:"bytes,14,opt,name=coverage,proto3" json:"coverage,omitempty"`
-	// Which links are taken to lead to copies, the surest first, at most 100; empty unless the crawl has `copies`.
-	Copies        []*CopyHypothesis `protobuf:"bytes,15,rep,name=copies,proto3" json:"copies,omitempty"`
+	Coverage      *Coverage `protobuf:"bytes,14,opt,name=coverage,proto3" json:"coverage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SiteAdvice) Reset() {
 	*x = SiteAdvice{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +741,7 @@ func (x *SiteAdvice) String() string {
 func (*SiteAdvice) ProtoMessage() {}
 
 func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +754,7 @@ func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SiteAdvice.ProtoReflect.Descriptor instead.
 func (*SiteAdvice) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SiteAdvice) GetRewardSource() RewardSource {
@@ -923,13 +848,6 @@ func (x *SiteAdvice) GetCoverage() *Coverage {
 	return nil
 }
 
-func (x *SiteAdvice) GetCopies() []*CopyHypothesis {
-	if x != nil {
-		return x.Copies
-	}
-	return nil
-}
-
 // How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
 type Coverage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -953,7 +871,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +883,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +896,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Coverage) GetShare() float64 {
@@ -1053,7 +971,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +983,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +996,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1161,7 +1079,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1091,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1104,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1277,7 +1195,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1207,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1220,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1323,7 +1241,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1253,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1266,7 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
@@ -1375,7 +1293,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1305,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1318,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -1441,7 +1359,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1371,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1384,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Seed) GetUrl() string {
@@ -1516,7 +1434,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1446,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1459,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -1592,7 +1510,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1522,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1535,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -1656,7 +1574,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1586,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1599,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -1747,7 +1665,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1677,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1690,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -1836,7 +1754,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +1766,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +1779,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -1926,7 +1844,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +1856,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +1869,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2057,12 +1975,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\vSkippedLink\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x120\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x18.linkscore.v1.SkipReasonR\x06reason\x12\x19\n" +
-	"\bpage_url\x18\x03 \x01(\tR\apageUrl\"t\n" +
-	"\x0eCopyHypothesis\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
-	"\x06agreed\x18\x03 \x01(\rR\x06agreed\x12 \n" +
-	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\x83\x05\n" +
+	"\bpage_url\x18\x03 \x01(\tR\apageUrl\"\xcd\x04\n" +
 	"\n" +
 	"SiteAdvice\x12?\n" +
 	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12#\n" +
@@ -2078,8 +1991,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\bwarnings\x18\v \x03(\tR\bwarnings\x122\n" +
 	"\bdecision\x18\f \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
 	"\x0fdecision_reason\x18\r \x01(\tR\x0edecisionReason\x122\n" +
-	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\x124\n" +
-	"\x06copies\x18\x0f \x03(\v2\x1c.linkscore.v1.CopyHypothesisR\x06copies\"\xa8\x01\n" +
+	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\"\xa8\x01\n" +
 	"\bCoverage\x12\x14\n" +
 	"\x05share\x18\x01 \x01(\x01R\x05share\x12\x10\n" +
 	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
@@ -2215,7 +2127,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(RewardSource)(0),            // 0: linkscore.v1.RewardSource
 	(TrapKind)(0),                // 1: linkscore.v1.TrapKind
@@ -2226,64 +2138,62 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*GetSiteRequest)(nil),       // 6: linkscore.v1.GetSiteRequest
 	(*GetSiteResponse)(nil),      // 7: linkscore.v1.GetSiteResponse
 	(*SkippedLink)(nil),          // 8: linkscore.v1.SkippedLink
-	(*CopyHypothesis)(nil),       // 9: linkscore.v1.CopyHypothesis
-	(*SiteAdvice)(nil),           // 10: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),             // 11: linkscore.v1.Coverage
-	(*GroupYield)(nil),           // 12: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),        // 13: linkscore.v1.TrapSuspicion
-	(*LearnSiteRequest)(nil),     // 14: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),    // 15: linkscore.v1.LearnSiteResponse
-	(*SuggestSeedsRequest)(nil),  // 16: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                 // 17: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil), // 18: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),   // 19: linkscore.v1.ExportRulesRequest
-	(*UrlRule)(nil),              // 20: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),          // 21: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),             // 22: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),  // 23: linkscore.v1.ExportRulesResponse
-	nil,                          // 24: linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	(SiteStage)(0),               // 25: linkscore.v1.SiteStage
-	(SkipReason)(0),              // 26: linkscore.v1.SkipReason
-	(Decision)(0),                // 27: linkscore.v1.Decision
+	(*SiteAdvice)(nil),           // 9: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),             // 10: linkscore.v1.Coverage
+	(*GroupYield)(nil),           // 11: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),        // 12: linkscore.v1.TrapSuspicion
+	(*LearnSiteRequest)(nil),     // 13: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),    // 14: linkscore.v1.LearnSiteResponse
+	(*SuggestSeedsRequest)(nil),  // 15: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                 // 16: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil), // 17: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),   // 18: linkscore.v1.ExportRulesRequest
+	(*UrlRule)(nil),              // 19: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),          // 20: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),             // 21: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),  // 22: linkscore.v1.ExportRulesResponse
+	nil,                          // 23: linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	(SiteStage)(0),               // 24: linkscore.v1.SiteStage
+	(SkipReason)(0),              // 25: linkscore.v1.SkipReason
+	(Decision)(0),                // 26: linkscore.v1.Decision
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	25, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	24, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
 	3,  // 1: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	3,  // 2: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	10, // 3: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	9,  // 3: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
 	8,  // 4: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
-	24, // 5: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	26, // 6: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
+	23, // 5: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	25, // 6: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
 	0,  // 7: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	12, // 8: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	13, // 9: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	27, // 10: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	11, // 11: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	9,  // 12: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
-	1,  // 13: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	3,  // 14: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	17, // 15: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	2,  // 16: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	2,  // 17: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	22, // 18: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	20, // 19: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	21, // 20: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	20, // 21: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	4,  // 22: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	6,  // 23: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	14, // 24: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	16, // 25: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	19, // 26: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	5,  // 27: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	7,  // 28: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	15, // 29: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	18, // 30: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	23, // 31: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	27, // [27:32] is the sub-list for method output_type
-	22, // [22:27] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	11, // 8: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	12, // 9: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	26, // 10: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	10, // 11: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	1,  // 12: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	3,  // 13: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	16, // 14: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	2,  // 15: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	2,  // 16: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	21, // 17: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	19, // 18: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	20, // 19: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	19, // 20: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	4,  // 21: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	6,  // 22: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	13, // 23: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	15, // 24: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	18, // 25: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	5,  // 26: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	7,  // 27: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	14, // 28: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	17, // 29: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	22, // 30: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	26, // [26:31] is the sub-list for method output_type
+	21, // [21:26] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2298,7 +2208,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   22,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -68,7 +68,7 @@ class CrawlOptions(TypedDict, total=False):
     revisit: Revisit | None  # fetch pages again, and learn how often they change. Absent: no
     experience: Sequence[bytes]  # of other sites: files of `export_rules`, `experience`; at most 16
     budget: Budget | None  # how far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``
-    copies: Mapping[str, float] | None  # learn which links lead to copies: ``{"skip_above": 0.9}``
+    copies: Mapping[str, float] | None  # skip links that lead to copies: ``{"skip_above": 0.9}``
     respect: Sequence[str]  # uses that it is for and that sites may reserve: ``["ai-train"]``
 
 
@@ -93,7 +93,6 @@ class Row:
     ticket: bytes  # opaque, to keep with the URL and send back
     verdict: int  # `Verdict` of filtering policies
     skip_reason: int  # `SkipReason` of a link that a setting of the crawl says to skip; 0 if none does
-    duplicate_probability: float  # that the link leads to a copy of a page; 0 if nothing says so
     url_type: int  # `UrlType`; unspecified if the policy tells none
     in_scope: bool  # False for links outside the crawl's scope
     status: common_pb2.ItemStatus | None  # why the link could not be used; None if it could
@@ -117,8 +116,8 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
     """
     urls, verdicts, scope = links.urls, links.verdicts, links.in_scope
-    reasons, copies = links.skip_reasons, links.duplicate_probabilities
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
+    reasons = links.skip_reasons
     for i, score in enumerate(links.scores):
         yield Row(
             index=i,
@@ -129,7 +128,6 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
             skip_reason=reasons[i] if reasons else 0,
-            duplicate_probability=copies[i] if copies else 0.0,
             url_type=types[i] if types else common_pb2.URL_TYPE_UNSPECIFIED,
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
@@ -527,7 +525,7 @@ def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCraw
 # Columns of `LinkScores` with an entry for each link, if they are there.
 _COLUMNS = (
     *("urls", "buckets", "tickets", "verdicts", "in_scope"),
-    *("skip_reasons", "duplicate_probabilities", "url_types"),
+    *("skip_reasons", "url_types"),
 )
 
 

@@ -12,7 +12,7 @@ from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.limits.budget import Budget, SiteBudget
-from linkscore_scoring.limits.copies import SiteCopies, copies_problems
+from linkscore_scoring.limits.copies import SKIP_ABOVE, SiteCopies, copies_problems
 from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.site.model import SiteModel
@@ -64,7 +64,7 @@ class SiteLimits:
         if self.respect is not None:
             self.respect.uses = frozenset(config[RESPECT] or ())
         if self.copies is not None:
-            self.copies.skip_above = (config[COPIES] or {}).get("skip_above")
+            self.copies.skip_above = (config[COPIES] or {}).get("skip_above", SKIP_ABOVE)
 
     def observe(
         self, event: PageFetched, page: PageObservation, site: SiteModel, *, counts: bool = True
@@ -80,7 +80,7 @@ class SiteLimits:
     def judge(
         self, found: ScoredLinks, links: LinkBatch, site: SiteModel, *, spent: bool, page: PageFeatures | None
     ) -> None:
-        """Write why links are to skip, before what their policy says, and which lead to copies.
+        """Write why links are to skip, before what their policy says.
 
         `spent` says that the crawl as a whole stops; `page` is what all links were found on.
         """
@@ -91,7 +91,6 @@ class SiteLimits:
             self.respect.judge(links, page, reasons)
         if self.copies is not None:
             self.copies.judge(links, site, reasons)
-            found.duplicates = self.copies.duplicates(links, site)
         if any(reasons):
             own = found.skip_reasons or [0] * len(links)
             found.skip_reasons = [a or b for a, b in zip(reasons, own, strict=True)]

@@ -389,7 +389,6 @@ class CrawlQueries:
                     model.link_paths.get(batch.link_paths[i]).raw,
                     model.stage,
                     scored.skip_reasons[i] if scored.skip_reasons is not None else 0,
-                    scored.duplicates[i] if scored.duplicates is not None else 0.0,
                 )
         return [explained[row] for row in range(len(urls))]
 
@@ -436,7 +435,7 @@ def joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> Scored
         places[rows] = np.array(part.buckets, dtype=np.int64) + len(names)
         names += part.bucket_names
         values += part.bucket_values
-        for name in ("verdicts", "url_types", "skip_reasons", "duplicates"):
+        for name in ("verdicts", "url_types", "skip_reasons"):
             if (told := getattr(part, name)) is not None:
                 column = optional.setdefault(name, [0] * n)
                 for row, value in zip(rows, told, strict=True):

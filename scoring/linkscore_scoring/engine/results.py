@@ -44,15 +44,6 @@ class Standing:
     coverage: Coverage | None = None
 
 
-class CopyHypothesis(NamedTuple):
-    """That some links lead to copies; fields as of the message in the wire contract."""
-
-    name: str
-    tries: int
-    agreed: int
-    probability: float
-
-
 @dataclass(slots=True)
 class ScoredLinks:
     """Scores of a list of links.
@@ -62,8 +53,7 @@ class ScoredLinks:
     tickets, and the index of each link's; empty where none are written. `verdicts`: 1 FOLLOW, 2 SKIP, 0 no
     advice; None if no link has any. `url_types`: type of each link's URL, see `types.INDEX`; None if no
     link has any. `skip_reasons`: why each link is to skip by a setting of the crawl, 0 if none says so; None
-    if no link is. `duplicates`: how probable each link leads to a copy of another page; None if nothing says
-    so of any. `in_scope`: per link, or None if all are. `stage`: lowest stage of the sites involved.
+    if no link is. `in_scope`: per link, or None if all are. `stage`: lowest stage of the sites involved.
     """
 
     scores: NDArray[np.float64]
@@ -77,7 +67,6 @@ class ScoredLinks:
     stage: int = 0
     url_types: list[int] | None = None
     skip_reasons: list[int] | None = None
-    duplicates: list[float] | None = None
 
 
 @dataclass(slots=True)
@@ -122,4 +111,3 @@ class LinkExplained:
     tag_path: str
     stage: int
     skip_reason: int = 0
-    duplicate_probability: float = 0.0

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from linkscore_scoring.columns import drop_oldest, lower_bound
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash_of
@@ -341,10 +340,8 @@ def keys_of(url: str) -> list[str]:
 
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
-_LIKELY = 0.5
-"""Probability from which a key counts as void where nobody says what is to skip. Chosen."""
-_TOLD = 100
-"""Hypotheses that are told of a site, as the contract says."""
+SKIP_ABOVE = 0.9
+"""Probability from which a link is to skip where nobody says it. Chosen."""
 _SETTLE_EVERY = 16
 """Fetches after which hypotheses follow URL patterns that have become one. Chosen."""
 _HOST_AND_ROOT = 2
@@ -353,19 +350,18 @@ _HOST_AND_ROOT = 2
 
 def copies_problems(given: Mapping[str, Any]) -> Iterator[FieldProblem]:
     """Yield what is wrong with the setting: from which probability on a link to a copy is to skip."""
-    most = given.get("skip_above")
-    if most is not None and not (math.isfinite(most) and 0.0 < most < 1.0):
+    if not 0.0 < (most := given.get("skip_above", SKIP_ABOVE)) < 1.0:
         yield FieldProblem("copies.skip_above", f"must be in (0, 1), got {most}")
 
 
 class SiteCopies(Stateful):
-    """What the fetched pages of a site say of copies; without `skip_above` nothing is skipped."""
+    """What the fetched pages of a site say of copies."""
 
     contents: Stored[Contents]
     hypotheses: Stored[Hypotheses]
 
     def __init__(self) -> None:
-        self.skip_above: float | None = None
+        self.skip_above = SKIP_ABOVE
         self.contents, self.hypotheses = Contents(), Hypotheses()
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel) -> None:
@@ -415,7 +411,7 @@ class SiteCopies(Stateful):
 
     def _withhold(self, page: PageObservation, site: SiteModel) -> None:
         """Note which new links of a page are the first of their kind, and which are withheld."""
-        if self.skip_above is None or True not in page.fresh:
+        if True not in page.fresh:
             return
         for row, link in self._copies(page.links, site):
             key = page.links.keys[row]
@@ -427,18 +423,10 @@ class SiteCopies(Stateful):
 
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
         """Write why links are to skip where there is no reason yet."""
-        least = self.skip_above
-        if least is None:
-            return
         for row, link in self._copies(links, site):
             is_due = any(evidence.let_through == links.keys[row] for evidence in link.evidence)
-            if link.probability >= least and not (link.is_first or is_due or reasons[row]):
+            if link.probability >= self.skip_above and not (link.is_first or is_due or reasons[row]):
                 reasons[row] = _COPY
-
-    def duplicates(self, links: LinkBatch, site: SiteModel) -> list[float] | None:
-        """Return how probable each link leads to a copy; None if nothing says so of any."""
-        found = {row: link.probability for row, link in self._copies(links, site) if not link.is_first}
-        return [found.get(row, 0.0) for row in range(len(links))] if found else None
 
     def memory_bytes(self) -> int:
         """Return what it takes in memory, estimated."""
@@ -469,7 +457,7 @@ class SiteCopies(Stateful):
 
     def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link; None if it has none."""
-        known, least, url = self.hypotheses, self.skip_above or _LIKELY, known_identity(url)
+        known, least, url = self.hypotheses, self.skip_above, known_identity(url)
         void = {name: p for name in keys_of(url) if (p := known.probability(path, name)) >= least}
         if not void:
             return None
@@ -477,25 +465,16 @@ class SiteCopies(Stateful):
         is_first = site.memory.depth(base) is None and known.is_first(base, key)
         return _Link(min(void.values()), tuple(known.all[path, name] for name in void), base, is_first)
 
-    def told(self, site: SiteModel) -> list[CopyHypothesis]:
-        """Return which links are taken to lead to copies, the surest first."""
-        found = []
-        for (pattern, key), kept in self.hypotheses.all.items():
-            name = site.patterns.text(pattern) + (f" {key}=" if key else "")
-            probability = self.hypotheses.probability(pattern, key)
-            found.append(CopyHypothesis(name, kept.tries, kept.agreed, probability))
-        return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
-
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return URL rules, the surest first: ``copy``, to skip, and ``void_key``, to take out of URLs.
 
         What an expression would say of more URLs than the hypothesis is left out.
         """
-        found, least = [], self.skip_above if self.skip_above is not None else math.inf
+        found = []
         for (pattern, key), kept in self.hypotheses.all.items():
             p = self.hypotheses.probability(pattern, key)
             is_below_host = bool(key) or len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT
-            if p >= least and is_below_host and site.patterns.is_alone(pattern):
+            if p >= self.skip_above and is_below_host and site.patterns.is_alone(pattern):
                 tokens = site.patterns.tokens(pattern)
                 if written := with_key(tokens, key) if key else expression_of(tokens):
                     kind = "void_key" if key else "copy"

@@ -262,7 +262,7 @@ def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
     links.buckets.extend([places[name] for name in names])
     links.bucket_names.extend(places)
     links.bucket_values.extend([values[name] for name in places])
-    for column in ("verdicts", "url_types", "skip_reasons", "duplicate_probabilities"):
+    for column in ("verdicts", "url_types", "skip_reasons"):
         if any(len(getattr(got.links, column)) for _, got in parts):
             getattr(links, column).extend(_placed(n, parts, partial(_column, column)))
     stages = [got.stage for _, got in parts if got.stage]

@@ -277,7 +277,6 @@ MAX_EXAMPLES, _DEFAULT_EXAMPLES = 100, 5
 _OPTIONAL = {
     "verdicts": "verdicts",
     "skip_reasons": "skip_reasons",
-    "duplicate_probabilities": "duplicates",
     "in_scope": "in_scope",
     "url_types": "url_types",
 }
@@ -384,7 +383,6 @@ def explanations(
             tag_path=why.tag_path,
             stage=cast("Any", why.stage),
             skip_reason=cast("Any", why.skip_reason),
-            duplicate_probability=why.duplicate_probability,
         )
     return told
 

@@ -190,7 +190,7 @@ def seed_query(
 
 def _advice(model: CrawlModel, shard: SiteShard) -> pb.SiteAdvice:
     """Return what to make of a site, and whether it goes on."""
-    found, copies = advise(shard), shard.limits.copies
+    found = advise(shard)
     standing = model.standing(shard) if model.budget is not None else None
     stop = (standing.site or standing.crawl) if standing else None
     coverage = standing.coverage if standing else None
@@ -204,7 +204,6 @@ def _advice(model: CrawlModel, shard: SiteShard) -> pb.SiteAdvice:
         decision=messages.decision_of(stop) if standing else None,
         decision_reason=stop.reason if stop else "",
         coverage=same_fields(pb.Coverage, coverage) if coverage else None,
-        copies=[same_fields(pb.CopyHypothesis, each) for each in copies.told(shard.model)] if copies else (),
     )
 
 

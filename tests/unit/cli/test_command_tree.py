@@ -228,7 +228,7 @@ class Copies(FakeLinkscore):
 
     def ScoreLinks(self, request: pb.ScoreLinksRequest, context: object) -> pb.ScoreLinksResponse:
         reason = common_pb2.SKIP_REASON_COPY
-        told = [pb.LinkExplanation(skip_reason=reason, duplicate_probability=0.93) for _ in request.links]
+        told = [pb.LinkExplanation(skip_reason=reason) for _ in request.links]
         return pb.ScoreLinksResponse(explanations=told)
 
 
@@ -238,4 +238,3 @@ def test_an_explanation_says_why_a_link_is_to_skip() -> None:
         told = CliRunner().invoke(main, args)
     rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in told.output.splitlines()]
     assert ["to skip", "copy"] in rows
-    assert ["copy", "0.93"] in rows

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.results import CopyHypothesis
+from linkscore_scoring.limits.copies import Evidence
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import page_of
 from linkscore_scoring.types import UrlRule
@@ -28,9 +28,8 @@ def config(copies: Mapping[str, Any] | None = None, **changes: Any) -> CrawlConf
     return CrawlConfig("c", PolicyChoice("breadth_first"), limits=limits, **changes)
 
 
-def crawl_with(skip_above: float | None = 0.9) -> CrawlModel:
-    copies = {} if skip_above is None else {"skip_above": skip_above}
-    return CrawlModel(config(copies), ticket_key=b"key")
+def crawl_with(skip_above: float = 0.9) -> CrawlModel:
+    return CrawlModel(config({"skip_above": skip_above}), ticket_key=b"key")
 
 
 def shown(
@@ -58,10 +57,14 @@ def skips(crawl: CrawlModel, *paths: str) -> list[bool]:
     return [reason == COPY for reason in found.skip_reasons or [0] * len(urls)]
 
 
-def told(crawl: CrawlModel) -> dict[str, CopyHypothesis]:
+def told(crawl: CrawlModel) -> dict[str, Evidence]:
+    """Return the hypotheses by the pattern of their links, and by the key."""
     shard = crawl.shard("a.test")
     assert shard.limits.copies is not None
-    return {each.name: each for each in shard.limits.copies.told(shard.model)}
+    return {
+        shard.model.patterns.text(pattern) + (f" {key}=" if key else ""): kept
+        for (pattern, key), kept in shard.limits.copies.hypotheses.all.items()
+    }
 
 
 def rules(crawl: CrawlModel) -> list[UrlRule]:
@@ -236,7 +239,8 @@ def test_a_key_that_matters_on_some_pages_is_void_on_none_of_their_kind() -> Non
         feed(crawl, shown(f"/a/{n}", f"text {n}"), shown(f"/a/{n}?view=x", f"other {n}"))
     feed(crawl, *pairs(9, "/a/{}", "/a/{}?view=x", start=18))
     assert skips(crawl, "/a/50?view=x") == [False]
-    assert told(crawl)["a.test/a/# view="][1:3] == (27, 18)
+    tried = told(crawl)["a.test/a/# view="]
+    assert (tried.tries, tried.agreed) == (27, 18)
 
 
 def same_everywhere(text: str) -> Iterator[PageFetched]:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/common.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0c\x46ieldProblem\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\nItemStatus\x12$\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x16.linkscore.v1.ItemCode\x12,\n\x08problems\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.FieldProblem\x12\r\n\x05notes\x18\x03 \x03(\t\"J\n\x07Outlink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x13\n\x0b\x61nchor_text\x18\x02 \x01(\t\x12\x10\n\x08tag_path\x18\x03 \x01(\t\x12\x0b\n\x03rel\x18\x04 \x01(\t\"%\n\x06Header\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\x90\x03\n\x04Page\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x11\n\tfinal_url\x18\x03 \x01(\t\x12\x13\n\x0bstatus_code\x18\x04 \x01(\x05\x12\x13\n\x0b\x66\x65tch_error\x18\x05 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x06 \x01(\t\x12\x18\n\x10\x63ontent_encoding\x18\x07 \x01(\t\x12\x0e\n\x04\x62ody\x18\x08 \x01(\x0cH\x00\x12\'\n\x08outlinks\x18\n \x03(\x0b\x32\x15.linkscore.v1.Outlink\x12\x0e\n\x06ticket\x18\x0b \x01(\x0c\x12.\n\nfetch_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rfetched_bytes\x18\x14 \x01(\x04\x12%\n\x07headers\x18\x15 \x03(\x0b\x32\x14.linkscore.v1.Header\x12$\n\x04kind\x18\x16 \x01(\x0e\x32\x16.linkscore.v1.PageKind\x12\x14\n\x0cnot_modified\x18\r \x01(\x08\x42\t\n\x07\x63ontent\"\xcb\x03\n\nLinkScores\x12\x0c\n\x04urls\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12\x0f\n\x07\x62uckets\x18\x04 \x03(\r\x12\x14\n\x0c\x62ucket_names\x18\x05 \x03(\t\x12\x0f\n\x07tickets\x18\x06 \x03(\r\x12\x15\n\rticket_values\x18\x07 \x03(\x0c\x12\'\n\x08verdicts\x18\x08 \x03(\x0e\x32\x15.linkscore.v1.Verdict\x12\x10\n\x08in_scope\x18\t \x03(\x08\x12\x38\n\x08statuses\x18\n \x03(\x0b\x32&.linkscore.v1.LinkScores.StatusesEntry\x12(\n\turl_types\x18\x0b \x03(\x0e\x32\x15.linkscore.v1.UrlType\x12\x15\n\rbucket_values\x18\x0c \x03(\x01\x12.\n\x0cskip_reasons\x18\r \x03(\x0e\x32\x18.linkscore.v1.SkipReason\x12\x1f\n\x17\x64uplicate_probabilities\x18\x0e \x03(\x01\x1aI\n\rStatusesEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\'\n\x05value\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus:\x02\x38\x01*o\n\tSiteStage\x12\x1a\n\x16SITE_STAGE_UNSPECIFIED\x10\x00\x12\x17\n\x13SITE_STAGE_SAMPLING\x10\x01\x12\x17\n\x13SITE_STAGE_LEARNING\x10\x02\x12\x14\n\x10SITE_STAGE_READY\x10\x03*H\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x12\n\x0eVERDICT_FOLLOW\x10\x01\x12\x10\n\x0cVERDICT_SKIP\x10\x02*\xaa\x01\n\nSkipReason\x12\x1b\n\x17SKIP_REASON_UNSPECIFIED\x10\x00\x12\x1c\n\x18SKIP_REASON_CRAWL_BUDGET\x10\x01\x12\x1c\n\x18SKIP_REASON_SITE_STOPPED\x10\x02\x12\x14\n\x10SKIP_REASON_TRAP\x10\x03\x12\x17\n\x13SKIP_REASON_RESPECT\x10\x04\x12\x14\n\x10SKIP_REASON_COPY\x10\x05*\x89\x01\n\x08\x44\x65\x63ision\x12\x18\n\x14\x44\x45\x43ISION_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44\x45\x43ISION_CONTINUE\x10\x01\x12\x17\n\x13\x44\x45\x43ISION_STOP_YIELD\x10\x02\x12\x19\n\x15\x44\x45\x43ISION_STOP_COVERED\x10\x03\x12\x18\n\x14\x44\x45\x43ISION_STOP_BUDGET\x10\x04*x\n\x07UrlType\x12\x18\n\x14URL_TYPE_UNSPECIFIED\x10\x00\x12\x12\n\x0eURL_TYPE_INDEX\x10\x01\x12\x13\n\x0fURL_TYPE_THREAD\x10\x02\x12\x16\n\x12URL_TYPE_PAGE_FLIP\x10\x03\x12\x12\n\x0eURL_TYPE_OTHER\x10\x04*z\n\x08PageType\x12\x19\n\x15PAGE_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fPAGE_TYPE_INDEX\x10\x01\x12\x14\n\x10PAGE_TYPE_THREAD\x10\x02\x12\x13\n\x0fPAGE_TYPE_OTHER\x10\x03\x12\x13\n\x0fPAGE_TYPE_ENTRY\x10\x04*~\n\x08ItemCode\x12\x19\n\x15ITEM_CODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cITEM_CODE_OK\x10\x01\x12\x17\n\x13ITEM_CODE_DUPLICATE\x10\x02\x12\x15\n\x11ITEM_CODE_INVALID\x10\x03\x12\x15\n\x11ITEM_CODE_PARTIAL\x10\x04*d\n\x08PageKind\x12\x19\n\x15PAGE_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0ePAGE_KIND_PAGE\x10\x01\x12\x15\n\x11PAGE_KIND_SITEMAP\x10\x02\x12\x12\n\x0ePAGE_KIND_FEED\x10\x03\x42>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/common.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0c\x46ieldProblem\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"o\n\nItemStatus\x12$\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x16.linkscore.v1.ItemCode\x12,\n\x08problems\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.FieldProblem\x12\r\n\x05notes\x18\x03 \x03(\t\"J\n\x07Outlink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x13\n\x0b\x61nchor_text\x18\x02 \x01(\t\x12\x10\n\x08tag_path\x18\x03 \x01(\t\x12\x0b\n\x03rel\x18\x04 \x01(\t\"%\n\x06Header\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"\x90\x03\n\x04Page\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x11\n\tfinal_url\x18\x03 \x01(\t\x12\x13\n\x0bstatus_code\x18\x04 \x01(\x05\x12\x13\n\x0b\x66\x65tch_error\x18\x05 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x06 \x01(\t\x12\x18\n\x10\x63ontent_encoding\x18\x07 \x01(\t\x12\x0e\n\x04\x62ody\x18\x08 \x01(\x0cH\x00\x12\'\n\x08outlinks\x18\n \x03(\x0b\x32\x15.linkscore.v1.Outlink\x12\x0e\n\x06ticket\x18\x0b \x01(\x0c\x12.\n\nfetch_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rfetched_bytes\x18\x14 \x01(\x04\x12%\n\x07headers\x18\x15 \x03(\x0b\x32\x14.linkscore.v1.Header\x12$\n\x04kind\x18\x16 \x01(\x0e\x32\x16.linkscore.v1.PageKind\x12\x14\n\x0cnot_modified\x18\r \x01(\x08\x42\t\n\x07\x63ontent\"\xaa\x03\n\nLinkScores\x12\x0c\n\x04urls\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12\x0f\n\x07\x62uckets\x18\x04 \x03(\r\x12\x14\n\x0c\x62ucket_names\x18\x05 \x03(\t\x12\x0f\n\x07tickets\x18\x06 \x03(\r\x12\x15\n\rticket_values\x18\x07 \x03(\x0c\x12\'\n\x08verdicts\x18\x08 \x03(\x0e\x32\x15.linkscore.v1.Verdict\x12\x10\n\x08in_scope\x18\t \x03(\x08\x12\x38\n\x08statuses\x18\n \x03(\x0b\x32&.linkscore.v1.LinkScores.StatusesEntry\x12(\n\turl_types\x18\x0b \x03(\x0e\x32\x15.linkscore.v1.UrlType\x12\x15\n\rbucket_values\x18\x0c \x03(\x01\x12.\n\x0cskip_reasons\x18\r \x03(\x0e\x32\x18.linkscore.v1.SkipReason\x1aI\n\rStatusesEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\'\n\x05value\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus:\x02\x38\x01*o\n\tSiteStage\x12\x1a\n\x16SITE_STAGE_UNSPECIFIED\x10\x00\x12\x17\n\x13SITE_STAGE_SAMPLING\x10\x01\x12\x17\n\x13SITE_STAGE_LEARNING\x10\x02\x12\x14\n\x10SITE_STAGE_READY\x10\x03*H\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x12\n\x0eVERDICT_FOLLOW\x10\x01\x12\x10\n\x0cVERDICT_SKIP\x10\x02*\xaa\x01\n\nSkipReason\x12\x1b\n\x17SKIP_REASON_UNSPECIFIED\x10\x00\x12\x1c\n\x18SKIP_REASON_CRAWL_BUDGET\x10\x01\x12\x1c\n\x18SKIP_REASON_SITE_STOPPED\x10\x02\x12\x14\n\x10SKIP_REASON_TRAP\x10\x03\x12\x17\n\x13SKIP_REASON_RESPECT\x10\x04\x12\x14\n\x10SKIP_REASON_COPY\x10\x05*\x89\x01\n\x08\x44\x65\x63ision\x12\x18\n\x14\x44\x45\x43ISION_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44\x45\x43ISION_CONTINUE\x10\x01\x12\x17\n\x13\x44\x45\x43ISION_STOP_YIELD\x10\x02\x12\x19\n\x15\x44\x45\x43ISION_STOP_COVERED\x10\x03\x12\x18\n\x14\x44\x45\x43ISION_STOP_BUDGET\x10\x04*x\n\x07UrlType\x12\x18\n\x14URL_TYPE_UNSPECIFIED\x10\x00\x12\x12\n\x0eURL_TYPE_INDEX\x10\x01\x12\x13\n\x0fURL_TYPE_THREAD\x10\x02\x12\x16\n\x12URL_TYPE_PAGE_FLIP\x10\x03\x12\x12\n\x0eURL_TYPE_OTHER\x10\x04*z\n\x08PageType\x12\x19\n\x15PAGE_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0fPAGE_TYPE_INDEX\x10\x01\x12\x14\n\x10PAGE_TYPE_THREAD\x10\x02\x12\x13\n\x0fPAGE_TYPE_OTHER\x10\x03\x12\x13\n\x0fPAGE_TYPE_ENTRY\x10\x04*~\n\x08ItemCode\x12\x19\n\x15ITEM_CODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cITEM_CODE_OK\x10\x01\x12\x17\n\x13ITEM_CODE_DUPLICATE\x10\x02\x12\x15\n\x11ITEM_CODE_INVALID\x10\x03\x12\x15\n\x11ITEM_CODE_PARTIAL\x10\x04*d\n\x08PageKind\x12\x19\n\x15PAGE_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0ePAGE_KIND_PAGE\x10\x01\x12\x15\n\x11PAGE_KIND_SITEMAP\x10\x02\x12\x12\n\x0ePAGE_KIND_FEED\x10\x03\x42>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,22 +35,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\014linkscore.v1P\001Z,linkscore.example/go/linkscorev1;linkscorev1'
   _globals['_LINKSCORES_STATUSESENTRY']._loaded_options = None
   _globals['_LINKSCORES_STATUSESENTRY']._serialized_options = b'8\001'
-  _globals['_SITESTAGE']._serialized_start=1237
-  _globals['_SITESTAGE']._serialized_end=1348
-  _globals['_VERDICT']._serialized_start=1350
-  _globals['_VERDICT']._serialized_end=1422
-  _globals['_SKIPREASON']._serialized_start=1425
-  _globals['_SKIPREASON']._serialized_end=1595
-  _globals['_DECISION']._serialized_start=1598
-  _globals['_DECISION']._serialized_end=1735
-  _globals['_URLTYPE']._serialized_start=1737
-  _globals['_URLTYPE']._serialized_end=1857
-  _globals['_PAGETYPE']._serialized_start=1859
-  _globals['_PAGETYPE']._serialized_end=1981
-  _globals['_ITEMCODE']._serialized_start=1983
-  _globals['_ITEMCODE']._serialized_end=2109
-  _globals['_PAGEKIND']._serialized_start=2111
-  _globals['_PAGEKIND']._serialized_end=2211
+  _globals['_SITESTAGE']._serialized_start=1204
+  _globals['_SITESTAGE']._serialized_end=1315
+  _globals['_VERDICT']._serialized_start=1317
+  _globals['_VERDICT']._serialized_end=1389
+  _globals['_SKIPREASON']._serialized_start=1392
+  _globals['_SKIPREASON']._serialized_end=1562
+  _globals['_DECISION']._serialized_start=1565
+  _globals['_DECISION']._serialized_end=1702
+  _globals['_URLTYPE']._serialized_start=1704
+  _globals['_URLTYPE']._serialized_end=1824
+  _globals['_PAGETYPE']._serialized_start=1826
+  _globals['_PAGETYPE']._serialized_end=1948
+  _globals['_ITEMCODE']._serialized_start=1950
+  _globals['_ITEMCODE']._serialized_end=2076
+  _globals['_PAGEKIND']._serialized_start=2078
+  _globals['_PAGEKIND']._serialized_end=2178
   _globals['_FIELDPROBLEM']._serialized_start=76
   _globals['_FIELDPROBLEM']._serialized_end=142
   _globals['_ITEMSTATUS']._serialized_start=144
@@ -62,7 +62,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PAGE']._serialized_start=373
   _globals['_PAGE']._serialized_end=773
   _globals['_LINKSCORES']._serialized_start=776
-  _globals['_LINKSCORES']._serialized_end=1235
-  _globals['_LINKSCORES_STATUSESENTRY']._serialized_start=1162
-  _globals['_LINKSCORES_STATUSESENTRY']._serialized_end=1235
+  _globals['_LINKSCORES']._serialized_end=1202
+  _globals['_LINKSCORES_STATUSESENTRY']._serialized_start=1129
+  _globals['_LINKSCORES_STATUSESENTRY']._serialized_end=1202
 # @@protoc_insertion_point(module_scope)

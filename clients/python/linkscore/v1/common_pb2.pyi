@@ -183,7 +183,7 @@ class Page(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., kind: _Optional[_Union[PageKind, str]] = ..., not_modified: bool = ...) -> None: ...
 
 class LinkScores(_message.Message):
-    __slots__ = ("urls", "scores", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons", "duplicate_probabilities")
+    __slots__ = ("urls", "scores", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons")
     class StatusesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -203,7 +203,6 @@ class LinkScores(_message.Message):
     URL_TYPES_FIELD_NUMBER: _ClassVar[int]
     BUCKET_VALUES_FIELD_NUMBER: _ClassVar[int]
     SKIP_REASONS_FIELD_NUMBER: _ClassVar[int]
-    DUPLICATE_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
     urls: _containers.RepeatedScalarFieldContainer[str]
     scores: _containers.RepeatedScalarFieldContainer[float]
     buckets: _containers.RepeatedScalarFieldContainer[int]
@@ -216,5 +215,4 @@ class LinkScores(_message.Message):
     url_types: _containers.RepeatedScalarFieldContainer[UrlType]
     bucket_values: _containers.RepeatedScalarFieldContainer[float]
     skip_reasons: _containers.RepeatedScalarFieldContainer[SkipReason]
-    duplicate_probabilities: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ..., duplicate_probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ...) -> None: ...

@@ -252,7 +252,7 @@ class ScoreTerm(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., description: _Optional[str] = ...) -> None: ...
 
 class LinkExplanation(_message.Message):
-    __slots__ = ("status", "url", "score", "bucket", "summary", "terms", "source_cluster", "tag_path", "stage", "skip_reason", "duplicate_probability")
+    __slots__ = ("status", "url", "score", "bucket", "summary", "terms", "source_cluster", "tag_path", "stage", "skip_reason")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -263,7 +263,6 @@ class LinkExplanation(_message.Message):
     TAG_PATH_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     SKIP_REASON_FIELD_NUMBER: _ClassVar[int]
-    DUPLICATE_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     url: str
     score: float
@@ -274,8 +273,7 @@ class LinkExplanation(_message.Message):
     tag_path: str
     stage: _common_pb2.SiteStage
     skip_reason: _common_pb2.SkipReason
-    duplicate_probability: float
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., skip_reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., duplicate_probability: _Optional[float] = ...) -> None: ...
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., skip_reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ...) -> None: ...
 
 class SuggestExamplesRequest(_message.Message):
     __slots__ = ("crawl", "site", "max_results")

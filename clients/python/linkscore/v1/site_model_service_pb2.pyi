@@ -134,20 +134,8 @@ class SkippedLink(_message.Message):
     page_url: str
     def __init__(self, url: _Optional[str] = ..., reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., page_url: _Optional[str] = ...) -> None: ...
 
-class CopyHypothesis(_message.Message):
-    __slots__ = ("name", "tries", "agreed", "probability")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    TRIES_FIELD_NUMBER: _ClassVar[int]
-    AGREED_FIELD_NUMBER: _ClassVar[int]
-    PROBABILITY_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    tries: int
-    agreed: int
-    probability: float
-    def __init__(self, name: _Optional[str] = ..., tries: _Optional[int] = ..., agreed: _Optional[int] = ..., probability: _Optional[float] = ...) -> None: ...
-
 class SiteAdvice(_message.Message):
-    __slots__ = ("reward_source", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "warnings", "decision", "decision_reason", "coverage", "copies")
+    __slots__ = ("reward_source", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "warnings", "decision", "decision_reason", "coverage")
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FETCHES_FIELD_NUMBER: _ClassVar[int]
@@ -161,7 +149,6 @@ class SiteAdvice(_message.Message):
     DECISION_FIELD_NUMBER: _ClassVar[int]
     DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
     COVERAGE_FIELD_NUMBER: _ClassVar[int]
-    COPIES_FIELD_NUMBER: _ClassVar[int]
     reward_source: RewardSource
     waiting_links: int
     expected_fetches: int
@@ -175,8 +162,7 @@ class SiteAdvice(_message.Message):
     decision: _common_pb2.Decision
     decision_reason: str
     coverage: Coverage
-    copies: _containers.RepeatedCompositeFieldContainer[CopyHypothesis]
-    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ..., copies: _Optional[_Iterable[_Union[CopyHypothesis, _Mapping]]] = ...) -> None: ...
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ...) -> None: ...
 
 class Coverage(_message.Message):
     __slots__ = ("share", "low", "high", "found", "waiting", "unseen", "fetches")

@@ -309,8 +309,8 @@ export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
  */
 export type Copies = Message<"linkscore.v1.Copies"> & {
   /**
-   * Probability in (0, 1) from which on links to copies are to skip; absent: it is told, and nothing is to skip. 0.9 needs
-   * 15 copies of different pages and no page that only seemed one.
+   * Probability in (0, 1) from which on links to copies are to skip; absent: 0.9, which needs 15 copies of different pages
+   * and no page that only seemed one.
    *
    * @generated from field: optional double skip_above = 1;
    */

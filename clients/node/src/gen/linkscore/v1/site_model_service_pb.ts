@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEi0wIKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEhUKDXNlc3Npb25fbmFtZXMYFSADKAkiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIzCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC21heF9za2lwcGVkGAQgASgNIo8CCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjAKDXNraXBwZWRfbGlua3MYBCADKAsyGS5saW5rc2NvcmUudjEuU2tpcHBlZExpbmsSSAoOc2tpcHBlZF9jb3VudHMYBSADKAsyMC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlLlNraXBwZWRDb3VudHNFbnRyeRo0ChJTa2lwcGVkQ291bnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASJWCgtTa2lwcGVkTGluaxILCgN1cmwYASABKAkSKAoGcmVhc29uGAIgASgOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SEAoIcGFnZV91cmwYAyABKAkiUgoOQ29weUh5cG90aGVzaXMSDAoEbmFtZRgBIAEoCRINCgV0cmllcxgCIAEoDRIOCgZhZ3JlZWQYAyABKA0SEwoLcHJvYmFiaWxpdHkYBCABKAEi1AMKClNpdGVBZHZpY2USMQoNcmV3YXJkX3NvdXJjZRgBIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USFQoNd2FpdGluZ19saW5rcxgDIAEoBBIYChBleHBlY3RlZF9mZXRjaGVzGAQgASgNEhcKD2V4cGVjdGVkX3Jld2FyZBgFIAEoARIXCg9wb2xpY3lfZXN0aW1hdGUYBiABKAgSFgoOcmVjZW50X2ZldGNoZXMYByABKA0SFQoNcmVjZW50X3Jld2FyZBgIIAEoARIoCgZ5aWVsZHMYCSADKAsyGC5saW5rc2NvcmUudjEuR3JvdXBZaWVsZBIqCgV0cmFwcxgKIAMoCzIbLmxpbmtzY29yZS52MS5UcmFwU3VzcGljaW9uEhAKCHdhcm5pbmdzGAsgAygJEigKCGRlY2lzaW9uGAwgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgNIAEoCRIoCghjb3ZlcmFnZRgOIAEoCzIWLmxpbmtzY29yZS52MS5Db3ZlcmFnZRIsCgZjb3BpZXMYDyADKAsyHC5saW5rc2NvcmUudjEuQ29weUh5cG90aGVzaXMidQoIQ292ZXJhZ2USDQoFc2hhcmUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAESDQoFZm91bmQYBCABKAESDwoHd2FpdGluZxgFIAEoARIOCgZ1bnNlZW4YBiABKAESDwoHZmV0Y2hlcxgHIAEoBCKkAQoKR3JvdXBZaWVsZBITCgt1cmxfcGF0dGVybhgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRIVCg1mZXRjaGVkX2NvdW50GAMgASgEEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSFAoMZWFybHlfcmV3YXJkGAYgASgBEhMKC2xhdGVfcmV3YXJkGAcgASgBIv8BCg1UcmFwU3VzcGljaW9uEiQKBGtpbmQYASABKA4yFi5saW5rc2NvcmUudjEuVHJhcEtpbmQSEwoLdXJsX3BhdHRlcm4YAiABKAkSEAoIdGFnX3BhdGgYAyABKAkSFQoNZmV0Y2hlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhMKC2Vhcmx5X3lpZWxkGAYgASgBEhIKCmxhdGVfeWllbGQYByABKAESEgoKY29weV9zaGFyZRgIIAEoARIOCgZncm93dGgYCSABKAESEAoIZXZpZGVuY2UYCiABKAkSFAoMZXhhbXBsZV91cmxzGAsgAygJIiAKEExlYXJuU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI1ChFMZWFyblNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUiRwoTU3VnZ2VzdFNlZWRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhMKC21heF9yZXN1bHRzGAQgASgNIkYKBFNlZWQSCwoDdXJsGAEgASgJEg4KBnJlYXNvbhgCIAEoCRINCgV2YWx1ZRgDIAEoARISCgpwYWdlX2NvdW50GAQgASgNIoABChRTdWdnZXN0U2VlZHNSZXNwb25zZRIhCgVzZWVkcxgBIAMoCzISLmxpbmtzY29yZS52MS5TZWVkEgwKBHNpdGUYAiABKAkSDgoGcG9saWN5GAMgASgJEhQKDHBvbGljeV9zdGF0ZRgEIAEoCRIRCglldmVudF9zZXEYBSABKAQiTQoSRXhwb3J0UnVsZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKQoHZm9ybWF0cxgCIAMoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0InsKB1VybFJ1bGUSDAoEa2luZBgBIAEoCRIPCgdwYXR0ZXJuGAIgASgJEhIKCmNvbmZpZGVuY2UYAyABKAESEwoLbWF0Y2hfY291bnQYBCABKAQSEwoLdG90YWxfY291bnQYBSABKAQSEwoLZXhhbXBsZV91cmwYBiABKAkigQEKC1RhZ1BhdGhSdWxlEhAKCHRhZ19wYXRoGAEgASgJEg4KBnNvdXJjZRgCIAEoCRITCgtkZXN0aW5hdGlvbhgDIAEoCRIYChBkZXN0aW5hdGlvbl9wcm9iGAQgASgBEg0KBXZhbHVlGAUgASgBEhIKCmxpbmtfY291bnQYBiABKAQidgoIUnVsZUZpbGUSKAoGZm9ybWF0GAEgASgOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSDAoEbmFtZRgCIAEoCRISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDQoFbm90ZXMYBSADKAkilwIKE0V4cG9ydFJ1bGVzUmVzcG9uc2USJQoFZmlsZXMYASADKAsyFi5saW5rc2NvcmUudjEuUnVsZUZpbGUSKAoJdXJsX3J1bGVzGAIgAygLMhUubGlua3Njb3JlLnYxLlVybFJ1bGUSMQoOdGFnX3BhdGhfcnVsZXMYAyADKAsyGS5saW5rc2NvcmUudjEuVGFnUGF0aFJ1bGUSDgoGcG9saWN5GAQgASgJEhQKDHBvbGljeV9zdGF0ZRgFIAEoCRIWCg5tb2RlbF9yZXZpc2lvbhgGIAEoBBIRCglldmVudF9zZXEYByABKAQSKwoMZGVuaWVkX3J1bGVzGAggAygLMhUubGlua3Njb3JlLnYxLlVybFJ1bGUqZAoMUmV3YXJkU291cmNlEh0KGVJFV0FSRF9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVSRVdBUkRfU09VUkNFX05PVkVMVFkQARIaChZSRVdBUkRfU09VUkNFX0ZFRURCQUNLEAIqaAoIVHJhcEtpbmQSGQoVVFJBUF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVFJBUF9LSU5EX0NPUElFUxABEhUKEVRSQVBfS0lORF9FTkRMRVNTEAISFAoQVFJBUF9LSU5EX0ZBRElORxADKsEBCgpSdWxlRm9ybWF0EhsKF1JVTEVfRk9STUFUX1VOU1BFQ0lGSUVEEAASFAoQUlVMRV9GT1JNQVRfSlNPThABEhYKElJVTEVfRk9STUFUX1NDUkFQWRACEhUKEVJVTEVfRk9STUFUX05VVENIEAMSGAoUUlVMRV9GT1JNQVRfSEVSSVRSSVgQBRIbChdSVUxFX0ZPUk1BVF9CUk9XU0VSVFJJWBAGEhoKFlJVTEVfRk9STUFUX0VYUEVSSUVOQ0UQBzKhAwoQU2l0ZU1vZGVsU2VydmljZRJMCglMaXN0U2l0ZXMSHi5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXNwb25zZRJGCgdHZXRTaXRlEhwubGlua3Njb3JlLnYxLkdldFNpdGVSZXF1ZXN0Gh0ubGlua3Njb3JlLnYxLkdldFNpdGVSZXNwb25zZRJMCglMZWFyblNpdGUSHi5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVxdWVzdBofLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXNwb25zZRJVCgxTdWdnZXN0U2VlZHMSIS5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXNwb25zZRJSCgtFeHBvcnRSdWxlcxIgLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_linkscore_v1_common]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEi0wIKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEhUKDXNlc3Npb25fbmFtZXMYFSADKAkiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIzCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC21heF9za2lwcGVkGAQgASgNIo8CCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjAKDXNraXBwZWRfbGlua3MYBCADKAsyGS5saW5rc2NvcmUudjEuU2tpcHBlZExpbmsSSAoOc2tpcHBlZF9jb3VudHMYBSADKAsyMC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlLlNraXBwZWRDb3VudHNFbnRyeRo0ChJTa2lwcGVkQ291bnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASJWCgtTa2lwcGVkTGluaxILCgN1cmwYASABKAkSKAoGcmVhc29uGAIgASgOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SEAoIcGFnZV91cmwYAyABKAkipgMKClNpdGVBZHZpY2USMQoNcmV3YXJkX3NvdXJjZRgBIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USFQoNd2FpdGluZ19saW5rcxgDIAEoBBIYChBleHBlY3RlZF9mZXRjaGVzGAQgASgNEhcKD2V4cGVjdGVkX3Jld2FyZBgFIAEoARIXCg9wb2xpY3lfZXN0aW1hdGUYBiABKAgSFgoOcmVjZW50X2ZldGNoZXMYByABKA0SFQoNcmVjZW50X3Jld2FyZBgIIAEoARIoCgZ5aWVsZHMYCSADKAsyGC5saW5rc2NvcmUudjEuR3JvdXBZaWVsZBIqCgV0cmFwcxgKIAMoCzIbLmxpbmtzY29yZS52MS5UcmFwU3VzcGljaW9uEhAKCHdhcm5pbmdzGAsgAygJEigKCGRlY2lzaW9uGAwgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgNIAEoCRIoCghjb3ZlcmFnZRgOIAEoCzIWLmxpbmtzY29yZS52MS5Db3ZlcmFnZSJ1CghDb3ZlcmFnZRINCgVzaGFyZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoARINCgVmb3VuZBgEIAEoARIPCgd3YWl0aW5nGAUgASgBEg4KBnVuc2VlbhgGIAEoARIPCgdmZXRjaGVzGAcgASgEIqQBCgpHcm91cFlpZWxkEhMKC3VybF9wYXR0ZXJuGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJEhUKDWZldGNoZWRfY291bnQYAyABKAQSFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIUCgxlYXJseV9yZXdhcmQYBiABKAESEwoLbGF0ZV9yZXdhcmQYByABKAEi/wEKDVRyYXBTdXNwaWNpb24SJAoEa2luZBgBIAEoDjIWLmxpbmtzY29yZS52MS5UcmFwS2luZBITCgt1cmxfcGF0dGVybhgCIAEoCRIQCgh0YWdfcGF0aBgDIAEoCRIVCg1mZXRjaGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSEwoLZWFybHlfeWllbGQYBiABKAESEgoKbGF0ZV95aWVsZBgHIAEoARISCgpjb3B5X3NoYXJlGAggASgBEg4KBmdyb3d0aBgJIAEoARIQCghldmlkZW5jZRgKIAEoCRIUCgxleGFtcGxlX3VybHMYCyADKAkiIAoQTGVhcm5TaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKEUxlYXJuU2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZSJHChNTdWdnZXN0U2VlZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSEwoLbWF4X3Jlc3VsdHMYBCABKA0iRgoEU2VlZBILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBXZhbHVlGAMgASgBEhIKCnBhZ2VfY291bnQYBCABKA0igAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCJNChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSKXAgoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBBIrCgxkZW5pZWRfcnVsZXMYCCADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZSpkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwQEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common]);
 
 /**
  * A site.
@@ -306,48 +306,6 @@ export const SkippedLinkSchema: GenMessage<SkippedLink> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 5);
 
 /**
- * That links of one kind lead to copies of pages.
- *
- * @generated from message linkscore.v1.CopyHypothesis
- */
-export type CopyHypothesis = Message<"linkscore.v1.CopyHypothesis"> & {
-  /**
-   * URL pattern of the links; of a query key that changes nothing, the pattern of the path and the key, `a.org/list sort=`.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Pages of different content that could have refuted it.
-   *
-   * @generated from field: uint32 tries = 2;
-   */
-  tries: number;
-
-  /**
-   * How many of these were copies.
-   *
-   * @generated from field: uint32 agreed = 3;
-   */
-  agreed: number;
-
-  /**
-   * What links by it have as `LinkScores.duplicate_probabilities`.
-   *
-   * @generated from field: double probability = 4;
-   */
-  probability: number;
-};
-
-/**
- * Describes the message linkscore.v1.CopyHypothesis.
- * Use `create(CopyHypothesisSchema)` to create a new message.
- */
-export const CopyHypothesisSchema: GenMessage<CopyHypothesis> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 6);
-
-/**
  * What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
  * shape and tag path as they come; repeated fetches of a URL do not count.
  *
@@ -448,13 +406,6 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
    * @generated from field: linkscore.v1.Coverage coverage = 14;
    */
   coverage?: Coverage | undefined;
-
-  /**
-   * Which links are taken to lead to copies, the surest first, at most 100; empty unless the crawl has `copies`.
-   *
-   * @generated from field: repeated linkscore.v1.CopyHypothesis copies = 15;
-   */
-  copies: CopyHypothesis[];
 };
 
 /**
@@ -462,7 +413,7 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  * Use `create(SiteAdviceSchema)` to create a new message.
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 7);
+  messageDesc(file_linkscore_v1_site_model_service, 6);
 
 /**
  * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
@@ -525,7 +476,7 @@ export type Coverage = Message<"linkscore.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 8);
+  messageDesc(file_linkscore_v1_site_model_service, 7);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -588,7 +539,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 9);
+  messageDesc(file_linkscore_v1_site_model_service, 8);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -679,7 +630,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 9);
 
 /**
  * Request of LearnSite.
@@ -700,7 +651,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * Response of LearnSite.
@@ -721,7 +672,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * Request of SuggestSeeds.
@@ -758,7 +709,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * A page to start a crawl from.
@@ -800,7 +751,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * Response of SuggestSeeds.
@@ -849,7 +800,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * Request of ExportRules.
@@ -877,7 +828,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * URLs of one kind, by regular expression.
@@ -934,7 +885,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Links by their place on a page.
@@ -990,7 +941,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * A file for a crawler.
@@ -1039,7 +990,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * Response of ExportRules.
@@ -1111,7 +1062,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * What a reward is.
