@@ -279,14 +279,13 @@ def seeds(site: str, most: int, as_json: bool, connection: Connection) -> None:
 @click.option(
     "-n", "--most", type=click.IntRange(1, 10_000), default=100, show_default=True, help="At most this many."
 )
-@click.option("--now", type=click.DateTime(), help="Rank for this time, UTC. Default: now.")
 @json_option
 @online
-def revisits(site: str, most: int, now: datetime | None, as_json: bool, connection: Connection) -> None:
+def revisits(site: str, most: int, as_json: bool, connection: Connection) -> None:
     """Print the URLs of the pages of SITE, or of all sites, to fetch again, best first."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        pages = list(client.rank_revisits(crawl=crawl, site=site, max_results=most, now=now).pages)
+        pages = list(client.rank_revisits(crawl=crawl, site=site, max_results=most).pages)
     tell(as_json, {"pages": pages}, (page.url for page in pages))
 
 
