@@ -8,7 +8,7 @@ from linkscore_scoring.policies.harvest import Harvest, Tunables
 from linkscore_scoring.policies.harvest.tables import Worked
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import LinkBatch, PageObservation
+from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from support.boards import Board
 from support.harvested import harvest_of, worth_of
 
@@ -230,6 +230,9 @@ def test_pages_beyond_the_bound_keep_what_they_brought() -> None:
     assert few.tables.links["page"].max() < few.tables.pages.rows > few.tables.places["place"].max() >> 32
     means = [policy.expected_rewards([*UNKNOWN, (1, 108)], site).tolist() for policy in (few, all_)]
     assert means[0] == pytest.approx(means[1], rel=0.05)
+    for n in range(30):  # of pages that nobody fetched
+        few.feedback(FeedbackObservation(99, 5_000 + n, f"http://h/x/{n}", 0, [], 1.0), site)
+    assert few.tables.pages.rows <= 20
 
 
 def test_arms_beyond_the_bound_are_forgotten_and_the_site_stays() -> None:

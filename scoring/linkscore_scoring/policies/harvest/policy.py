@@ -170,7 +170,7 @@ class Harvest(Policy):
         if page.redirects:  # where it leads waits in its place; it is no pull
             tables.find(page.links.grouped(site.link_paths.folded), page.fresh)
             tables.follow([tables.row(arm) for arm in followed])
-            self._changed()
+            self._changed(site)
             return
         source, label, near = self._compare(page, site)
         tables.add_page(
@@ -189,11 +189,11 @@ class Harvest(Policy):
         )
         if not page.failed:
             tables.add_links(page.links.grouped(site.link_paths.folded), page)
-        tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
-        self._changed()
+        self._changed(site)
 
-    def _changed(self) -> None:
+    def _changed(self, site: SiteModel) -> None:
         """Note the end of an event; score all arms anew when everything else is worked out anew."""
+        self.tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
         if self.tables.changed():
             self.tables.nodes["score"][:] = self._parts(self.tables.all_rows).score
 
@@ -222,7 +222,7 @@ class Harvest(Policy):
             page = tables.add_page(event.key, event.url, _followed(event.pattern, event.contexts, site))
         tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
         tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
-        self._changed()
+        self._changed(site)
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
@@ -235,14 +235,14 @@ class Harvest(Policy):
             self._relabel(site)
             self.starts.set_examples((example.key for example in examples), site.patterns)
             self.tables.starts = self.starts
-            self._changed()
+            self._changed(site)
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
         if experiences:
             self.starts.set_experience(experiences, site.patterns)
             self.tables.starts = self.starts
-            self._changed()
+            self._changed(site)
 
     def experience(self, site: SiteModel) -> Experience:
         """Return what the arms learned on this site."""
