@@ -37,7 +37,9 @@ _READ: dict[str, Callable[[Any, str], Any]] = {
     "a whole number": lambda settings, name: int(str(settings.get(name))),
     "a list": lambda settings, name: tuple(settings.getlist(name)),
     "a dictionary": lambda settings, name: settings.getdict(name),
-    "anything": lambda settings, name: settings.get(name) or None,
+    "a text, or JSON": lambda settings, name: (
+        settings.getdict(name) if str(settings.get(name)).startswith("{") else settings.get(name) or None
+    ),
 }
 
 SETTINGS: dict[str, tuple[str, Any]] = {
@@ -45,9 +47,9 @@ SETTINGS: dict[str, tuple[str, Any]] = {
     "observe_only": ("True or False", False),
     "required": ("True or False", False),
     "crawl": ("a text", ""),
-    "policy": ("anything", None),
+    "policy": ("a text, or JSON", None),
     "experience": ("a list", ()),
-    "wanted": ("anything", None),
+    "wanted": ("a text, or JSON", None),
     "examples": ("a list", ()),
     "timeout": ("a number", 5.0),
     "report_empty": ("True or False", True),
