@@ -530,6 +530,10 @@ class PagedUrl(NamedTuple):
             return False
         return self.query <= other.query or self.query >= other.query
 
+    def turns_to(self, other: PagedUrl) -> bool:
+        """Say whether two URLs are different pages of one list, and one of them names its page."""
+        return self != other and (self.explicit or other.explicit) and self.is_list_of(other)
+
 
 @lru_cache(maxsize=_REMEMBERED)
 def paged(url: str) -> PagedUrl:

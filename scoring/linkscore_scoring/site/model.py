@@ -6,7 +6,6 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import compress
 
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
@@ -104,9 +103,8 @@ class SiteModel(Stateful):
     models were activated. `link_paths`, `memory`, `texts`, `patterns`: link paths by id; URLs seen and
     fetched; text and whose it is; shapes of URLs. `history`: what fetches brought over time, by URL shape and
     tag path. `sessions`: what is known of session ids in URLs; whoever hands a fetch over shows it the links,
-    and takes them out. `page_link_places`: page links seen by the place they stand at, a link path without
-    class. `templates`, `navigation`: active model; None and an empty table before the first learning.
-    `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
+    and takes them out. `templates`, `navigation`: active model; None and an empty table before the first
+    learning. `crawled`: pages fetched by persistent cluster since then, sample included. `plan`: links
     worth fetching to learn the site; kept until it is learned, where the policy reads templates. `browse`:
     what the browse logs of the site gave; None without logs. The crawl's to set: `navigates`: a policy reads
     templates and the navigation table, which learns from each page; else it is as of the latest learning.
@@ -121,7 +119,6 @@ class SiteModel(Stateful):
     texts: Stored[TextOwners]
     patterns: Stored[UrlPatterns]
     history: Stored[CrawlHistory]
-    page_link_places: Stored[Counter[int]]
     sessions: Stored[SessionIds]
     navigation: Stored[NavigationTable]
     templates: Stored[TemplateModel | None]
@@ -180,8 +177,6 @@ class SiteModel(Stateful):
             self._take_links(fetch, features, page)
             if fetch.page_links:
                 page.page_links = picking(fetch.in_scope)(fetch.page_links)
-                turning = list(compress(page.links.link_paths, page.page_links))
-                self.page_link_places.update(self.link_paths.classless(turning))
             self._take_texts(fetch, features, page)
         # It counts for the link path it came through: its ticket's, else the first it is remembered by.
         link_path = fetch.link_path

@@ -143,8 +143,9 @@ class PageParser:
         return await self._large.read(partial(options.body_of, page))
 
     def _listed(self, body: PageBody) -> PageFeatures:
-        url, encoding = body["url"], body["content_encoding"]
-        return listing_page(body["body"], url=url, content_encoding=encoding, limits=self.limits)
+        return listing_page(
+            body["body"], url=body["url"], content_encoding=body["content_encoding"], limits=self.limits
+        )
 
     def close(self) -> None:
         """Let the process that reads pages go."""
@@ -189,8 +190,7 @@ class PageParser:
         check_most("event_id", len(page.event_id.encode()), MAX_EVENT_ID_BYTES, " bytes")
         check_most("ticket", len(page.ticket), MAX_TICKET_BYTES, " bytes")
         if not 0 <= page.status_code <= 999:
-            rule = f"must be 0 or an HTTP status, got {page.status_code}"
-            raise InvalidPage(rule, field="status_code")
+            raise InvalidPage(f"must be 0 or an HTTP status, got {page.status_code}", field="status_code")
         if wrong := list(wrong_numbers(page)):
             raise InvalidPage(wrong)
         return requested
@@ -200,7 +200,7 @@ class PageParser:
     ) -> PageFeatures:
         if own is not None:
             features = own
-        elif page.kind not in _PAGES and _kind_of(page):
+        elif _kind_of(page):
             features = self._listed(options.body_of(page))
         else:
             features = self._extractor.extract(**options.body_of(page))
@@ -253,10 +253,7 @@ def _kind_of(page: common_pb2.Page) -> str:
 
 
 class LargePages:
-    """Reads large pages one after another in a worker that comes with the first of them.
-
-    A page that takes more than its CPU time costs the worker its life; the next page starts another one.
-    """
+    """Reads large pages one by one in a worker, which a page that takes more than its CPU time ends."""
 
     def __init__(self, limits: Limits, *, budget_s: float = CPU_BUDGET_S) -> None:
         self._limits = limits
@@ -291,8 +288,7 @@ class LargePages:
         raise InvalidPage(found)
 
 
-_extractors: list[Extractor] = []
-"""The one of this process, if it is a worker."""
+_extractors: list[Extractor] = []  # the one of this process, if it is a worker
 
 
 def _start(limits: Limits) -> None:

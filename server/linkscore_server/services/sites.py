@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -17,6 +17,7 @@ from linkscore_scoring.engine.reports import advise
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
+from linkscore_scoring.pagination.page_links import paged
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel
@@ -257,8 +258,8 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
 # Bounds of requests, as the contract says.
 _EXITS = 10  # of a template
 _MAX_TEMPLATE_PAGES, _DEFAULT_TEMPLATE_PAGES = 1_000, 100
-_PAGE_LINKS = 2
-"""Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
+_PAGE_LINKS, _LOOKED_AT = 2, 300
+"""Links of a link path from which it turns pages, for one may be an accident, and pages looked at. Chosen."""
 
 
 class InspectionService:
@@ -334,7 +335,7 @@ def templates_of(site: SiteModel, max_exits: int) -> Iterator[look.Template]:
         cluster, depth = site.memory.cluster(page.hash), site.memory.depth(page.hash)
         if cluster != NOT_FETCHED and depth is not None:
             depths[cluster] = min(depth, depths.get(cluster, depth))
-    exits = site.navigation.strongest({stats.id for stats in chosen}, max_exits)
+    exits, turning = site.navigation.strongest({stats.id for stats in chosen}, max_exits), _turning(site)
     for stats in chosen:
         judged = rewards[stats.id]
         yield look.Template(
@@ -347,11 +348,19 @@ def templates_of(site: SiteModel, max_exits: int) -> Iterator[look.Template]:
             min_depth=depths.get(stats.id, 0),
             judged_count=len(judged),
             reward=float(np.mean(judged)) if judged else 0.0,
-            exits=[_exit(site, row) for row in exits.get(stats.id, [])],
+            exits=[_exit(site, row, turning) for row in exits.get(stats.id, [])],
         )
 
 
-def _exit(site: SiteModel, row: NavigationEntry) -> look.TemplateExit:
+def _turning(site: SiteModel) -> Counter[int]:
+    """Count links between sampled pages that turn the pages of a list, by link path."""
+    urls = {page.hash: paged(page.key) for page in site.sample}
+    looked_at = islice(reversed(site.sample), _LOOKED_AT)
+    links = ((urls[page.hash], *link) for page in looked_at for link in page.links)
+    return Counter(path for own, path, target in links if target in urls and own.turns_to(urls[target]))
+
+
+def _exit(site: SiteModel, row: NavigationEntry, turning: Counter[int]) -> look.TemplateExit:
     """Return the links of a template at one place; they turn pages if they lead back to it and look so."""
     shares, path = row.destinations, site.link_paths.get(row.link_path)
     destination, share = max(shares.items(), key=lambda pair: pair[1], default=(UNKNOWN_CLUSTER, 0.0))
@@ -362,7 +371,7 @@ def _exit(site: SiteModel, row: NavigationEntry) -> look.TemplateExit:
         followed_count=round(row.followed),
         destination=cluster_name(destination),
         destination_prob=share,
-        page_links=stays and site.page_link_places.get(path.classless, 0) >= _PAGE_LINKS,
+        page_links=stays and turning[row.link_path] >= _PAGE_LINKS,
     )
 
 
