@@ -13,7 +13,8 @@ _CLAIMS = (
         PARTLY,
         "Coverage is {focus-effectiveness|*, focus|coverage} everywhere. Counting index pages and page "
         "flips too, effectiveness is {focus-effectiveness|qa_q2a, focus|index, thread and flip pages} to "
-        "1.000; threads alone, as the text says, {focus-effectiveness|qa_q2a, focus|threads alone} to "
+        "1.000; threads alone, as the text says, "
+        "{focus-effectiveness|forum_ips_gopiratia, focus|threads alone} to "
         "{focus-effectiveness|forum_opendcl, focus|threads alone}. One generated engine is taken for no "
         "forum, {focus-effectiveness|generated, as phpBB, focus|index, thread and flip pages}: title, "
         "author and date of a thread are one block of its lists, which no signal tells",
@@ -24,21 +25,24 @@ _CLAIMS = (
                 *(f"qa_q2a, focus <= generated, as {name}, focus" for name in _TOLD),
             ),
             "focus-effectiveness|threads alone": (
-                "generated, as phpBB, focus < qa_q2a, focus <= forum_*, focus <= forum_opendcl, focus",
+                "generated, as phpBB, focus < forum_ips_gopiratia, focus <= forum_*, focus",
+                "forum_ips_gopiratia, focus <= qa_q2a, focus <= forum_opendcl, focus",
             ),
         },
     ),
     Claim(
         "Also on Q&A sites and blogs (97 % and more)",
         PARTLY,
-        "{focus-effectiveness|qa_q2a, focus|index, thread and flip pages} and "
-        "{focus-effectiveness|blog_wordpress, focus|index, thread and flip pages}; threads alone "
+        "{focus-effectiveness|qa_q2a, focus, breadth-first|index, thread and flip pages} and "
+        "{focus-effectiveness|blog_wordpress, focus, breadth-first|index, thread and flip pages} in the "
+        "order of the paper, {focus-effectiveness|qa_q2a, focus|index, thread and flip pages} on the former "
+        "with threads first; threads alone "
         "{focus-effectiveness|qa_q2a, focus|threads alone} and "
         "{focus-effectiveness|blog_wordpress, focus|threads alone}",
         {
             "focus-effectiveness|index, thread and flip pages": (
-                "0.97 < qa_q2a, focus",
-                "0.97 < blog_wordpress, focus",
+                "qa_q2a, focus < 0.97 < qa_q2a, focus, breadth-first",
+                "0.97 < blog_wordpress, focus, breadth-first",
             ),
             "focus-effectiveness|threads alone": ("qa_q2a, focus < 0.97", "blog_wordpress, focus < 0.97"),
         },
