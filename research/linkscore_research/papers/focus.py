@@ -35,7 +35,7 @@ from linkscore_research.page_types.examples import Example, find_sites, read_exa
 from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
-from linkscore_research.papers.obedient import obedient
+from linkscore_research.papers.obedient import obedient, seeded
 from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import ForumExperiment, PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
@@ -165,7 +165,8 @@ def crawled(
     name, is_focus = experiment.site.name, policy == "focus"
     without = f"focus:page_types={name}" if is_focus and name in variants() else policy
     case = Case(threads_of(experiment), NONE, read_policy(without), seed, start)
-    return replace(experiment, make_scorer=make, carry_out=obedient if is_focus else crawl).run(case)
+    carry_out = (seeded if start else obedient) if is_focus else crawl  # a stranger's page: ask for seeds too
+    return replace(experiment, make_scorer=make, carry_out=carry_out).run(case)
 
 
 def effectiveness(options: PaperOptions) -> Tables:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.crawl import CrawlPlan, Frontier, StoredCrawl, Trace, Waiting
 from linkscore_lab.replay.in_process import CrawlScorer, InProcessScorer, PageScores
 from linkscore_lab.replay.prepare import StoredSite
@@ -17,6 +18,12 @@ def obedient(site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> Trace:
     """Crawl, fetching nothing that the policy says to skip at that moment."""
     assert isinstance(scorer, InProcessScorer)
     return _Obedient(site, plan, scorer).run()
+
+
+def seeded(site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> Trace:
+    """Crawl as `obedient` does, fetching the seeds that the policy names first (`linkscore seeds`)."""
+    assert isinstance(scorer, InProcessScorer)
+    return _Seeded(site, plan, scorer).run()
 
 
 def sampling_free(site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> Trace:
@@ -48,6 +55,17 @@ class _Obedient(StoredCrawl):
     def offer(self, answer: PageScores) -> None:
         answer.skip = ()
         super().offer(answer)
+
+
+class _Seeded(_Obedient):
+    def next(self) -> Waiting | None:
+        for shard in self.scorer.model.sites.values():
+            for seed in shard.served.suggest_seeds(6, shard.model):
+                key = identity_or_none(seed.url) or ""
+                if (number := self.site.ends.get(key, -1)) >= 0 and number not in self.done:
+                    self.frontier.taken(number)
+                    return Waiting(number, key, b"")
+        return self.frontier.pop()
 
 
 class VerdictFrontier(Frontier):
