@@ -40,7 +40,7 @@ def forecast(last: NDArray[Any], gone: NDArray[Any], waiting: Waiting) -> bytes:
 
 
 def sites_due(sites: Mapping[str, bytes], now_s: float, settings: RevisitSettings, n: int) -> set[str]:
-    """Return the sites that have the n pages that are due first, by the `forecast` of each."""
+    """Return the sites that have the n pages due first, by the `forecast` of each; of equals the first."""
     pages = np.frombuffer(b"".join(sites.values())).reshape(-1, _COLUMNS)
     last, gone, *waiting = pages.T
     values = due_worth(Waiting(*waiting), days_since(last, now_s), gone != 0.0, settings)

@@ -34,13 +34,10 @@ from linkscore_server.services.messages import (
     site_of,
 )
 
-DUE_PAGES, _MAX_DUE_PAGES = 100, 100_000
-"""Pages of an answer of RankRevisits if nothing is said, and at most, as the contract says."""
-MAX_NOTICES = 10_000
-"""URLs of one call of NotifyChanged, as the contract says."""
+DUE_PAGES, _MAX_DUE_PAGES = 100, 100_000  # of an answer if nothing is said, and at most, as the contract says
+MAX_NOTICES = 10_000  # URLs of one call of NotifyChanged, as the contract says
 _FOUND = 302  # RFC 9110, section 15.4.3
-_TOGETHER = 256
-"""URLs that are checked, asked about or applied before other calls are served; chosen, not measured."""
+_TOGETHER = 256  # URLs that are checked before other calls are served; chosen, not measured
 _OUTCOMES = enum_names(pb.NoticeOutcome, "NOTICE_OUTCOME_")
 _Known = dict[str, dict[int, str]]
 """By site, the identity of each URL by its row."""
@@ -57,7 +54,7 @@ async def rank(
     _check_set(actor.model)
     ranking = _Ranking(actor.model, now_s, request.max_results or DUE_PAGES)
     await actor.ask_each([site] if site else await asyncio.to_thread(ranking.sites), ranking.add)
-    return ranking.answer()
+    return await actor.ask(ranking.answer)
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
@@ -92,19 +89,19 @@ class _Ranking:
 
     def sites(self) -> list[str]:
         """Return the sites that may have such pages: of those not in memory, as their facts foretell."""
-        told = dict(self._model.sites.forecasts())
+        told = dict(sorted(self._model.sites.forecasts()))  # equals by name, as `_order` has them
         settings = RevisitSettings(**self._model.config.revisit or {})
-        due = sites_due(told, self._now_s, settings, self._most)
-        return sorted({*self._model.sites} - {*told} | due)
+        return sorted({*self._model.sites} - {*told} | sites_due(told, self._now_s, settings, self._most))
 
     def add(self, name: str) -> None:
-        revisits = _revisits_of(self._model, name)
-        due = (*self._due, *((name, page) for page in revisits.rank(self._now_s, self._most)))
-        self._due = heapq.nsmallest(self._most, due, key=_order)
+        self._due += [(name, page) for page in _revisits_of(self._model, name).rank(self._now_s, self._most)]
+        if len(self._due) > 2 * self._most:  # not for each site: a sort costs what there is
+            self._due = heapq.nsmallest(self._most, self._due, key=_order)
 
     def answer(self) -> pb.RankRevisitsResponse:
+        best = heapq.nsmallest(self._most, self._due, key=_order)
         return pb.RankRevisitsResponse(
-            pages=[_message(self._model.config.name, *due) for due in self._due],
+            pages=[_message(self._model.config.name, *due) for due in best],
             event_seq=self._model.seq,
         )
 

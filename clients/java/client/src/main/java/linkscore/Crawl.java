@@ -137,7 +137,7 @@ public final class Crawl {
     return Feedback.newBuilder().setEventId(UUID.randomUUID().toString()).setUrl(url).setTicket(ticket).setReward(worth).build();
   }
 
-  /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
+  /** The known pages to fetch again now, best first, at most 100,000; of a crawl with {@code revisit}. */
   public List<DuePage> rankRevisits(int most) {
     var request = RankRevisitsRequest.newBuilder().setCrawl(name).setMaxResults(most).build();
     return LinkscoreException.typed(() -> stub().rankRevisits(request)).getPagesList();
