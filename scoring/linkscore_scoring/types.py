@@ -1,4 +1,4 @@
-"""Values that packages hand to each other: links, fetches and feedback, examples, rules and suggestions.
+"""Values that packages hand to each other: links, fetches and feedback, examples, rules and seeds.
 
 Every one is a dataclass of plain columns; identity hashes are `hashing.hash64` of a URL's identity.
 """

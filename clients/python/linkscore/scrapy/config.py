@@ -112,7 +112,7 @@ class Config(SimpleNamespace):
         """How many known pages a run fetches again: those of a day, or a hundred if nobody says."""
         if self.revisit is None or self.revisit_pages is not None:
             return self.revisit_pages or 0
-        return max(1, round(self.revisit.get("fetches_per_day") or 100))
+        return min(MAX_DUE, max(1, round(self.revisit.get("fetches_per_day") or 100)))
 
     def check_server(self) -> None:
         """Give the crawl to the server; ValueError, said in one line, if it refuses a setting.
