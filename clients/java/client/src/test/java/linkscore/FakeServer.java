@@ -229,7 +229,7 @@ public final class FakeServer implements AutoCloseable {
         return;
       }
       var answer = RankRevisitsResponse.newBuilder();
-      due.stream().limit(request.getPageSize()).forEach(url -> answer.addPages(DuePage.newBuilder().setUrl(url)));
+      due.stream().limit(request.getMaxResults()).forEach(url -> answer.addPages(DuePage.newBuilder().setUrl(url)));
       answer(to, answer.build());
     }
 
