@@ -214,7 +214,7 @@ def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
 
 
 _SHOWN = 60
-"""Templates of the map: a bound; more cannot be read, and the list says that there are more."""
+"""Templates of the map: a bound; more cannot be read. The list below it has all."""
 _CLEAR = 0.3
 """Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
 _SAMPLES = 60
@@ -248,12 +248,12 @@ class Node:
 async def site_map(console: Console, request: Request, crawl: str, site: str) -> Found:
     """Show the templates of a site."""
     found = await console.client.list_templates(crawl=crawl, site=site)
-    nodes = nodes_of(found.templates[:_SHOWN])
+    nodes = nodes_of(found.templates)
     return {
         "found": found,
         "nodes": nodes,
         "why_empty": why_empty(found),
-        "graph": graph_of(nodes, words.site_url(crawl, site)),
+        "graph": graph_of(nodes[:_SHOWN], words.site_url(crawl, site)),
         "by_reward": found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
     }
 
