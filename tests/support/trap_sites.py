@@ -64,14 +64,19 @@ class TrapSite(ABC):
 
 
 class CalendarSite(TrapSite):
-    """Months link to the next and to the one before, for ever, and may say which they are."""
+    """Months link to the next and to the one before, for ever, and may say which they are.
 
-    def __init__(self, *, chained: bool = False, told: int = 0) -> None:
+    `told`: how long that is; `longer`: by how much at most it is longer in other months. `shown`: months
+    that every page links to.
+    """
+
+    def __init__(self, *, chained: bool = False, told: int = 0, longer: int = 1, shown: int = 1) -> None:
         super().__init__(chained=chained)
-        self.told = told
+        self.told, self.longer, self.shown = told, longer, shown
 
     def entries(self) -> list[Link]:
-        return [(f"{ROOT}/calendar?month=5&year=2026", "html/body/nav/a[calendar]")]
+        months = range(5, 5 + self.shown)
+        return [(f"{ROOT}/calendar?month={month}&year=2026", "html/body/nav/a[calendar]") for month in months]
 
     def trap(self, url: str) -> PageFeatures | None:
         month, year = (int(pair.partition("=")[2]) for pair in url.partition("?")[2].split("&"))
@@ -80,7 +85,8 @@ class CalendarSite(TrapSite):
             (f"{ROOT}/calendar?month={m % 12 + 1}&year={m // 12}", c)
             for m, c in ((at + 1, "html/body/table/a[next]"), (at - 1, "html/body/table/a[prev]"))
         ]
-        return self._page(url, steps, [(f"no events in {month} {year}", self.told)] if self.told else [])
+        said = (f"no events in {month} {year}", self.told + Random(at).randrange(self.longer))
+        return self._page(url, steps, [said] if self.told else [])
 
 
 class FacetSite(TrapSite):

@@ -444,10 +444,13 @@ class Harvest(Policy):
         # opened comes first in any case: of longer text there may be none to compare it with.
         paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, nodes["flat"]
         is_short = nodes["short"]
-        may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
+        pays_nothing = (paid < t.least_left * t.prior) & (nodes["own_n"][arm] >= t.few * t.evidence)
+        may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm] | pays_nothing
         is_behind = is_short[path] & is_short[pattern] | is_short[arm]
         reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
         trust = np.where(is_behind, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
+        if tables.site_mean < t.wanted:
+            trust = trust + self._is_due(rows, out)
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
@@ -459,6 +462,15 @@ class Harvest(Policy):
             + _FIRST * (arm == EXAMPLE),
             curiosity=unlabelled * p.curiosity * nodes["curious"][path],
         )
+
+    def _is_due(self, rows: Rows, out: Ints | None) -> Any:
+        """Say which arms are of kinds nobody opened, while less than one in 2 x `evidence` fetches opens one:
+        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear."""
+        nodes, (path, pattern, _) = self.tables.nodes, rows
+        opened = nodes["own_n"] + (0 if out is None else out) > 0
+        kinds = np.count_nonzero(opened & (nodes["path"] > 0) & (nodes["pattern"] == NOBODY))
+        is_few = self.tables.pulls > 2 * self.tunables.evidence * (1 + kinds)
+        return is_few & ~(opened[path] | opened[pattern])
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
         """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted: less where

@@ -43,6 +43,15 @@ def test_in_a_maze_harvest_finds_no_less_than_breadth_first(kind: str, chained: 
     assert found.wanted_share() >= max(0.3, usual.wanted_share())
 
 
+@pytest.mark.parametrize("shown", [2, 8])
+@pytest.mark.parametrize(("told", "longer"), [(20, 25), (150, 100), (250, 100)])
+def test_pages_with_text_of_their_own_that_never_end_leave_a_place_to_what_nobody_opened(
+    told: int, longer: int, shown: int
+) -> None:
+    site = CalendarSite(chained=True, told=told, longer=longer, shown=shown)
+    assert crawled(site, fetches=200).wanted_share() == 0.3, "all sixty articles"
+
+
 @pytest.mark.parametrize("site", [{"echoes": 1}, {"names": ("missing", "gone", "lost")}])
 def test_links_to_one_page_under_many_addresses_are_to_skip_and_say_why(site: dict[str, Any]) -> None:
     crawl = crawled(SoftNotFoundSite(**site))
