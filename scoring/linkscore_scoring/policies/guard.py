@@ -71,7 +71,7 @@ def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any
             setattr(self, _FAILURE, args[0].get(_FAILURE, ""))
         if not (why := getattr(self, _FAILURE, "")):
             try:
-                answer = call(self, *args, **kwargs)
+                answer = [*found] if inspect.isgenerator(found := call(self, *args, **kwargs)) else found
                 if check is not None:
                     check(answer, *args)
                 return answer

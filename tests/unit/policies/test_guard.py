@@ -45,9 +45,9 @@ class Outside(BreadthFirst):
         self.pages += 1
         self._meet("observe")
 
-    def describe(self, site: Any) -> str:
-        self._meet("describe")
-        return "all alike"
+    def warnings(self, expected: float, site: Any) -> Iterator[Any]:
+        self._meet("warnings")
+        yield "all alike"
 
     def to_state(self) -> Any:
         return self.failing.get("to_state", {"pages": self.pages})
@@ -86,16 +86,16 @@ def test_a_policy_that_fails_at_learning_is_taken_out_of_its_site(error: Excepti
     why = (
         f"policy 'toy_guarded' failed, breadth-first order replaces it: observe raised {type(error).__name__}"
     )
-    assert failure_of(board.shard.served) == why
-    assert board.shard.served.describe(board.shard.model) == why
+    assert failure_of(board.shard.served) == board.shard.served.describe(board.shard.model) == why
     assert FAILURES["toy_guarded"] == before + 1
     assert board.model.pages == 3
 
 
 def test_a_question_that_fails_is_answered_by_another_this_once() -> None:
     board = Board("toy_guarded")
-    Outside.failing = {"score": ZeroDivisionError("x")}
+    Outside.failing = dict.fromkeys(("score", "warnings"), ZeroDivisionError("x"))
     assert scores(board, "/") == [0.5, 0.5]
+    assert board.shard.served.warnings(0.0, board.shard.model) == []
     Outside.failing = {}
     assert scores(board, "/p") == [0.25, 0.25]
     assert failure_of(board.shard.served) == ""
