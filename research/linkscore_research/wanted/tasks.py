@@ -29,7 +29,7 @@ def carried_tags(url: str, body: bytes, kind: str) -> frozenset[str]:
     """Return the tags a page carries. Lists of pages show the tags of all of them."""
     if kind == SECTION:
         return frozenset(re.findall(SECTION, url)[:1])
-    root = etree.HTML(body, etree.HTMLParser(encoding="utf-8"))
+    root = etree.HTML(b"<p>" + body, etree.HTMLParser(encoding="utf-8"))  # an empty page is none
     return frozenset({" ".join("".join(link.itertext()).split()) for link in root.xpath(kind)} - {""})
 
 
