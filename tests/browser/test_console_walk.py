@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_lab.crawls.demo import demo_testbed, scored
+from linkscore_lab.crawls.demo import demo_testbed, run_crawl, scored
 from support.server_process import serving
 
 pytestmark = [
@@ -57,7 +57,7 @@ def _crawl(target: str, folder: Path) -> None:
         client.create_crawl(crawl="demo")
     with demo_testbed(1, lambda _: None) as testbed:
         mode = scored("harvest", target, "demo")
-        testbed.run(mode, testbed.budget("25%"), log=folder / "demo.log")
+        run_crawl(testbed.site.entry, mode, testbed.budget("25%"), log=folder / "demo.log")
 
 
 def _wait_until_learned(target: str, crawl: threading.Thread) -> None:
