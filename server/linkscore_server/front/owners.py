@@ -89,7 +89,8 @@ class LocalOwner:
 
     async def answer_shards(self, crawls: list[str]) -> Values:
         """Return what the shards of some crawls take that are here, damaged or not."""
-        keys = filter(lambda key: Shard.of(key).crawl in crawls, list(self._registry.keys()))
+        asked = set(crawls)
+        keys = filter(lambda key: Shard.of(key).crawl in asked, list(self._registry.keys()))
         rows = [await shard_row(self._registry, key) for key in keys]
         return {"rows": [row.SerializeToString() for row in rows]}
 
