@@ -116,6 +116,9 @@ class Wanted:
             elif not words_of(query.text):
                 rule = f"must have a word, got {query.text!r:.40}"
                 yield FieldProblem(f"{field}[{i}].text", rule, "REQUIRED")
+            elif query.text.strip()[0] + query.text.strip()[-1] == "{}":
+                rule = f"must be words, got JSON: give its fields by themselves, {query.text!r:.40}"
+                yield FieldProblem(f"{field}[{i}].text", rule)
         texts = [query.text.strip().lower() for query in self.queries]
         yield from _weight_problems(field, texts, [query.weight for query in self.queries])
 

@@ -21,6 +21,7 @@ A_PAGE = "http://a.org/1"
         (Wanted(samples=(WantedSample(A_PAGE, A_PAGE, unwanted=True),)), "wanted"),
         (Wanted((QUERY, WantedQuery(""))), "wanted.queries[1].text"),
         (Wanted((WantedQuery("?! -"),)), "wanted.queries[0].text"),
+        (Wanted((WantedQuery(' {"query": "kayaks"} '),)), "wanted.queries[0].text"),
         (Wanted((WantedQuery("x" * 100_000),)), "wanted.queries[0].text"),
         (Wanted((WantedQuery("a", -1.0),)), "wanted.queries[0].weight"),
         (Wanted((WantedQuery("a", float("nan")),)), "wanted.queries[0].weight"),
