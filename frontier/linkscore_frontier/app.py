@@ -46,7 +46,11 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    crawls, target, metrics_listen = Crawls(options["data_dir"]), options["target"], options["metrics_listen"]
+    try:
+        crawls = Crawls(options["data_dir"])
+    except OSError as exc:
+        raise OSError(f"--data-dir: {exc}") from exc
+    target, metrics_listen = options["target"], options["metrics_listen"]
     metrics = FrontierMetrics(crawls)
     advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)

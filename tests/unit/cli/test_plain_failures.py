@@ -47,6 +47,7 @@ FAILURES = [
     ("data import {text} --data-dir {text}/x", "{text}/x"),
     ("crawls create c --example {absent}", "{absent}"),
     ("crawls create --crawl c", "No such option '--crawl': write NAME without it"),
+    ("frontier --data-dir {text}/x", "--data-dir: "),
     ("console --target x", "--target: must be host:port"),
     ("demo --policy harvset", "--policy: must be one of"),
 ]
