@@ -344,11 +344,8 @@ def rules(
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.export_rules(crawl=crawl, site=site, formats=formats)
-    counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} link paths"
-    if answer.denied_rules:
-        counts += f", {len(answer.denied_rules)} about copies"
-    state = f"; {answer.policy_state}" if answer.policy_state else ""
-    say(f"{answer.policy}: {counts}{state}")
+    if answer.policy_state:
+        say(f"{answer.policy}: {answer.policy_state}")
     with _writing():
         out.mkdir(parents=True, exist_ok=True)
         for file in answer.files:

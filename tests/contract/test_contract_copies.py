@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -72,11 +73,11 @@ def test_what_is_skipped_is_exported_as_rules(server: Stubs, new_crawl: NewCrawl
     crawled(server, crawl := new_crawl(copies=copies(0.9)))
     request = site_model_service_pb2.ExportRulesRequest(name=f"{crawl}/sites/copies.test")
     answer = server.sites.ExportRules(request)
-    (rule,) = answer.denied_rules
-    assert (rule.kind, rule.match_count, rule.total_count) == ("copy", 20, 20)
-    assert rule.pattern == r"^https?://copies\.test/print/[0-9]+$"
-    (nutch,) = (file for file in answer.files if file.name == "regex-urlfilter.txt")
-    assert f"-{rule.pattern}\n" in nutch.content.decode()
+    files = {file.name: file.content.decode() for file in answer.files}
+    (rule,) = json.loads(files["linkscore-rules.json"])["denied"]
+    assert (rule["kind"], rule["match_count"], rule["total_count"]) == ("copy", 20, 20)
+    assert rule["pattern"] == r"^https?://copies\.test/print/[0-9]+$"
+    assert f"-{rule['pattern']}\n" in files["regex-urlfilter.txt"]
 
 
 def test_nothing_is_exported_without_copies(server: Stubs, new_crawl: NewCrawl) -> None:

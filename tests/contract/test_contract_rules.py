@@ -36,20 +36,19 @@ def test_a_policy_without_types_tells_none(server: Stubs, new_crawl: Callable[..
 def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, learned_ucc: str) -> None:
     got = export(server, learned_ucc)
     assert [file.format for file in got.files] == [pb.RULE_FORMAT_JSON, pb.RULE_FORMAT_SCRAPY]
-    assert (got.policy, got.model_revision, list(got.url_rules)) == ("source_ucc", 1, [])
+    document = json.loads(got.files[0].content)
+    assert (got.policy, document["revision"], document["rules"]) == ("source_ucc", 1, [])
     templates = server.inspection.ListTemplates(
         look_pb.ListTemplatesRequest(name=f"{learned_ucc}/sites/{HOST}")
     ).templates
     known = {template.name for template in templates} | {"outlier"}
-    assert got.tag_path_rules
-    for rule in got.tag_path_rules:
-        assert {rule.source, rule.destination} <= known
-        assert 0.0 < rule.destination_prob <= 1.0
-        assert rule.link_count > 0
-    values = [rule.value for rule in got.tag_path_rules]
+    assert document["tag_paths"]
+    for rule in document["tag_paths"]:
+        assert {rule["source"], rule["destination"]} <= known
+        assert 0.0 < rule["destination_prob"] <= 1.0
+        assert rule["link_count"] > 0
+    values = [rule["value"] for rule in document["tag_paths"]]
     assert values == sorted(values, reverse=True)
-    document = json.loads(got.files[0].content)
-    assert [row["tag_path"] for row in document["tag_paths"]] == [r.tag_path for r in got.tag_path_rules]
     assert b"restrict_xpaths" in got.files[1].content
     assert got == export(server, learned_ucc)
 

@@ -523,9 +523,7 @@ type SourceTargetParams struct {
 	// Weight of authority against hub (eq. 9), [0, 1]; default 0.8.
 	Alpha *float64 `protobuf:"fixed64,3,opt,name=alpha,proto3,oneof" json:"alpha,omitempty"`
 	// Also value clusters two and more hops before the target; default true.
-	MultiHop *bool `protobuf:"varint,4,opt,name=multi_hop,json=multiHop,proto3,oneof" json:"multi_hop,omitempty"`
-	// Decay per hop of `multi_hop`, (0, 1); default 0.5.
-	Beta          *float64 `protobuf:"fixed64,5,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	MultiHop      *bool `protobuf:"varint,4,opt,name=multi_hop,json=multiHop,proto3,oneof" json:"multi_hop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,13 +584,6 @@ func (x *SourceTargetParams) GetMultiHop() bool {
 		return *x.MultiHop
 	}
 	return false
-}
-
-func (x *SourceTargetParams) GetBeta() float64 {
-	if x != nil && x.Beta != nil {
-		return *x.Beta
-	}
-	return 0
 }
 
 // Parameters of `harvest`. They steer while nobody says what is wanted, and fade with every example or labelled page.
@@ -702,9 +693,7 @@ type PagerankParams struct {
 	// Share of its rank that a page hands on to its links, [0, 1]; default 0.85.
 	Damping *float64 `protobuf:"fixed64,1,opt,name=damping,proto3,oneof" json:"damping,omitempty"`
 	// Pages fetched between two computations of all ranks, 1..100000; default 100.
-	Every *uint32 `protobuf:"varint,2,opt,name=every,proto3,oneof" json:"every,omitempty"`
-	// Change of all ranks together, of 1, below which a computation ends, [1e-12, 1]; default 1e-6.
-	Tolerance     *float64 `protobuf:"fixed64,3,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
+	Every         *uint32 `protobuf:"varint,2,opt,name=every,proto3,oneof" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -749,13 +738,6 @@ func (x *PagerankParams) GetDamping() float64 {
 func (x *PagerankParams) GetEvery() uint32 {
 	if x != nil && x.Every != nil {
 		return *x.Every
-	}
-	return 0
-}
-
-func (x *PagerankParams) GetTolerance() float64 {
-	if x != nil && x.Tolerance != nil {
-		return *x.Tolerance
 	}
 	return 0
 }
@@ -1291,20 +1273,18 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x06_alphaB\x0f\n" +
 	"\r_without_dsimB\x12\n" +
 	"\x10_without_balanceB\x0f\n" +
-	"\r_without_info\"\xfa\x01\n" +
+	"\r_without_info\"\xd8\x01\n" +
 	"\x12SourceTargetParams\x12$\n" +
 	"\vexample_url\x18\x01 \x01(\tH\x00R\n" +
 	"exampleUrl\x88\x01\x01\x12&\n" +
 	"\fexample_html\x18\x02 \x01(\tH\x01R\vexampleHtml\x88\x01\x01\x12\x19\n" +
 	"\x05alpha\x18\x03 \x01(\x01H\x02R\x05alpha\x88\x01\x01\x12 \n" +
-	"\tmulti_hop\x18\x04 \x01(\bH\x03R\bmultiHop\x88\x01\x01\x12\x17\n" +
-	"\x04beta\x18\x05 \x01(\x01H\x04R\x04beta\x88\x01\x01B\x0e\n" +
+	"\tmulti_hop\x18\x04 \x01(\bH\x03R\bmultiHop\x88\x01\x01B\x0e\n" +
 	"\f_example_urlB\x0f\n" +
 	"\r_example_htmlB\b\n" +
 	"\x06_alphaB\f\n" +
 	"\n" +
-	"_multi_hopB\a\n" +
-	"\x05_beta\"\xaa\x01\n" +
+	"_multi_hop\"\xaa\x01\n" +
 	"\rHarvestParams\x12%\n" +
 	"\vexploration\x18\x01 \x01(\x01H\x00R\vexploration\x88\x01\x01\x12\"\n" +
 	"\n" +
@@ -1314,16 +1294,13 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\v_hub_weightB\f\n" +
 	"\n" +
 	"_curiosity\"\x10\n" +
-	"\x0eInDegreeParams\"\x91\x01\n" +
+	"\x0eInDegreeParams\"`\n" +
 	"\x0ePagerankParams\x12\x1d\n" +
 	"\adamping\x18\x01 \x01(\x01H\x00R\adamping\x88\x01\x01\x12\x19\n" +
-	"\x05every\x18\x02 \x01(\rH\x01R\x05every\x88\x01\x01\x12!\n" +
-	"\ttolerance\x18\x03 \x01(\x01H\x02R\ttolerance\x88\x01\x01B\n" +
+	"\x05every\x18\x02 \x01(\rH\x01R\x05every\x88\x01\x01B\n" +
 	"\n" +
 	"\b_dampingB\b\n" +
-	"\x06_everyB\f\n" +
-	"\n" +
-	"_tolerance\"\f\n" +
+	"\x06_every\"\f\n" +
 	"\n" +
 	"OpicParams\"\xa6\x02\n" +
 	"\x0fAnthelionParams\x12*\n" +

@@ -1552,189 +1552,6 @@ func (x *ExportRulesRequest) GetFormats() []RuleFormat {
 	return nil
 }
 
-// URLs of one kind, by regular expression.
-type UrlRule struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// `index`, `thread`, `index_flip`, `thread_flip`, `page_flip` or `news`; policies from outside may use others.
-	// Among `denied_rules` `copy` or `void_key`.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.
-	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
-	// How sure the policy is, [0, 1].
-	Confidence float64 `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"`
-	// URLs it was learned from that fit.
-	MatchCount uint64 `protobuf:"varint,4,opt,name=match_count,json=matchCount,proto3" json:"match_count,omitempty"`
-	// URLs it was learned from.
-	TotalCount uint64 `protobuf:"varint,5,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
-	// A URL that fits; empty if none is kept.
-	ExampleUrl    string `protobuf:"bytes,6,opt,name=example_url,json=exampleUrl,proto3" json:"example_url,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UrlRule) Reset() {
-	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UrlRule) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UrlRule) ProtoMessage() {}
-
-func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
-func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *UrlRule) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *UrlRule) GetPattern() string {
-	if x != nil {
-		return x.Pattern
-	}
-	return ""
-}
-
-func (x *UrlRule) GetConfidence() float64 {
-	if x != nil {
-		return x.Confidence
-	}
-	return 0
-}
-
-func (x *UrlRule) GetMatchCount() uint64 {
-	if x != nil {
-		return x.MatchCount
-	}
-	return 0
-}
-
-func (x *UrlRule) GetTotalCount() uint64 {
-	if x != nil {
-		return x.TotalCount
-	}
-	return 0
-}
-
-func (x *UrlRule) GetExampleUrl() string {
-	if x != nil {
-		return x.ExampleUrl
-	}
-	return ""
-}
-
-// Links by their place on a page.
-type TagPathRule struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tag path of the links, as in `TemplateExit`.
-	TagPath string `protobuf:"bytes,1,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
-	// Template cluster of the pages they are on.
-	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// Template cluster most of them lead to.
-	Destination string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`
-	// Probability of that cluster, (0, 1].
-	DestinationProb float64 `protobuf:"fixed64,4,opt,name=destination_prob,json=destinationProb,proto3" json:"destination_prob,omitempty"`
-	// Score of such a link under the policy, of its URL nothing known, [0, 1].
-	Value float64 `protobuf:"fixed64,5,opt,name=value,proto3" json:"value,omitempty"`
-	// Links seen.
-	LinkCount     uint64 `protobuf:"varint,6,opt,name=link_count,json=linkCount,proto3" json:"link_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TagPathRule) Reset() {
-	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TagPathRule) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TagPathRule) ProtoMessage() {}
-
-func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
-func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *TagPathRule) GetTagPath() string {
-	if x != nil {
-		return x.TagPath
-	}
-	return ""
-}
-
-func (x *TagPathRule) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *TagPathRule) GetDestination() string {
-	if x != nil {
-		return x.Destination
-	}
-	return ""
-}
-
-func (x *TagPathRule) GetDestinationProb() float64 {
-	if x != nil {
-		return x.DestinationProb
-	}
-	return 0
-}
-
-func (x *TagPathRule) GetValue() float64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
-func (x *TagPathRule) GetLinkCount() uint64 {
-	if x != nil {
-		return x.LinkCount
-	}
-	return 0
-}
-
 // A file for a crawler.
 type RuleFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1754,7 +1571,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +1583,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +1596,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -1822,29 +1639,19 @@ type ExportRulesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The files, in the order asked for.
 	Files []*RuleFile `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
-	// The URL rules in them, most telling first, at most 5,000; `policy_state` says if there are more.
-	UrlRules []*UrlRule `protobuf:"bytes,2,rep,name=url_rules,json=urlRules,proto3" json:"url_rules,omitempty"`
-	// The tag paths in them, best first, at most 1,000; only of a learned site.
-	TagPathRules []*TagPathRule `protobuf:"bytes,3,rep,name=tag_path_rules,json=tagPathRules,proto3" json:"tag_path_rules,omitempty"`
 	// Name of the policy whose rules these are.
-	Policy string `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
+	Policy string `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What the policy goes by on the site, and why it abstains if it does; empty if it has nothing to say.
-	PolicyState string `protobuf:"bytes,5,opt,name=policy_state,json=policyState,proto3" json:"policy_state,omitempty"`
-	// Revision of the site's model; 0 if none.
-	ModelRevision uint64 `protobuf:"varint,6,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
+	PolicyState string `protobuf:"bytes,3,opt,name=policy_state,json=policyState,proto3" json:"policy_state,omitempty"`
 	// Sequence number of the last event the rules reflect.
-	EventSeq uint64 `protobuf:"varint,7,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	// URLs not to follow, whatever `url_rules` say, the surest first, at most 5,000: links of kind `copy` are to skip, and
-	// the query key that a rule of kind `void_key` names as `(?i:KEY)` is to be taken out of URLs. Empty unless the crawl has
-	// `copies` with a bound.
-	DeniedRules   []*UrlRule `protobuf:"bytes,8,rep,name=denied_rules,json=deniedRules,proto3" json:"denied_rules,omitempty"`
+	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +1663,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,26 +1676,12 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
 	if x != nil {
 		return x.Files
-	}
-	return nil
-}
-
-func (x *ExportRulesResponse) GetUrlRules() []*UrlRule {
-	if x != nil {
-		return x.UrlRules
-	}
-	return nil
-}
-
-func (x *ExportRulesResponse) GetTagPathRules() []*TagPathRule {
-	if x != nil {
-		return x.TagPathRules
 	}
 	return nil
 }
@@ -1907,25 +1700,11 @@ func (x *ExportRulesResponse) GetPolicyState() string {
 	return ""
 }
 
-func (x *ExportRulesResponse) GetModelRevision() uint64 {
-	if x != nil {
-		return x.ModelRevision
-	}
-	return 0
-}
-
 func (x *ExportRulesResponse) GetEventSeq() uint64 {
 	if x != nil {
 		return x.EventSeq
 	}
 	return 0
-}
-
-func (x *ExportRulesResponse) GetDeniedRules() []*UrlRule {
-	if x != nil {
-		return x.DeniedRules
-	}
-	return nil
 }
 
 var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
@@ -2051,43 +1830,19 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\\\n" +
 	"\x12ExportRulesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
-	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\"\xba\x01\n" +
-	"\aUrlRule\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
-	"\apattern\x18\x02 \x01(\tR\apattern\x12\x1e\n" +
-	"\n" +
-	"confidence\x18\x03 \x01(\x01R\n" +
-	"confidence\x12\x1f\n" +
-	"\vmatch_count\x18\x04 \x01(\x04R\n" +
-	"matchCount\x12\x1f\n" +
-	"\vtotal_count\x18\x05 \x01(\x04R\n" +
-	"totalCount\x12\x1f\n" +
-	"\vexample_url\x18\x06 \x01(\tR\n" +
-	"exampleUrl\"\xc2\x01\n" +
-	"\vTagPathRule\x12\x19\n" +
-	"\btag_path\x18\x01 \x01(\tR\atagPath\x12\x16\n" +
-	"\x06source\x18\x02 \x01(\tR\x06source\x12 \n" +
-	"\vdestination\x18\x03 \x01(\tR\vdestination\x12)\n" +
-	"\x10destination_prob\x18\x04 \x01(\x01R\x0fdestinationProb\x12\x14\n" +
-	"\x05value\x18\x05 \x01(\x01R\x05value\x12\x1d\n" +
-	"\n" +
-	"link_count\x18\x06 \x01(\x04R\tlinkCount\"\x9f\x01\n" +
+	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\"\x9f\x01\n" +
 	"\bRuleFile\x120\n" +
 	"\x06format\x18\x01 \x01(\x0e2\x18.linkscore.v1.RuleFormatR\x06format\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
 	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x18\n" +
 	"\acontent\x18\x04 \x01(\fR\acontent\x12\x14\n" +
-	"\x05notes\x18\x05 \x03(\tR\x05notes\"\xf1\x02\n" +
+	"\x05notes\x18\x05 \x03(\tR\x05notes\"\x9b\x01\n" +
 	"\x13ExportRulesResponse\x12,\n" +
-	"\x05files\x18\x01 \x03(\v2\x16.linkscore.v1.RuleFileR\x05files\x122\n" +
-	"\turl_rules\x18\x02 \x03(\v2\x15.linkscore.v1.UrlRuleR\burlRules\x12?\n" +
-	"\x0etag_path_rules\x18\x03 \x03(\v2\x19.linkscore.v1.TagPathRuleR\ftagPathRules\x12\x16\n" +
-	"\x06policy\x18\x04 \x01(\tR\x06policy\x12!\n" +
-	"\fpolicy_state\x18\x05 \x01(\tR\vpolicyState\x12%\n" +
-	"\x0emodel_revision\x18\x06 \x01(\x04R\rmodelRevision\x12\x1b\n" +
-	"\tevent_seq\x18\a \x01(\x04R\beventSeq\x128\n" +
-	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*d\n" +
+	"\x05files\x18\x01 \x03(\v2\x16.linkscore.v1.RuleFileR\x05files\x12\x16\n" +
+	"\x06policy\x18\x02 \x01(\tR\x06policy\x12!\n" +
+	"\fpolicy_state\x18\x03 \x01(\tR\vpolicyState\x12\x1b\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq*d\n" +
 	"\fRewardSource\x12\x1d\n" +
 	"\x19REWARD_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REWARD_SOURCE_NOVELTY\x10\x01\x12\x1a\n" +
@@ -2127,7 +1882,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(RewardSource)(0),            // 0: linkscore.v1.RewardSource
 	(TrapKind)(0),                // 1: linkscore.v1.TrapKind
@@ -2148,52 +1903,47 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*Seed)(nil),                 // 16: linkscore.v1.Seed
 	(*SuggestSeedsResponse)(nil), // 17: linkscore.v1.SuggestSeedsResponse
 	(*ExportRulesRequest)(nil),   // 18: linkscore.v1.ExportRulesRequest
-	(*UrlRule)(nil),              // 19: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),          // 20: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),             // 21: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),  // 22: linkscore.v1.ExportRulesResponse
-	nil,                          // 23: linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	(SiteStage)(0),               // 24: linkscore.v1.SiteStage
-	(SkipReason)(0),              // 25: linkscore.v1.SkipReason
-	(Decision)(0),                // 26: linkscore.v1.Decision
+	(*RuleFile)(nil),             // 19: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),  // 20: linkscore.v1.ExportRulesResponse
+	nil,                          // 21: linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	(SiteStage)(0),               // 22: linkscore.v1.SiteStage
+	(SkipReason)(0),              // 23: linkscore.v1.SkipReason
+	(Decision)(0),                // 24: linkscore.v1.Decision
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	24, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	22, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
 	3,  // 1: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	3,  // 2: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
 	9,  // 3: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
 	8,  // 4: linkscore.v1.GetSiteResponse.skipped_links:type_name -> linkscore.v1.SkippedLink
-	23, // 5: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
-	25, // 6: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
+	21, // 5: linkscore.v1.GetSiteResponse.skipped_counts:type_name -> linkscore.v1.GetSiteResponse.SkippedCountsEntry
+	23, // 6: linkscore.v1.SkippedLink.reason:type_name -> linkscore.v1.SkipReason
 	0,  // 7: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
 	11, // 8: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
 	12, // 9: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	26, // 10: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	24, // 10: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
 	10, // 11: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
 	1,  // 12: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
 	3,  // 13: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
 	16, // 14: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
 	2,  // 15: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
 	2,  // 16: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	21, // 17: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	19, // 18: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	20, // 19: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	19, // 20: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	4,  // 21: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	6,  // 22: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	13, // 23: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	15, // 24: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	18, // 25: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	5,  // 26: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	7,  // 27: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	14, // 28: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	17, // 29: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	22, // 30: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	26, // [26:31] is the sub-list for method output_type
-	21, // [21:26] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	19, // 17: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	4,  // 18: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	6,  // 19: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	13, // 20: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	15, // 21: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	18, // 22: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	5,  // 23: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	7,  // 24: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	14, // 25: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	17, // 26: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	20, // 27: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2208,7 +1958,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   21,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

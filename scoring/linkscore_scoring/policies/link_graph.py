@@ -363,13 +363,11 @@ class PagerankParams(Params):
 
     damping: float = 0.85  # share of its rank that a page hands on, [0, 1]
     every: int = 100  # pages fetched between two computations, 1..100,000
-    tolerance: float = 1e-6  # change of all ranks together (of 1) below which a computation ends, [1e-12, 1]
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
         yield from outside("damping", self.damping, 0.0, 1.0)
         yield from outside("every", self.every, 1, 100_000)
-        yield from outside("tolerance", self.tolerance, 1e-12, 1.0)
 
 
 class Pagerank(UrlValuePolicy):
@@ -419,7 +417,7 @@ class Pagerank(UrlValuePolicy):
     def _rank(self) -> None:
         n, p = len(self.nodes), self.params
         start = self.nodes.values() + self.rest
-        ranks = pagerank(*self.nodes.edges(), n, damping=p.damping, tolerance=p.tolerance, start=start)
+        ranks = pagerank(*self.nodes.edges(), n, damping=p.damping, start=start)
         self.rest = n * ranks.rest
         self.nodes.replace_values(n * ranks.flow)
 

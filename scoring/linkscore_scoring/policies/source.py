@@ -289,13 +289,11 @@ class SourceTargetParams(Params):
     alpha: float = 0.8  # weight of authority against hub (eq. 9), [0, 1]
     # also value clusters two and more clicks before the target; False is the paper's one step
     multi_hop: bool = True
-    beta: float = 0.5  # decay per click of `multi_hop`, (0, 1)
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
         yield from example_problems(self.example_url, self.example_html)
         yield from outside("alpha", self.alpha, 0.0, 1.0)
-        yield from outside("beta", self.beta, 1e-6, 1.0 - 1e-6)
 
 
 class SourceTarget(StructuralPolicy):
@@ -334,7 +332,7 @@ class SourceTarget(StructuralPolicy):
         A, at = site.navigation.adjacency(clusters), clusters.index(target)
         h, a = target_hits(A, at)
         if self.params.multi_hop:
-            h = multi_hop_hubs(A, at, beta=self.params.beta)
+            h = multi_hop_hubs(A, at)
         return info(a, h, alpha=self.params.alpha)
 
     def _target(self, site: SiteModel) -> int:

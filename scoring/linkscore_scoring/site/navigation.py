@@ -218,21 +218,20 @@ def target_hits(A: NDArray[np.float64], target: int) -> tuple[Vector, Vector]:
     return _unit(A @ a), a  # eq. 7
 
 
-def multi_hop_hubs(A: NDArray[np.float64], target: int, *, beta: float = 0.5, hops: int = 20) -> Vector:
-    """Return how readily each cluster leads to the target within several hops, (n,) float64 in [0, 1 / (1 -
-    beta)].
+def multi_hop_hubs(A: NDArray[np.float64], target: int) -> Vector:
+    """Return how readily each cluster leads to the target within several hops, (n,) float64 in [0, 2].
 
-    The sum over t >= 1 of ``beta^(t-1) Pbar^t e_target`` with Pbar the row-normalised adjacency, cut after
-    `hops`. Not in the paper: its one-step hubs leave everything two hops away at 0.
+    The sum over 1 <= t <= 20 of ``.5^(t-1) Pbar^t e_target`` with Pbar the row-normalised adjacency. Not in
+    the paper: its one-step hubs leave everything two hops away at 0.
     """
     rows = A.sum(axis=1, keepdims=True)
     step = A / np.where(rows > 0.0, rows, 1.0)
     reach = np.zeros(len(A))
     reach[target] = 1.0
     total = np.zeros(len(A))
-    for t in range(hops):
+    for t in range(20):
         reach = step @ reach
-        total += beta**t * reach
+        total += 0.5**t * reach
     return total
 
 

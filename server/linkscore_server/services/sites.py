@@ -220,17 +220,13 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
 
 
 def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportRulesResponse:
-    """Return the files wanted, None for all that can say something, and the rules in them."""
+    """Return the files wanted, None for all that can say something."""
     named = ((name, FORMATS[name](site)) for name in wanted or ())
     written = _all_that_can(site) if wanted is None else named
     return pb.ExportRulesResponse(
         files=[_file(name, file) for name, file in written],
-        url_rules=[same_fields(pb.UrlRule, rule) for rule in site.rules],
-        denied_rules=[same_fields(pb.UrlRule, rule) for rule in site.denied],
-        tag_path_rules=[same_fields(pb.TagPathRule, rule) for rule in site.tag_paths],
         policy=site.policy,
         policy_state=site.state,
-        model_revision=site.revision,
         event_seq=site.event_seq,
     )
 

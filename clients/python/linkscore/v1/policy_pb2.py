@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x92\x07\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x31\n\tin_degree\x18\x07 \x01(\x0b\x32\x1c.linkscore.v1.InDegreeParamsH\x00\x12\x30\n\x08pagerank\x18\x08 \x01(\x0b\x32\x1c.linkscore.v1.PagerankParamsH\x00\x12(\n\x04opic\x18\t \x01(\x0b\x32\x18.linkscore.v1.OpicParamsH\x00\x12\x32\n\tanthelion\x18\n \x01(\x0b\x32\x1d.linkscore.v1.AnthelionParamsH\x00\x12*\n\x05\x66ocus\x18\x0b \x01(\x0b\x32\x19.linkscore.v1.FocusParamsH\x00\x12\x35\n\x0bnews_prefix\x18\x0c \x01(\x0b\x32\x1e.linkscore.v1.NewsPrefixParamsH\x00\x12;\n\x0e\x62\x65havior_fetch\x18\r \x01(\x0b\x32!.linkscore.v1.BehaviorFetchParamsH\x00\x12\x43\n\x12\x62\x65havior_discovery\x18\x0e \x01(\x0b\x32%.linkscore.v1.BehaviorDiscoveryParamsH\x00\x12*\n\x05topic\x18\x0f \x01(\x0b\x32\x19.linkscore.v1.TopicParamsH\x00\x12.\n\x07keyword\x18\x10 \x01(\x0b\x32\x1b.linkscore.v1.KeywordParamsH\x00\x12,\n\x06newest\x18\x11 \x01(\x0b\x32\x1a.linkscore.v1.NewestParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x15\n\x13UniformRandomParams\"\xb9\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x12\x19\n\x0cwithout_info\x18\x04 \x01(\x08H\x03\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balanceB\x0f\n\r_without_info\"\xca\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hopB\x07\n\x05_beta\"\x87\x01\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tcuriosity\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weightB\x0c\n\n_curiosity\"\x10\n\x0eInDegreeParams\"v\n\x0ePagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x65very\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x16\n\ttolerance\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\n\n\x08_dampingB\x08\n\x06_everyB\x0c\n\n_tolerance\"\x0c\n\nOpicParams\"\xe7\x01\n\x0f\x41nthelionParams\x12\x1b\n\x0evalue_function\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xplore_prob\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0b\x64\x65\x63\x61y_pulls\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nclassifier\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x17\n\nhub_weight\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x11\n\x0f_value_functionB\x0f\n\r_explore_probB\x0e\n\x0c_decay_pullsB\r\n\x0b_classifierB\r\n\x0b_hub_weight\"\x7f\n\x0b\x46ocusParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x17\n\npage_types\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x16\n\tdry_pages\x18\x03 \x01(\rH\x02\x88\x01\x01\x42\x0b\n\t_fallbackB\r\n\x0b_page_typesB\x0c\n\n_dry_pages\"6\n\x10NewsPrefixParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"9\n\x13\x42\x65haviorFetchParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"=\n\x17\x42\x65haviorDiscoveryParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"\r\n\x0bTopicParams\"\x0f\n\rKeywordParams\"\x0e\n\x0cNewestParams\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.StructB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x92\x07\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x31\n\tin_degree\x18\x07 \x01(\x0b\x32\x1c.linkscore.v1.InDegreeParamsH\x00\x12\x30\n\x08pagerank\x18\x08 \x01(\x0b\x32\x1c.linkscore.v1.PagerankParamsH\x00\x12(\n\x04opic\x18\t \x01(\x0b\x32\x18.linkscore.v1.OpicParamsH\x00\x12\x32\n\tanthelion\x18\n \x01(\x0b\x32\x1d.linkscore.v1.AnthelionParamsH\x00\x12*\n\x05\x66ocus\x18\x0b \x01(\x0b\x32\x19.linkscore.v1.FocusParamsH\x00\x12\x35\n\x0bnews_prefix\x18\x0c \x01(\x0b\x32\x1e.linkscore.v1.NewsPrefixParamsH\x00\x12;\n\x0e\x62\x65havior_fetch\x18\r \x01(\x0b\x32!.linkscore.v1.BehaviorFetchParamsH\x00\x12\x43\n\x12\x62\x65havior_discovery\x18\x0e \x01(\x0b\x32%.linkscore.v1.BehaviorDiscoveryParamsH\x00\x12*\n\x05topic\x18\x0f \x01(\x0b\x32\x19.linkscore.v1.TopicParamsH\x00\x12.\n\x07keyword\x18\x10 \x01(\x0b\x32\x1b.linkscore.v1.KeywordParamsH\x00\x12,\n\x06newest\x18\x11 \x01(\x0b\x32\x1a.linkscore.v1.NewestParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x15\n\x13UniformRandomParams\"\xb9\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x12\x19\n\x0cwithout_info\x18\x04 \x01(\x08H\x03\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balanceB\x0f\n\r_without_info\"\xae\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hop\"\x87\x01\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tcuriosity\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weightB\x0c\n\n_curiosity\"\x10\n\x0eInDegreeParams\"P\n\x0ePagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x65very\x18\x02 \x01(\rH\x01\x88\x01\x01\x42\n\n\x08_dampingB\x08\n\x06_every\"\x0c\n\nOpicParams\"\xe7\x01\n\x0f\x41nthelionParams\x12\x1b\n\x0evalue_function\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xplore_prob\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0b\x64\x65\x63\x61y_pulls\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nclassifier\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x17\n\nhub_weight\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x11\n\x0f_value_functionB\x0f\n\r_explore_probB\x0e\n\x0c_decay_pullsB\r\n\x0b_classifierB\r\n\x0b_hub_weight\"\x7f\n\x0b\x46ocusParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x17\n\npage_types\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x16\n\tdry_pages\x18\x03 \x01(\rH\x02\x88\x01\x01\x42\x0b\n\t_fallbackB\r\n\x0b_page_typesB\x0c\n\n_dry_pages\"6\n\x10NewsPrefixParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"9\n\x13\x42\x65haviorFetchParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"=\n\x17\x42\x65haviorDiscoveryParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_fallback\"\r\n\x0bTopicParams\"\x0f\n\rKeywordParams\"\x0e\n\x0cNewestParams\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.StructB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,31 +42,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCEUCCPARAMS']._serialized_start=1036
   _globals['_SOURCEUCCPARAMS']._serialized_end=1221
   _globals['_SOURCETARGETPARAMS']._serialized_start=1224
-  _globals['_SOURCETARGETPARAMS']._serialized_end=1426
-  _globals['_HARVESTPARAMS']._serialized_start=1429
-  _globals['_HARVESTPARAMS']._serialized_end=1564
-  _globals['_INDEGREEPARAMS']._serialized_start=1566
-  _globals['_INDEGREEPARAMS']._serialized_end=1582
-  _globals['_PAGERANKPARAMS']._serialized_start=1584
-  _globals['_PAGERANKPARAMS']._serialized_end=1702
-  _globals['_OPICPARAMS']._serialized_start=1704
-  _globals['_OPICPARAMS']._serialized_end=1716
-  _globals['_ANTHELIONPARAMS']._serialized_start=1719
-  _globals['_ANTHELIONPARAMS']._serialized_end=1950
-  _globals['_FOCUSPARAMS']._serialized_start=1952
-  _globals['_FOCUSPARAMS']._serialized_end=2079
-  _globals['_NEWSPREFIXPARAMS']._serialized_start=2081
-  _globals['_NEWSPREFIXPARAMS']._serialized_end=2135
-  _globals['_BEHAVIORFETCHPARAMS']._serialized_start=2137
-  _globals['_BEHAVIORFETCHPARAMS']._serialized_end=2194
-  _globals['_BEHAVIORDISCOVERYPARAMS']._serialized_start=2196
-  _globals['_BEHAVIORDISCOVERYPARAMS']._serialized_end=2257
-  _globals['_TOPICPARAMS']._serialized_start=2259
-  _globals['_TOPICPARAMS']._serialized_end=2272
-  _globals['_KEYWORDPARAMS']._serialized_start=2274
-  _globals['_KEYWORDPARAMS']._serialized_end=2289
-  _globals['_NEWESTPARAMS']._serialized_start=2291
-  _globals['_NEWESTPARAMS']._serialized_end=2305
-  _globals['_EXTERNALPOLICY']._serialized_start=2307
-  _globals['_EXTERNALPOLICY']._serialized_end=2378
+  _globals['_SOURCETARGETPARAMS']._serialized_end=1398
+  _globals['_HARVESTPARAMS']._serialized_start=1401
+  _globals['_HARVESTPARAMS']._serialized_end=1536
+  _globals['_INDEGREEPARAMS']._serialized_start=1538
+  _globals['_INDEGREEPARAMS']._serialized_end=1554
+  _globals['_PAGERANKPARAMS']._serialized_start=1556
+  _globals['_PAGERANKPARAMS']._serialized_end=1636
+  _globals['_OPICPARAMS']._serialized_start=1638
+  _globals['_OPICPARAMS']._serialized_end=1650
+  _globals['_ANTHELIONPARAMS']._serialized_start=1653
+  _globals['_ANTHELIONPARAMS']._serialized_end=1884
+  _globals['_FOCUSPARAMS']._serialized_start=1886
+  _globals['_FOCUSPARAMS']._serialized_end=2013
+  _globals['_NEWSPREFIXPARAMS']._serialized_start=2015
+  _globals['_NEWSPREFIXPARAMS']._serialized_end=2069
+  _globals['_BEHAVIORFETCHPARAMS']._serialized_start=2071
+  _globals['_BEHAVIORFETCHPARAMS']._serialized_end=2128
+  _globals['_BEHAVIORDISCOVERYPARAMS']._serialized_start=2130
+  _globals['_BEHAVIORDISCOVERYPARAMS']._serialized_end=2191
+  _globals['_TOPICPARAMS']._serialized_start=2193
+  _globals['_TOPICPARAMS']._serialized_end=2206
+  _globals['_KEYWORDPARAMS']._serialized_start=2208
+  _globals['_KEYWORDPARAMS']._serialized_end=2223
+  _globals['_NEWESTPARAMS']._serialized_start=2225
+  _globals['_NEWESTPARAMS']._serialized_end=2239
+  _globals['_EXTERNALPOLICY']._serialized_start=2241
+  _globals['_EXTERNALPOLICY']._serialized_end=2312
 # @@protoc_insertion_point(module_scope)

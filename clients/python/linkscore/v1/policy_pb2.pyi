@@ -65,18 +65,16 @@ class SourceUccParams(_message.Message):
     def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ..., without_info: bool = ...) -> None: ...
 
 class SourceTargetParams(_message.Message):
-    __slots__ = ("example_url", "example_html", "alpha", "multi_hop", "beta")
+    __slots__ = ("example_url", "example_html", "alpha", "multi_hop")
     EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_HTML_FIELD_NUMBER: _ClassVar[int]
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     MULTI_HOP_FIELD_NUMBER: _ClassVar[int]
-    BETA_FIELD_NUMBER: _ClassVar[int]
     example_url: str
     example_html: str
     alpha: float
     multi_hop: bool
-    beta: float
-    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ..., beta: _Optional[float] = ...) -> None: ...
+    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ...) -> None: ...
 
 class HarvestParams(_message.Message):
     __slots__ = ("exploration", "hub_weight", "curiosity")
@@ -93,14 +91,12 @@ class InDegreeParams(_message.Message):
     def __init__(self) -> None: ...
 
 class PagerankParams(_message.Message):
-    __slots__ = ("damping", "every", "tolerance")
+    __slots__ = ("damping", "every")
     DAMPING_FIELD_NUMBER: _ClassVar[int]
     EVERY_FIELD_NUMBER: _ClassVar[int]
-    TOLERANCE_FIELD_NUMBER: _ClassVar[int]
     damping: float
     every: int
-    tolerance: float
-    def __init__(self, damping: _Optional[float] = ..., every: _Optional[int] = ..., tolerance: _Optional[float] = ...) -> None: ...
+    def __init__(self, damping: _Optional[float] = ..., every: _Optional[int] = ...) -> None: ...
 
 class OpicParams(_message.Message):
     __slots__ = ()

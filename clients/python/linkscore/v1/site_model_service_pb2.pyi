@@ -282,38 +282,6 @@ class ExportRulesRequest(_message.Message):
     formats: _containers.RepeatedScalarFieldContainer[RuleFormat]
     def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ...) -> None: ...
 
-class UrlRule(_message.Message):
-    __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")
-    KIND_FIELD_NUMBER: _ClassVar[int]
-    PATTERN_FIELD_NUMBER: _ClassVar[int]
-    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
-    MATCH_COUNT_FIELD_NUMBER: _ClassVar[int]
-    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
-    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
-    kind: str
-    pattern: str
-    confidence: float
-    match_count: int
-    total_count: int
-    example_url: str
-    def __init__(self, kind: _Optional[str] = ..., pattern: _Optional[str] = ..., confidence: _Optional[float] = ..., match_count: _Optional[int] = ..., total_count: _Optional[int] = ..., example_url: _Optional[str] = ...) -> None: ...
-
-class TagPathRule(_message.Message):
-    __slots__ = ("tag_path", "source", "destination", "destination_prob", "value", "link_count")
-    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
-    SOURCE_FIELD_NUMBER: _ClassVar[int]
-    DESTINATION_FIELD_NUMBER: _ClassVar[int]
-    DESTINATION_PROB_FIELD_NUMBER: _ClassVar[int]
-    VALUE_FIELD_NUMBER: _ClassVar[int]
-    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
-    tag_path: str
-    source: str
-    destination: str
-    destination_prob: float
-    value: float
-    link_count: int
-    def __init__(self, tag_path: _Optional[str] = ..., source: _Optional[str] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., value: _Optional[float] = ..., link_count: _Optional[int] = ...) -> None: ...
-
 class RuleFile(_message.Message):
     __slots__ = ("format", "name", "media_type", "content", "notes")
     FORMAT_FIELD_NUMBER: _ClassVar[int]
@@ -329,21 +297,13 @@ class RuleFile(_message.Message):
     def __init__(self, format: _Optional[_Union[RuleFormat, str]] = ..., name: _Optional[str] = ..., media_type: _Optional[str] = ..., content: _Optional[bytes] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ExportRulesResponse(_message.Message):
-    __slots__ = ("files", "url_rules", "tag_path_rules", "policy", "policy_state", "model_revision", "event_seq", "denied_rules")
+    __slots__ = ("files", "policy", "policy_state", "event_seq")
     FILES_FIELD_NUMBER: _ClassVar[int]
-    URL_RULES_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_RULES_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
-    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
-    DENIED_RULES_FIELD_NUMBER: _ClassVar[int]
     files: _containers.RepeatedCompositeFieldContainer[RuleFile]
-    url_rules: _containers.RepeatedCompositeFieldContainer[UrlRule]
-    tag_path_rules: _containers.RepeatedCompositeFieldContainer[TagPathRule]
     policy: str
     policy_state: str
-    model_revision: int
     event_seq: int
-    denied_rules: _containers.RepeatedCompositeFieldContainer[UrlRule]
-    def __init__(self, files: _Optional[_Iterable[_Union[RuleFile, _Mapping]]] = ..., url_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ..., tag_path_rules: _Optional[_Iterable[_Union[TagPathRule, _Mapping]]] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., model_revision: _Optional[int] = ..., event_seq: _Optional[int] = ..., denied_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ...) -> None: ...
+    def __init__(self, files: _Optional[_Iterable[_Union[RuleFile, _Mapping]]] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...

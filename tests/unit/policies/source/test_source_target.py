@@ -46,7 +46,7 @@ def test_one_step_hubs_are_the_column_of_the_target() -> None:
 
 
 def test_multi_hop_gives_pages_two_clicks_away_half_the_worth() -> None:
-    """Boards lead to threads for sure (1), hubs to boards for sure (beta x 1): .2 x 1 and .2 x .5."""
+    """Boards lead to threads for sure (1), hubs to boards for sure (.5 x 1): .2 x 1 and .2 x .5."""
     found = values(crawled(example_url=EXAMPLE))
     assert found == {"hub": pytest.approx(0.1), "board": pytest.approx(0.2), "thread": pytest.approx(0.8)}
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEi0wIKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEhUKDXNlc3Npb25fbmFtZXMYFSADKAkiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIzCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC21heF9za2lwcGVkGAQgASgNIo8CCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjAKDXNraXBwZWRfbGlua3MYBCADKAsyGS5saW5rc2NvcmUudjEuU2tpcHBlZExpbmsSSAoOc2tpcHBlZF9jb3VudHMYBSADKAsyMC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlLlNraXBwZWRDb3VudHNFbnRyeRo0ChJTa2lwcGVkQ291bnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASJWCgtTa2lwcGVkTGluaxILCgN1cmwYASABKAkSKAoGcmVhc29uGAIgASgOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SEAoIcGFnZV91cmwYAyABKAkipgMKClNpdGVBZHZpY2USMQoNcmV3YXJkX3NvdXJjZRgBIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USFQoNd2FpdGluZ19saW5rcxgDIAEoBBIYChBleHBlY3RlZF9mZXRjaGVzGAQgASgNEhcKD2V4cGVjdGVkX3Jld2FyZBgFIAEoARIXCg9wb2xpY3lfZXN0aW1hdGUYBiABKAgSFgoOcmVjZW50X2ZldGNoZXMYByABKA0SFQoNcmVjZW50X3Jld2FyZBgIIAEoARIoCgZ5aWVsZHMYCSADKAsyGC5saW5rc2NvcmUudjEuR3JvdXBZaWVsZBIqCgV0cmFwcxgKIAMoCzIbLmxpbmtzY29yZS52MS5UcmFwU3VzcGljaW9uEhAKCHdhcm5pbmdzGAsgAygJEigKCGRlY2lzaW9uGAwgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgNIAEoCRIoCghjb3ZlcmFnZRgOIAEoCzIWLmxpbmtzY29yZS52MS5Db3ZlcmFnZSJ1CghDb3ZlcmFnZRINCgVzaGFyZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoARINCgVmb3VuZBgEIAEoARIPCgd3YWl0aW5nGAUgASgBEg4KBnVuc2VlbhgGIAEoARIPCgdmZXRjaGVzGAcgASgEIqQBCgpHcm91cFlpZWxkEhMKC3VybF9wYXR0ZXJuGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJEhUKDWZldGNoZWRfY291bnQYAyABKAQSFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIUCgxlYXJseV9yZXdhcmQYBiABKAESEwoLbGF0ZV9yZXdhcmQYByABKAEi/wEKDVRyYXBTdXNwaWNpb24SJAoEa2luZBgBIAEoDjIWLmxpbmtzY29yZS52MS5UcmFwS2luZBITCgt1cmxfcGF0dGVybhgCIAEoCRIQCgh0YWdfcGF0aBgDIAEoCRIVCg1mZXRjaGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSEwoLZWFybHlfeWllbGQYBiABKAESEgoKbGF0ZV95aWVsZBgHIAEoARISCgpjb3B5X3NoYXJlGAggASgBEg4KBmdyb3d0aBgJIAEoARIQCghldmlkZW5jZRgKIAEoCRIUCgxleGFtcGxlX3VybHMYCyADKAkiIAoQTGVhcm5TaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKEUxlYXJuU2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZSJHChNTdWdnZXN0U2VlZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSEwoLbWF4X3Jlc3VsdHMYBCABKA0iRgoEU2VlZBILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBXZhbHVlGAMgASgBEhIKCnBhZ2VfY291bnQYBCABKA0igAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCJNChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSKXAgoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBBIrCgxkZW5pZWRfcnVsZXMYCCADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZSpkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwQEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEi0wIKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESEAoIbGVhcm5pbmcYDyABKAgSFAoMcG9saWN5X3N0YXRlGBAgASgJEhUKDXNlc3Npb25fbmFtZXMYFSADKAkiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIzCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC21heF9za2lwcGVkGAQgASgNIo8CCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjAKDXNraXBwZWRfbGlua3MYBCADKAsyGS5saW5rc2NvcmUudjEuU2tpcHBlZExpbmsSSAoOc2tpcHBlZF9jb3VudHMYBSADKAsyMC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlLlNraXBwZWRDb3VudHNFbnRyeRo0ChJTa2lwcGVkQ291bnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASJWCgtTa2lwcGVkTGluaxILCgN1cmwYASABKAkSKAoGcmVhc29uGAIgASgOMhgubGlua3Njb3JlLnYxLlNraXBSZWFzb24SEAoIcGFnZV91cmwYAyABKAkipgMKClNpdGVBZHZpY2USMQoNcmV3YXJkX3NvdXJjZRgBIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USFQoNd2FpdGluZ19saW5rcxgDIAEoBBIYChBleHBlY3RlZF9mZXRjaGVzGAQgASgNEhcKD2V4cGVjdGVkX3Jld2FyZBgFIAEoARIXCg9wb2xpY3lfZXN0aW1hdGUYBiABKAgSFgoOcmVjZW50X2ZldGNoZXMYByABKA0SFQoNcmVjZW50X3Jld2FyZBgIIAEoARIoCgZ5aWVsZHMYCSADKAsyGC5saW5rc2NvcmUudjEuR3JvdXBZaWVsZBIqCgV0cmFwcxgKIAMoCzIbLmxpbmtzY29yZS52MS5UcmFwU3VzcGljaW9uEhAKCHdhcm5pbmdzGAsgAygJEigKCGRlY2lzaW9uGAwgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgNIAEoCRIoCghjb3ZlcmFnZRgOIAEoCzIWLmxpbmtzY29yZS52MS5Db3ZlcmFnZSJ1CghDb3ZlcmFnZRINCgVzaGFyZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoARINCgVmb3VuZBgEIAEoARIPCgd3YWl0aW5nGAUgASgBEg4KBnVuc2VlbhgGIAEoARIPCgdmZXRjaGVzGAcgASgEIqQBCgpHcm91cFlpZWxkEhMKC3VybF9wYXR0ZXJuGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJEhUKDWZldGNoZWRfY291bnQYAyABKAQSFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIUCgxlYXJseV9yZXdhcmQYBiABKAESEwoLbGF0ZV9yZXdhcmQYByABKAEi/wEKDVRyYXBTdXNwaWNpb24SJAoEa2luZBgBIAEoDjIWLmxpbmtzY29yZS52MS5UcmFwS2luZBITCgt1cmxfcGF0dGVybhgCIAEoCRIQCgh0YWdfcGF0aBgDIAEoCRIVCg1mZXRjaGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSEwoLZWFybHlfeWllbGQYBiABKAESEgoKbGF0ZV95aWVsZBgHIAEoARISCgpjb3B5X3NoYXJlGAggASgBEg4KBmdyb3d0aBgJIAEoARIQCghldmlkZW5jZRgKIAEoCRIUCgxleGFtcGxlX3VybHMYCyADKAkiIAoQTGVhcm5TaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKEUxlYXJuU2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZSJHChNTdWdnZXN0U2VlZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSEwoLbWF4X3Jlc3VsdHMYBCABKA0iRgoEU2VlZBILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBXZhbHVlGAMgASgBEhIKCnBhZ2VfY291bnQYBCABKA0igAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCJNChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQidgoIUnVsZUZpbGUSKAoGZm9ybWF0GAEgASgOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSDAoEbmFtZRgCIAEoCRISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDQoFbm90ZXMYBSADKAkidQoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIOCgZwb2xpY3kYAiABKAkSFAoMcG9saWN5X3N0YXRlGAMgASgJEhEKCWV2ZW50X3NlcRgEIAEoBCpkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwQEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common]);
 
 /**
  * A site.
@@ -831,119 +831,6 @@ export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PUR
   messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
- * URLs of one kind, by regular expression.
- *
- * @generated from message linkscore.v1.UrlRule
- */
-export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
-  /**
-   * `index`, `thread`, `index_flip`, `thread_flip`, `page_flip` or `news`; policies from outside may use others.
-   * Among `denied_rules` `copy` or `void_key`.
-   *
-   * @generated from field: string kind = 1;
-   */
-  kind: string;
-
-  /**
-   * RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.
-   *
-   * @generated from field: string pattern = 2;
-   */
-  pattern: string;
-
-  /**
-   * How sure the policy is, [0, 1].
-   *
-   * @generated from field: double confidence = 3;
-   */
-  confidence: number;
-
-  /**
-   * URLs it was learned from that fit.
-   *
-   * @generated from field: uint64 match_count = 4;
-   */
-  matchCount: bigint;
-
-  /**
-   * URLs it was learned from.
-   *
-   * @generated from field: uint64 total_count = 5;
-   */
-  totalCount: bigint;
-
-  /**
-   * A URL that fits; empty if none is kept.
-   *
-   * @generated from field: string example_url = 6;
-   */
-  exampleUrl: string;
-};
-
-/**
- * Describes the message linkscore.v1.UrlRule.
- * Use `create(UrlRuleSchema)` to create a new message.
- */
-export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
-
-/**
- * Links by their place on a page.
- *
- * @generated from message linkscore.v1.TagPathRule
- */
-export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
-  /**
-   * Tag path of the links, as in `TemplateExit`.
-   *
-   * @generated from field: string tag_path = 1;
-   */
-  tagPath: string;
-
-  /**
-   * Template cluster of the pages they are on.
-   *
-   * @generated from field: string source = 2;
-   */
-  source: string;
-
-  /**
-   * Template cluster most of them lead to.
-   *
-   * @generated from field: string destination = 3;
-   */
-  destination: string;
-
-  /**
-   * Probability of that cluster, (0, 1].
-   *
-   * @generated from field: double destination_prob = 4;
-   */
-  destinationProb: number;
-
-  /**
-   * Score of such a link under the policy, of its URL nothing known, [0, 1].
-   *
-   * @generated from field: double value = 5;
-   */
-  value: number;
-
-  /**
-   * Links seen.
-   *
-   * @generated from field: uint64 link_count = 6;
-   */
-  linkCount: bigint;
-};
-
-/**
- * Describes the message linkscore.v1.TagPathRule.
- * Use `create(TagPathRuleSchema)` to create a new message.
- */
-export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
-
-/**
  * A file for a crawler.
  *
  * @generated from message linkscore.v1.RuleFile
@@ -990,7 +877,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Response of ExportRules.
@@ -1006,55 +893,25 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
   files: RuleFile[];
 
   /**
-   * The URL rules in them, most telling first, at most 5,000; `policy_state` says if there are more.
-   *
-   * @generated from field: repeated linkscore.v1.UrlRule url_rules = 2;
-   */
-  urlRules: UrlRule[];
-
-  /**
-   * The tag paths in them, best first, at most 1,000; only of a learned site.
-   *
-   * @generated from field: repeated linkscore.v1.TagPathRule tag_path_rules = 3;
-   */
-  tagPathRules: TagPathRule[];
-
-  /**
    * Name of the policy whose rules these are.
    *
-   * @generated from field: string policy = 4;
+   * @generated from field: string policy = 2;
    */
   policy: string;
 
   /**
    * What the policy goes by on the site, and why it abstains if it does; empty if it has nothing to say.
    *
-   * @generated from field: string policy_state = 5;
+   * @generated from field: string policy_state = 3;
    */
   policyState: string;
 
   /**
-   * Revision of the site's model; 0 if none.
-   *
-   * @generated from field: uint64 model_revision = 6;
-   */
-  modelRevision: bigint;
-
-  /**
    * Sequence number of the last event the rules reflect.
    *
-   * @generated from field: uint64 event_seq = 7;
+   * @generated from field: uint64 event_seq = 4;
    */
   eventSeq: bigint;
-
-  /**
-   * URLs not to follow, whatever `url_rules` say, the surest first, at most 5,000: links of kind `copy` are to skip, and
-   * the query key that a rule of kind `void_key` names as `(?i:KEY)` is to be taken out of URLs. Empty unless the crawl has
-   * `copies` with a bound.
-   *
-   * @generated from field: repeated linkscore.v1.UrlRule denied_rules = 8;
-   */
-  deniedRules: UrlRule[];
 };
 
 /**
@@ -1062,7 +919,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * What a reward is.
