@@ -181,8 +181,7 @@ def _records(stats: logs_pb.GetBrowseStatsResponse) -> Table:
     left_out = sorted(stats.left_out.items(), key=lambda item: -item[1])
     rows = [("visits", stats.visit_count, "one a client, page and day of a batch")]
     rows += [(rule, count, RULES.get(rule, "left out by the sender")) for rule, count in left_out]
-    title = f"{len(stats.days)} days, {stats.batch_count:,} batches"
-    return table(rows, "", "records", "", title=title)
+    return table(rows, "", "records", "", title=f"{stats.batch_count:,} batches")
 
 
 def _sites(stats: logs_pb.GetBrowseStatsResponse) -> Table:

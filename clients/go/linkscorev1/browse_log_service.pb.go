@@ -11,7 +11,6 @@ package linkscorev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -25,7 +24,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// One request of a page, as a server, a proxy or a browser logged it.
+// One visit of a page by a person, as a server, a proxy or a browser logged it. Leave out programs, answers of 400 and more,
+// and what is no page, as `linkscore logs import` does.
 type BrowseRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When. Required.
@@ -36,15 +36,7 @@ type BrowseRecord struct {
 	// Absolute URL; at most 2,083 characters. Required.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
 	// Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored.
-	Referrer string `protobuf:"bytes,4,opt,name=referrer,proto3" json:"referrer,omitempty"`
-	// User agent; empty if unknown. Used to leave out programs, not stored.
-	UserAgent string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
-	// Method; empty means GET. Records of others are left out.
-	Method string `protobuf:"bytes,6,opt,name=method,proto3" json:"method,omitempty"`
-	// Status of the answer; 0 if unknown. Records with 400 or more are left out.
-	StatusCode uint32 `protobuf:"varint,7,opt,name=status_code,json=statusCode,proto3" json:"status_code,omitempty"`
-	// Type of the answer; empty if unknown. Records of other types than HTML are left out.
-	ContentType   string `protobuf:"bytes,8,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	Referrer      string `protobuf:"bytes,4,opt,name=referrer,proto3" json:"referrer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -107,34 +99,6 @@ func (x *BrowseRecord) GetReferrer() string {
 	return ""
 }
 
-func (x *BrowseRecord) GetUserAgent() string {
-	if x != nil {
-		return x.UserAgent
-	}
-	return ""
-}
-
-func (x *BrowseRecord) GetMethod() string {
-	if x != nil {
-		return x.Method
-	}
-	return ""
-}
-
-func (x *BrowseRecord) GetStatusCode() uint32 {
-	if x != nil {
-		return x.StatusCode
-	}
-	return 0
-}
-
-func (x *BrowseRecord) GetContentType() string {
-	if x != nil {
-		return x.ContentType
-	}
-	return ""
-}
-
 // Request of ImportBrowseRecords: one batch of records.
 type ImportBrowseRecordsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -144,10 +108,8 @@ type ImportBrowseRecordsRequest struct {
 	BatchId string `protobuf:"bytes,2,opt,name=batch_id,json=batchId,proto3" json:"batch_id,omitempty"`
 	// The records; at most 100,000. In any order.
 	Records []*BrowseRecord `protobuf:"bytes,3,rep,name=records,proto3" json:"records,omitempty"`
-	// Hosts to keep, with their port if it is not the usual one; empty keeps all.
-	Hosts []string `protobuf:"bytes,4,rep,name=hosts,proto3" json:"hosts,omitempty"`
 	// Records that the sender left out already, by the name of its reason, at most 32; for the counters only.
-	LeftOut       map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	LeftOut       map[string]uint64 `protobuf:"bytes,4,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,13 +161,6 @@ func (x *ImportBrowseRecordsRequest) GetBatchId() string {
 func (x *ImportBrowseRecordsRequest) GetRecords() []*BrowseRecord {
 	if x != nil {
 		return x.Records
-	}
-	return nil
-}
-
-func (x *ImportBrowseRecordsRequest) GetHosts() []string {
-	if x != nil {
-		return x.Hosts
 	}
 	return nil
 }
@@ -350,9 +305,7 @@ type MineSiteResponse struct {
 	// Name of the crawl's policy. Empty: it reads no logs, there was nothing to do and the other fields are unset.
 	Policy string `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What it learned, or why it abstains, in one sentence.
-	Summary string `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Time it took.
-	Duration *durationpb.Duration `protobuf:"bytes,6,opt,name=duration,proto3" json:"duration,omitempty"`
+	Summary string `protobuf:"bytes,6,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Visits of the window that were not counted: their clients visited more pages of the site on one day than people do
 	// (setting `browse_max_pages_a_day`).
 	LeftOutCount  uint64 `protobuf:"varint,7,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
@@ -432,13 +385,6 @@ func (x *MineSiteResponse) GetSummary() string {
 	return ""
 }
 
-func (x *MineSiteResponse) GetDuration() *durationpb.Duration {
-	if x != nil {
-		return x.Duration
-	}
-	return nil
-}
-
 func (x *MineSiteResponse) GetLeftOutCount() uint64 {
 	if x != nil {
 		return x.LeftOutCount
@@ -492,61 +438,6 @@ func (x *GetBrowseStatsRequest) GetCrawl() string {
 	return ""
 }
 
-// What is stored of one day.
-type BrowseDay struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its midnight, UTC.
-	Start *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// Bytes stored.
-	StoredBytes   uint64 `protobuf:"varint,2,opt,name=stored_bytes,json=storedBytes,proto3" json:"stored_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *BrowseDay) Reset() {
-	*x = BrowseDay{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *BrowseDay) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*BrowseDay) ProtoMessage() {}
-
-func (x *BrowseDay) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use BrowseDay.ProtoReflect.Descriptor instead.
-func (*BrowseDay) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *BrowseDay) GetStart() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Start
-	}
-	return nil
-}
-
-func (x *BrowseDay) GetStoredBytes() uint64 {
-	if x != nil {
-		return x.StoredBytes
-	}
-	return 0
-}
-
 // What is stored of one site.
 type BrowseSite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -568,7 +459,7 @@ type BrowseSite struct {
 
 func (x *BrowseSite) Reset() {
 	*x = BrowseSite{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +471,7 @@ func (x *BrowseSite) String() string {
 func (*BrowseSite) ProtoMessage() {}
 
 func (x *BrowseSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +484,7 @@ func (x *BrowseSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrowseSite.ProtoReflect.Descriptor instead.
 func (*BrowseSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BrowseSite) GetSite() string {
@@ -641,23 +532,21 @@ func (x *BrowseSite) GetMinedDays() uint32 {
 // Response of GetBrowseStats.
 type GetBrowseStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Days stored, in order; older ones are deleted (setting `browse_retention_days`).
-	Days []*BrowseDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// Sites with most visits, at most 1,000.
-	Sites []*BrowseSite `protobuf:"bytes,2,rep,name=sites,proto3" json:"sites,omitempty"`
+	// Sites with most visits, at most 1,000; older days are deleted (setting `browse_retention_days`).
+	Sites []*BrowseSite `protobuf:"bytes,1,rep,name=sites,proto3" json:"sites,omitempty"`
 	// Batches taken in and remembered, at most 100,000.
-	BatchCount uint64 `protobuf:"varint,3,opt,name=batch_count,json=batchCount,proto3" json:"batch_count,omitempty"`
+	BatchCount uint64 `protobuf:"varint,2,opt,name=batch_count,json=batchCount,proto3" json:"batch_count,omitempty"`
 	// Visits made of all batches, those of deleted days included.
-	VisitCount uint64 `protobuf:"varint,4,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
+	VisitCount uint64 `protobuf:"varint,3,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
 	// Records left out of all batches, by rule.
-	LeftOut       map[string]uint64 `protobuf:"bytes,5,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	LeftOut       map[string]uint64 `protobuf:"bytes,4,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetBrowseStatsResponse) Reset() {
 	*x = GetBrowseStatsResponse{}
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -669,7 +558,7 @@ func (x *GetBrowseStatsResponse) String() string {
 func (*GetBrowseStatsResponse) ProtoMessage() {}
 
 func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_browse_log_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -682,14 +571,7 @@ func (x *GetBrowseStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBrowseStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetBrowseStatsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *GetBrowseStatsResponse) GetDays() []*BrowseDay {
-	if x != nil {
-		return x.Days
-	}
-	return nil
+	return file_linkscore_v1_browse_log_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetBrowseStatsResponse) GetSites() []*BrowseSite {
@@ -724,24 +606,17 @@ var File_linkscore_v1_browse_log_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/browse_log_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x02\n" +
+	"%linkscore/v1/browse_log_service.proto\x12\flinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x01\n" +
 	"\fBrowseRecord\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1b\n" +
 	"\tclient_id\x18\x02 \x01(\tR\bclientId\x12\x10\n" +
 	"\x03url\x18\x03 \x01(\tR\x03url\x12\x1a\n" +
-	"\breferrer\x18\x04 \x01(\tR\breferrer\x12\x1d\n" +
-	"\n" +
-	"user_agent\x18\x05 \x01(\tR\tuserAgent\x12\x16\n" +
-	"\x06method\x18\x06 \x01(\tR\x06method\x12\x1f\n" +
-	"\vstatus_code\x18\a \x01(\rR\n" +
-	"statusCode\x12!\n" +
-	"\fcontent_type\x18\b \x01(\tR\vcontentType\"\xa7\x02\n" +
+	"\breferrer\x18\x04 \x01(\tR\breferrer\"\x91\x02\n" +
 	"\x1aImportBrowseRecordsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x19\n" +
 	"\bbatch_id\x18\x02 \x01(\tR\abatchId\x124\n" +
-	"\arecords\x18\x03 \x03(\v2\x1a.linkscore.v1.BrowseRecordR\arecords\x12\x14\n" +
-	"\x05hosts\x18\x04 \x03(\tR\x05hosts\x12P\n" +
-	"\bleft_out\x18\x05 \x03(\v25.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntryR\aleftOut\x1a:\n" +
+	"\arecords\x18\x03 \x03(\v2\x1a.linkscore.v1.BrowseRecordR\arecords\x12P\n" +
+	"\bleft_out\x18\x04 \x03(\v25.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x8e\x02\n" +
@@ -755,7 +630,7 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"%\n" +
 	"\x0fMineSiteRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xc1\x02\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x8a\x02\n" +
 	"\x10MineSiteResponse\x12=\n" +
 	"\fwindow_start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\vwindowStart\x12\x1f\n" +
 	"\vwindow_days\x18\x02 \x01(\rR\n" +
@@ -765,14 +640,10 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\n" +
 	"page_count\x18\x04 \x01(\x04R\tpageCount\x12\x16\n" +
 	"\x06policy\x18\x05 \x01(\tR\x06policy\x12\x18\n" +
-	"\asummary\x18\b \x01(\tR\asummary\x125\n" +
-	"\bduration\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12$\n" +
+	"\asummary\x18\x06 \x01(\tR\asummary\x12$\n" +
 	"\x0eleft_out_count\x18\a \x01(\x04R\fleftOutCount\"-\n" +
 	"\x15GetBrowseStatsRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\"`\n" +
-	"\tBrowseDay\x120\n" +
-	"\x05start\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12!\n" +
-	"\fstored_bytes\x18\x02 \x01(\x04R\vstoredBytes\"\x8d\x02\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\"\x8d\x02\n" +
 	"\n" +
 	"BrowseSite\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x1f\n" +
@@ -783,15 +654,14 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\vmined_start\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"minedStart\x12\x1d\n" +
 	"\n" +
-	"mined_days\x18\x06 \x01(\rR\tminedDays\"\xc1\x02\n" +
-	"\x16GetBrowseStatsResponse\x12+\n" +
-	"\x04days\x18\x01 \x03(\v2\x17.linkscore.v1.BrowseDayR\x04days\x12.\n" +
-	"\x05sites\x18\x02 \x03(\v2\x18.linkscore.v1.BrowseSiteR\x05sites\x12\x1f\n" +
-	"\vbatch_count\x18\x03 \x01(\x04R\n" +
+	"mined_days\x18\x06 \x01(\rR\tminedDays\"\x94\x02\n" +
+	"\x16GetBrowseStatsResponse\x12.\n" +
+	"\x05sites\x18\x01 \x03(\v2\x18.linkscore.v1.BrowseSiteR\x05sites\x12\x1f\n" +
+	"\vbatch_count\x18\x02 \x01(\x04R\n" +
 	"batchCount\x12\x1f\n" +
-	"\vvisit_count\x18\x04 \x01(\x04R\n" +
+	"\vvisit_count\x18\x03 \x01(\x04R\n" +
 	"visitCount\x12L\n" +
-	"\bleft_out\x18\x05 \x03(\v21.linkscore.v1.GetBrowseStatsResponse.LeftOutEntryR\aleftOut\x1a:\n" +
+	"\bleft_out\x18\x04 \x03(\v21.linkscore.v1.GetBrowseStatsResponse.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x012\xa6\x02\n" +
@@ -813,7 +683,7 @@ func file_linkscore_v1_browse_log_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_browse_log_service_proto_rawDescData
 }
 
-var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_linkscore_v1_browse_log_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_linkscore_v1_browse_log_service_proto_goTypes = []any{
 	(*BrowseRecord)(nil),                // 0: linkscore.v1.BrowseRecord
 	(*ImportBrowseRecordsRequest)(nil),  // 1: linkscore.v1.ImportBrowseRecordsRequest
@@ -821,40 +691,35 @@ var file_linkscore_v1_browse_log_service_proto_goTypes = []any{
 	(*MineSiteRequest)(nil),             // 3: linkscore.v1.MineSiteRequest
 	(*MineSiteResponse)(nil),            // 4: linkscore.v1.MineSiteResponse
 	(*GetBrowseStatsRequest)(nil),       // 5: linkscore.v1.GetBrowseStatsRequest
-	(*BrowseDay)(nil),                   // 6: linkscore.v1.BrowseDay
-	(*BrowseSite)(nil),                  // 7: linkscore.v1.BrowseSite
-	(*GetBrowseStatsResponse)(nil),      // 8: linkscore.v1.GetBrowseStatsResponse
-	nil,                                 // 9: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	nil,                                 // 10: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	nil,                                 // 11: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	(*timestamppb.Timestamp)(nil),       // 12: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 13: google.protobuf.Duration
+	(*BrowseSite)(nil),                  // 6: linkscore.v1.BrowseSite
+	(*GetBrowseStatsResponse)(nil),      // 7: linkscore.v1.GetBrowseStatsResponse
+	nil,                                 // 8: linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	nil,                                 // 9: linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	nil,                                 // 10: linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	(*timestamppb.Timestamp)(nil),       // 11: google.protobuf.Timestamp
 }
 var file_linkscore_v1_browse_log_service_proto_depIdxs = []int32{
-	12, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
+	11, // 0: linkscore.v1.BrowseRecord.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: linkscore.v1.ImportBrowseRecordsRequest.records:type_name -> linkscore.v1.BrowseRecord
-	9,  // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
-	10, // 3: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
-	12, // 4: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
-	13, // 5: linkscore.v1.MineSiteResponse.duration:type_name -> google.protobuf.Duration
-	12, // 6: linkscore.v1.BrowseDay.start:type_name -> google.protobuf.Timestamp
-	12, // 7: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
-	12, // 8: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
-	12, // 9: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
-	6,  // 10: linkscore.v1.GetBrowseStatsResponse.days:type_name -> linkscore.v1.BrowseDay
-	7,  // 11: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
-	11, // 12: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
-	1,  // 13: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
-	3,  // 14: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
-	5,  // 15: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
-	2,  // 16: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
-	4,  // 17: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
-	8,  // 18: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
-	16, // [16:19] is the sub-list for method output_type
-	13, // [13:16] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	8,  // 2: linkscore.v1.ImportBrowseRecordsRequest.left_out:type_name -> linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry
+	9,  // 3: linkscore.v1.ImportBrowseRecordsResponse.left_out:type_name -> linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry
+	11, // 4: linkscore.v1.MineSiteResponse.window_start:type_name -> google.protobuf.Timestamp
+	11, // 5: linkscore.v1.BrowseSite.first_day:type_name -> google.protobuf.Timestamp
+	11, // 6: linkscore.v1.BrowseSite.last_day:type_name -> google.protobuf.Timestamp
+	11, // 7: linkscore.v1.BrowseSite.mined_start:type_name -> google.protobuf.Timestamp
+	6,  // 8: linkscore.v1.GetBrowseStatsResponse.sites:type_name -> linkscore.v1.BrowseSite
+	10, // 9: linkscore.v1.GetBrowseStatsResponse.left_out:type_name -> linkscore.v1.GetBrowseStatsResponse.LeftOutEntry
+	1,  // 10: linkscore.v1.BrowseLogService.ImportBrowseRecords:input_type -> linkscore.v1.ImportBrowseRecordsRequest
+	3,  // 11: linkscore.v1.BrowseLogService.MineSite:input_type -> linkscore.v1.MineSiteRequest
+	5,  // 12: linkscore.v1.BrowseLogService.GetBrowseStats:input_type -> linkscore.v1.GetBrowseStatsRequest
+	2,  // 13: linkscore.v1.BrowseLogService.ImportBrowseRecords:output_type -> linkscore.v1.ImportBrowseRecordsResponse
+	4,  // 14: linkscore.v1.BrowseLogService.MineSite:output_type -> linkscore.v1.MineSiteResponse
+	7,  // 15: linkscore.v1.BrowseLogService.GetBrowseStats:output_type -> linkscore.v1.GetBrowseStatsResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_browse_log_service_proto_init() }
@@ -868,7 +733,7 @@ func file_linkscore_v1_browse_log_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_browse_log_service_proto_rawDesc), len(file_linkscore_v1_browse_log_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

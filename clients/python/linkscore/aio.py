@@ -666,11 +666,10 @@ class AsyncClient:
         crawl: str,
         batch_id: str,
         records: Iterable[browse_pb2.BrowseRecord] = (),
-        hosts: Iterable[str] = (),
         left_out: Mapping[str, int] | None = None,
         timeout_s: float = 60.0,
     ) -> browse_pb2.ImportBrowseRecordsResponse:
-        """Send a batch of browse log records; `left_out` counts those you left out.
+        """Send a batch of browse log records, visits of people alone; `left_out` counts those you left out.
 
         A batch is taken in as a whole and once, so after an error send it again under its id.
         """
@@ -680,7 +679,6 @@ class AsyncClient:
             crawl=crawl,
             batch_id=batch_id,
             records=records,
-            hosts=hosts,
             left_out=left_out,
         )
 

@@ -237,10 +237,6 @@ class BrowseLogManager:
         found: dict[str, SiteSpan] = await self._in_thread(self.visits(actor.key).spans)
         return found
 
-    async def days(self, actor: CrawlActor) -> dict[int, int]:
-        """Return bytes stored by day."""
-        return dict(await self._in_thread(self.visits(actor.key).days))
-
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
         before_s = self._clock() - self._settings.browse_retention_days * 86_400.0

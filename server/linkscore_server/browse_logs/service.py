@@ -3,22 +3,17 @@ maintenance."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server import tasks
 from linkscore_server.browse_logs.manager import BrowseLogManager, BrowseMetrics
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
@@ -53,9 +48,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     ) -> None:
         self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
         self._registry = registry
-        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[CrawlNews | None]]] = (
-            WeakKeyDictionary()
-        )
 
     async def ImportBrowseRecords(
         self, request: pb.ImportBrowseRecordsRequest, context: Any
@@ -76,7 +68,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         """Mine a site now."""
         crawl, site = parse_site(request.name)
         actor = await self._registry.open(crawl)
-        started = time.perf_counter()
         result = await self.manager.mine(actor, site)
         if result is None:
             return pb.MineSiteResponse()
@@ -89,7 +80,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             left_out_count=result.left_out,
             policy=shard.served.name,
             summary=shard.served.describe(shard.model),
-            duration=_duration(time.perf_counter() - started),
         )
 
     async def GetBrowseStats(
@@ -100,10 +90,6 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         ledger, spans = actor.model.ledger, await self.manager.spans(actor)
         most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
         return pb.GetBrowseStatsResponse(
-            days=[
-                pb.BrowseDay(start=_midnight(day), stored_bytes=size)
-                for day, size in (await self.manager.days(actor)).items()
-            ],
             sites=[_site(actor, site, spans[site]) for site in most],
             batch_count=len(ledger.batches),
             visit_count=ledger.outcomes[""],
@@ -119,29 +105,17 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         actor = await self._registry.open(parse_crawl(request.crawl))
         if actor.model.config.policy.name != "news_prefix" or not actor.model.ledger.batches:
             return None
-        n, found = seeds_wanted(request), await self._found(actor)
+        n, spans = seeds_wanted(request), await self.manager.spans(actor)
         answer = site_pb.SuggestSeedsResponse(
             policy=actor.model.config.policy.name, event_seq=actor.model.seq
         )
-        if found is None:
+        if not spans:
             answer.policy_state = "abstains: all days of the browse log are deleted"
             return answer
+        found = await self.manager.crawl_news(actor, spans)
         answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
         answer.policy_state = found.summary()
         return answer
-
-    async def _found(self, actor: CrawlActor) -> CrawlNews | None:
-        """Return what the log says as it is now; a mining goes on when its caller gives up."""
-        log = (len(actor.model.ledger.batches), *await self.manager.days(actor))
-        known, task = self._mined.get(actor, (None, None))
-        if task is None or known != log or (task.done() and (task.cancelled() or task.exception())):
-            task = tasks.awaited(self._mine(actor))
-            self._mined[actor] = (log, task)
-        return await asyncio.shield(task)
-
-    async def _mine(self, actor: CrawlActor) -> CrawlNews | None:
-        spans = await self.manager.spans(actor)
-        return await self.manager.crawl_news(actor, spans) if spans else None
 
 
 def _check(request: pb.ImportBrowseRecordsRequest) -> None:
@@ -182,10 +156,6 @@ def _left_out(outcomes: Counter[str]) -> dict[str, int]:
 
 def _midnight(day: int) -> Timestamp:
     return Timestamp(seconds=day * DAY_S)
-
-
-def _duration(seconds: float) -> Duration:
-    return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))
 
 
 def _seeds(model: StoredCrawl, news: CrawlNews, n: int) -> Sequence[site_pb.Seed]:

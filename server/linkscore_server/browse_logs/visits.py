@@ -18,7 +18,7 @@ import shutil
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,15 +61,10 @@ _DAY = f"CAST(floor(t / {DAY_S}) AS INTEGER)"
 _SECOND = f"CAST(floor(t) % {DAY_S} AS INTEGER)"
 _CLIENT = "CAST('0x' || substr(sha256(getvariable('salt') || client), 1, 16) AS UBIGINT)"
 _BEFORE_1970 = -1.0  # the time of a record without one: no time of a visit, so a bad line
-_TEXTS = {
-    "client": "client_id",
-    **{name: name for name in ("url", "referrer", "user_agent", "method", "content_type")},
-}
+_TEXTS = {"client": "client_id", "url": "url", "referrer": "referrer"}
 _RECORDS = """
-    SELECT t, nullif(client, '') AS client, nullif(url, '') AS url,
-        CASE WHEN referrer NOT IN ('', '-') THEN referrer END AS referrer,
-        nullif(user_agent, '') AS user_agent, nullif(method, '') AS method, status,
-        nullif(content_type, '') AS content_type, client = '' OR t < 0 AS bad
+    SELECT t, client, nullif(url, '') AS url,
+        CASE WHEN referrer NOT IN ('', '-') THEN referrer END AS referrer, client = '' OR t < 0 AS bad
     FROM given"""
 # Of several records of one client, page and day the first, at equal times the lower referrer.
 _FIRST = "min({'second': second, 'referrer': referrer}) AS first"
@@ -115,12 +110,12 @@ class Visits:
 
         Raises OSError if the visits could not be made durable.
         """
-        from linkscore_server.browse_logs.reading import rule_sql  # DuckDB is slow to import
-
-        batch_id, rule = message.batch_id, rule_sql(message.hosts)
+        batch_id = message.batch_id
         with self._opened() as con:
             con.register("given", _rows(message.records))
-            outcomes = load_records(con, _RECORDS, rule, _salt(con), site_of=site_of)
+            outcomes = load_records(
+                con, _RECORDS, "CASE WHEN bad THEN 'bad_line' ELSE '' END", _salt(con), site_of=site_of
+            )
             con.execute("BEGIN")
             _drop(con, batch_id)
             con.execute("INSERT INTO batch VALUES ($1, $2, false)", [batch_id, time.time()])
@@ -151,15 +146,6 @@ class Visits:
         """Count what is shown; see `counts_of`. Raises CorruptState, naming the file, if it is damaged."""
         with self._opened() as con:
             return counts_of(con, _SHOWN, query)
-
-    def days(self) -> Mapping[int, int]:
-        """Return bytes by day, in order: the share of the file that the visits of the day have."""
-        if not self._exists:
-            return {}
-        with self._opened() as con:
-            found = con.execute(f"SELECT day, count(*) FROM {_SHOWN} GROUP BY day ORDER BY day").fetchall()
-        size = self._path.stat().st_size
-        return {day: size * n // sum(count for _, count in found) for day, n in found}
 
     def spans(self) -> dict[str, SiteSpan]:
         """Return the span of each site; visits that came with several batches count once for each."""
@@ -240,7 +226,7 @@ class Visits:
 def _rows(records: Sequence[pb.BrowseRecord]) -> dict[str, NDArray[Any]]:
     """Return records as columns; cost 3 us a record."""
     times = [r.time.seconds + r.time.nanos / 1e9 if r.HasField("time") else _BEFORE_1970 for r in records]
-    columns = {"t": np.array(times), "status": np.array([r.status_code for r in records], dtype=np.int64)}
+    columns = {"t": np.array(times)}
     for name, field in _TEXTS.items():
         columns[name] = np.array([getattr(record, field) for record in records], dtype=object)
     return columns

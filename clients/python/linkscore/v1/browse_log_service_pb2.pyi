@@ -1,6 +1,5 @@
 import datetime
 
-from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -11,27 +10,19 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class BrowseRecord(_message.Message):
-    __slots__ = ("time", "client_id", "url", "referrer", "user_agent", "method", "status_code", "content_type")
+    __slots__ = ("time", "client_id", "url", "referrer")
     TIME_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     REFERRER_FIELD_NUMBER: _ClassVar[int]
-    USER_AGENT_FIELD_NUMBER: _ClassVar[int]
-    METHOD_FIELD_NUMBER: _ClassVar[int]
-    STATUS_CODE_FIELD_NUMBER: _ClassVar[int]
-    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     time: _timestamp_pb2.Timestamp
     client_id: str
     url: str
     referrer: str
-    user_agent: str
-    method: str
-    status_code: int
-    content_type: str
-    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_id: _Optional[str] = ..., url: _Optional[str] = ..., referrer: _Optional[str] = ..., user_agent: _Optional[str] = ..., method: _Optional[str] = ..., status_code: _Optional[int] = ..., content_type: _Optional[str] = ...) -> None: ...
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_id: _Optional[str] = ..., url: _Optional[str] = ..., referrer: _Optional[str] = ...) -> None: ...
 
 class ImportBrowseRecordsRequest(_message.Message):
-    __slots__ = ("crawl", "batch_id", "records", "hosts", "left_out")
+    __slots__ = ("crawl", "batch_id", "records", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -42,14 +33,12 @@ class ImportBrowseRecordsRequest(_message.Message):
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
-    HOSTS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     batch_id: str
     records: _containers.RepeatedCompositeFieldContainer[BrowseRecord]
-    hosts: _containers.RepeatedScalarFieldContainer[str]
     left_out: _containers.ScalarMap[str, int]
-    def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., hosts: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class ImportBrowseRecordsResponse(_message.Message):
     __slots__ = ("duplicate", "record_count", "visit_count", "left_out")
@@ -77,14 +66,13 @@ class MineSiteRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class MineSiteResponse(_message.Message):
-    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policy", "summary", "duration", "left_out_count")
+    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policy", "summary", "left_out_count")
     WINDOW_START_FIELD_NUMBER: _ClassVar[int]
     WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
-    DURATION_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     window_start: _timestamp_pb2.Timestamp
     window_days: int
@@ -92,23 +80,14 @@ class MineSiteResponse(_message.Message):
     page_count: int
     policy: str
     summary: str
-    duration: _duration_pb2.Duration
     left_out_count: int
-    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policy: _Optional[str] = ..., summary: _Optional[str] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policy: _Optional[str] = ..., summary: _Optional[str] = ..., left_out_count: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsRequest(_message.Message):
     __slots__ = ("crawl",)
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     def __init__(self, crawl: _Optional[str] = ...) -> None: ...
-
-class BrowseDay(_message.Message):
-    __slots__ = ("start", "stored_bytes")
-    START_FIELD_NUMBER: _ClassVar[int]
-    STORED_BYTES_FIELD_NUMBER: _ClassVar[int]
-    start: _timestamp_pb2.Timestamp
-    stored_bytes: int
-    def __init__(self, start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stored_bytes: _Optional[int] = ...) -> None: ...
 
 class BrowseSite(_message.Message):
     __slots__ = ("site", "visit_count", "first_day", "last_day", "mined_start", "mined_days")
@@ -127,7 +106,7 @@ class BrowseSite(_message.Message):
     def __init__(self, site: _Optional[str] = ..., visit_count: _Optional[int] = ..., first_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_days: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsResponse(_message.Message):
-    __slots__ = ("days", "sites", "batch_count", "visit_count", "left_out")
+    __slots__ = ("sites", "batch_count", "visit_count", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -135,14 +114,12 @@ class GetBrowseStatsResponse(_message.Message):
         key: str
         value: int
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
-    DAYS_FIELD_NUMBER: _ClassVar[int]
     SITES_FIELD_NUMBER: _ClassVar[int]
     BATCH_COUNT_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
-    days: _containers.RepeatedCompositeFieldContainer[BrowseDay]
     sites: _containers.RepeatedCompositeFieldContainer[BrowseSite]
     batch_count: int
     visit_count: int
     left_out: _containers.ScalarMap[str, int]
-    def __init__(self, days: _Optional[_Iterable[_Union[BrowseDay, _Mapping]]] = ..., sites: _Optional[_Iterable[_Union[BrowseSite, _Mapping]]] = ..., batch_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    def __init__(self, sites: _Optional[_Iterable[_Union[BrowseSite, _Mapping]]] = ..., batch_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...

@@ -97,11 +97,12 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     await server.take(batch("1", 0), batch("2", 1))
     server.now_s = 0.0
     await server.browse_logs.maintain()
-    assert list(await server.browse_logs.days(actor)) == [DAY, DAY + 1]
+    (span,) = (await server.browse_logs.spans(actor)).values()
+    assert (span.first_day, span.last_day) == (DAY, DAY + 1)
     server.now_s = 1e12 + 91 * _DAY_S
     await server.browse_logs.maintain()
     await server.browse_logs.idle()
-    assert await server.browse_logs.days(actor) == {}
+    assert await server.browse_logs.spans(actor) == {}
     assert actor.model.sites[SITE].model.browse is not None
 
 

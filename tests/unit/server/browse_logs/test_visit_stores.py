@@ -75,7 +75,7 @@ def test_days_expire_by_the_arrival_of_their_last_visits(store: Visits) -> None:
     add(store, "1", A, C)
     assert store.expire(0.0) == []
     assert store.expire(FOREVER) == [DAY, DAY + 1]
-    assert (clicks(store), dict(store.days())) == ({}, {})
+    assert (clicks(store), store.spans()) == ({}, {})
     add(store, "2", B)
     assert clicks(store) == {(B[0], 0): 1}
 

@@ -6,18 +6,19 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file linkscore/v1/browse_log_service.proto.
  */
 export const file_linkscore_v1_browse_log_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiuQEKDEJyb3dzZVJlY29yZBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbGllbnRfaWQYAiABKAkSCwoDdXJsGAMgASgJEhAKCHJlZmVycmVyGAQgASgJEhIKCnVzZXJfYWdlbnQYBSABKAkSDgoGbWV0aG9kGAYgASgJEhMKC3N0YXR1c19jb2RlGAcgASgNEhQKDGNvbnRlbnRfdHlwZRgIIAEoCSLyAQoaSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEAoIYmF0Y2hfaWQYAiABKAkSKwoHcmVjb3JkcxgDIAMoCzIaLmxpbmtzY29yZS52MS5Ccm93c2VSZWNvcmQSDQoFaG9zdHMYBCADKAkSRwoIbGVmdF9vdXQYBSADKAsyNS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBItUBChtJbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2USEQoJZHVwbGljYXRlGAEgASgIEhQKDHJlY29yZF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJICghsZWZ0X291dBgEIAMoCzI2LmxpbmtzY29yZS52MS5JbXBvcnRCcm93c2VSZWNvcmRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIh8KD01pbmVTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIugBChBNaW5lU2l0ZVJlc3BvbnNlEjAKDHdpbmRvd19zdGFydBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLd2luZG93X2RheXMYAiABKA0SEwoLdmlzaXRfY291bnQYAyABKAQSEgoKcGFnZV9jb3VudBgEIAEoBBIOCgZwb2xpY3kYBSABKAkSDwoHc3VtbWFyeRgIIAEoCRIrCghkdXJhdGlvbhgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIWCg5sZWZ0X291dF9jb3VudBgHIAEoBCImChVHZXRCcm93c2VTdGF0c1JlcXVlc3QSDQoFY3Jhd2wYASABKAkiTAoJQnJvd3NlRGF5EikKBXN0YXJ0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxzdG9yZWRfYnl0ZXMYAiABKAQi0QEKCkJyb3dzZVNpdGUSDAoEc2l0ZRgBIAEoCRITCgt2aXNpdF9jb3VudBgCIAEoBBItCglmaXJzdF9kYXkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGxhc3RfZGF5GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttaW5lZF9zdGFydBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbWluZWRfZGF5cxgGIAEoDSKHAgoWR2V0QnJvd3NlU3RhdHNSZXNwb25zZRIlCgRkYXlzGAEgAygLMhcubGlua3Njb3JlLnYxLkJyb3dzZURheRInCgVzaXRlcxgCIAMoCzIYLmxpbmtzY29yZS52MS5Ccm93c2VTaXRlEhMKC2JhdGNoX2NvdW50GAMgASgEEhMKC3Zpc2l0X2NvdW50GAQgASgEEkMKCGxlZnRfb3V0GAUgAygLMjEubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVzcG9uc2UuTGVmdE91dEVudHJ5Gi4KDExlZnRPdXRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBMqYCChBCcm93c2VMb2dTZXJ2aWNlEmoKE0ltcG9ydEJyb3dzZVJlY29yZHMSKC5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1JlcXVlc3QaKS5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1Jlc3BvbnNlEkkKCE1pbmVTaXRlEh0ubGlua3Njb3JlLnYxLk1pbmVTaXRlUmVxdWVzdBoeLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlc3BvbnNlElsKDkdldEJyb3dzZVN0YXRzEiMubGlua3Njb3JlLnYxLkdldEJyb3dzZVN0YXRzUmVxdWVzdBokLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvYnJvd3NlX2xvZ19zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiagoMQnJvd3NlUmVjb3JkEigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNsaWVudF9pZBgCIAEoCRILCgN1cmwYAyABKAkSEAoIcmVmZXJyZXIYBCABKAki4wEKGkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEhAKCGJhdGNoX2lkGAIgASgJEisKB3JlY29yZHMYAyADKAsyGi5saW5rc2NvcmUudjEuQnJvd3NlUmVjb3JkEkcKCGxlZnRfb3V0GAQgAygLMjUubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0LkxlZnRPdXRFbnRyeRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASLVAQobSW1wb3J0QnJvd3NlUmVjb3Jkc1Jlc3BvbnNlEhEKCWR1cGxpY2F0ZRgBIAEoCBIUCgxyZWNvcmRfY291bnQYAiABKAQSEwoLdmlzaXRfY291bnQYAyABKAQSSAoIbGVmdF9vdXQYBCADKAsyNi5saW5rc2NvcmUudjEuSW1wb3J0QnJvd3NlUmVjb3Jkc1Jlc3BvbnNlLkxlZnRPdXRFbnRyeRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASIfCg9NaW5lU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSK7AQoQTWluZVNpdGVSZXNwb25zZRIwCgx3aW5kb3dfc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3dpbmRvd19kYXlzGAIgASgNEhMKC3Zpc2l0X2NvdW50GAMgASgEEhIKCnBhZ2VfY291bnQYBCABKAQSDgoGcG9saWN5GAUgASgJEg8KB3N1bW1hcnkYBiABKAkSFgoObGVmdF9vdXRfY291bnQYByABKAQiJgoVR2V0QnJvd3NlU3RhdHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJItEBCgpCcm93c2VTaXRlEgwKBHNpdGUYASABKAkSEwoLdmlzaXRfY291bnQYAiABKAQSLQoJZmlyc3RfZGF5GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghsYXN0X2RheRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbWluZWRfc3RhcnQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1pbmVkX2RheXMYBiABKA0i4AEKFkdldEJyb3dzZVN0YXRzUmVzcG9uc2USJwoFc2l0ZXMYASADKAsyGC5saW5rc2NvcmUudjEuQnJvd3NlU2l0ZRITCgtiYXRjaF9jb3VudBgCIAEoBBITCgt2aXNpdF9jb3VudBgDIAEoBBJDCghsZWZ0X291dBgEIAMoCzIxLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1Jlc3BvbnNlLkxlZnRPdXRFbnRyeRouCgxMZWZ0T3V0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ATKmAgoQQnJvd3NlTG9nU2VydmljZRJqChNJbXBvcnRCcm93c2VSZWNvcmRzEigubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXF1ZXN0GikubGlua3Njb3JlLnYxLkltcG9ydEJyb3dzZVJlY29yZHNSZXNwb25zZRJJCghNaW5lU2l0ZRIdLmxpbmtzY29yZS52MS5NaW5lU2l0ZVJlcXVlc3QaHi5saW5rc2NvcmUudjEuTWluZVNpdGVSZXNwb25zZRJbCg5HZXRCcm93c2VTdGF0cxIjLmxpbmtzY29yZS52MS5HZXRCcm93c2VTdGF0c1JlcXVlc3QaJC5saW5rc2NvcmUudjEuR2V0QnJvd3NlU3RhdHNSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * One request of a page, as a server, a proxy or a browser logged it.
+ * One visit of a page by a person, as a server, a proxy or a browser logged it. Leave out programs, answers of 400 and more,
+ * and what is no page, as `linkscore logs import` does.
  *
  * @generated from message linkscore.v1.BrowseRecord
  */
@@ -50,34 +51,6 @@ export type BrowseRecord = Message<"linkscore.v1.BrowseRecord"> & {
    * @generated from field: string referrer = 4;
    */
   referrer: string;
-
-  /**
-   * User agent; empty if unknown. Used to leave out programs, not stored.
-   *
-   * @generated from field: string user_agent = 5;
-   */
-  userAgent: string;
-
-  /**
-   * Method; empty means GET. Records of others are left out.
-   *
-   * @generated from field: string method = 6;
-   */
-  method: string;
-
-  /**
-   * Status of the answer; 0 if unknown. Records with 400 or more are left out.
-   *
-   * @generated from field: uint32 status_code = 7;
-   */
-  statusCode: number;
-
-  /**
-   * Type of the answer; empty if unknown. Records of other types than HTML are left out.
-   *
-   * @generated from field: string content_type = 8;
-   */
-  contentType: string;
 };
 
 /**
@@ -115,16 +88,9 @@ export type ImportBrowseRecordsRequest = Message<"linkscore.v1.ImportBrowseRecor
   records: BrowseRecord[];
 
   /**
-   * Hosts to keep, with their port if it is not the usual one; empty keeps all.
-   *
-   * @generated from field: repeated string hosts = 4;
-   */
-  hosts: string[];
-
-  /**
    * Records that the sender left out already, by the name of its reason, at most 32; for the counters only.
    *
-   * @generated from field: map<string, uint64> left_out = 5;
+   * @generated from field: map<string, uint64> left_out = 4;
    */
   leftOut: { [key: string]: bigint };
 };
@@ -243,16 +209,9 @@ export type MineSiteResponse = Message<"linkscore.v1.MineSiteResponse"> & {
   /**
    * What it learned, or why it abstains, in one sentence.
    *
-   * @generated from field: string summary = 8;
+   * @generated from field: string summary = 6;
    */
   summary: string;
-
-  /**
-   * Time it took.
-   *
-   * @generated from field: google.protobuf.Duration duration = 6;
-   */
-  duration?: Duration | undefined;
 
   /**
    * Visits of the window that were not counted: their clients visited more pages of the site on one day than people do
@@ -290,34 +249,6 @@ export type GetBrowseStatsRequest = Message<"linkscore.v1.GetBrowseStatsRequest"
  */
 export const GetBrowseStatsRequestSchema: GenMessage<GetBrowseStatsRequest> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_browse_log_service, 5);
-
-/**
- * What is stored of one day.
- *
- * @generated from message linkscore.v1.BrowseDay
- */
-export type BrowseDay = Message<"linkscore.v1.BrowseDay"> & {
-  /**
-   * Its midnight, UTC.
-   *
-   * @generated from field: google.protobuf.Timestamp start = 1;
-   */
-  start?: Timestamp | undefined;
-
-  /**
-   * Bytes stored.
-   *
-   * @generated from field: uint64 stored_bytes = 2;
-   */
-  storedBytes: bigint;
-};
-
-/**
- * Describes the message linkscore.v1.BrowseDay.
- * Use `create(BrowseDaySchema)` to create a new message.
- */
-export const BrowseDaySchema: GenMessage<BrowseDay> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 6);
 
 /**
  * What is stored of one site.
@@ -373,7 +304,7 @@ export type BrowseSite = Message<"linkscore.v1.BrowseSite"> & {
  * Use `create(BrowseSiteSchema)` to create a new message.
  */
 export const BrowseSiteSchema: GenMessage<BrowseSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 7);
+  messageDesc(file_linkscore_v1_browse_log_service, 6);
 
 /**
  * Response of GetBrowseStats.
@@ -382,37 +313,30 @@ export const BrowseSiteSchema: GenMessage<BrowseSite> = /*@__PURE__*/
  */
 export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsResponse"> & {
   /**
-   * Days stored, in order; older ones are deleted (setting `browse_retention_days`).
+   * Sites with most visits, at most 1,000; older days are deleted (setting `browse_retention_days`).
    *
-   * @generated from field: repeated linkscore.v1.BrowseDay days = 1;
-   */
-  days: BrowseDay[];
-
-  /**
-   * Sites with most visits, at most 1,000.
-   *
-   * @generated from field: repeated linkscore.v1.BrowseSite sites = 2;
+   * @generated from field: repeated linkscore.v1.BrowseSite sites = 1;
    */
   sites: BrowseSite[];
 
   /**
    * Batches taken in and remembered, at most 100,000.
    *
-   * @generated from field: uint64 batch_count = 3;
+   * @generated from field: uint64 batch_count = 2;
    */
   batchCount: bigint;
 
   /**
    * Visits made of all batches, those of deleted days included.
    *
-   * @generated from field: uint64 visit_count = 4;
+   * @generated from field: uint64 visit_count = 3;
    */
   visitCount: bigint;
 
   /**
    * Records left out of all batches, by rule.
    *
-   * @generated from field: map<string, uint64> left_out = 5;
+   * @generated from field: map<string, uint64> left_out = 4;
    */
   leftOut: { [key: string]: bigint };
 };
@@ -422,7 +346,7 @@ export type GetBrowseStatsResponse = Message<"linkscore.v1.GetBrowseStatsRespons
  * Use `create(GetBrowseStatsResponseSchema)` to create a new message.
  */
 export const GetBrowseStatsResponseSchema: GenMessage<GetBrowseStatsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_browse_log_service, 8);
+  messageDesc(file_linkscore_v1_browse_log_service, 7);
 
 /**
  * Takes in browse logs and mines them.
