@@ -329,7 +329,7 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "learning": _numbers,
     "create_time": lambda time: time.ToJsonString(),
     "examples": lambda pages: [page.url or "a page without URL" for page in pages],
-    "wanted": lambda wanted: [*(query.text for query in wanted.queries), *wanted.languages],
+    "wanted": lambda wanted: [*wanted.queries, *wanted.languages],
     "experience_count": lambda n: f"of {n} sites",
     "budget": _numbers,
     "copies": _numbers,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -22,14 +19,6 @@ from linkscore_cli.errors import safe
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 """For commands that ask a server; they hand what they were answered to `tell`."""
-
-json_file_option = click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    help="Write the figures here; - prints them, and tables go to the error output.",
-)
-"""For commands that measure; they write into what `figures_to` gives them."""
 
 
 def tell(as_json: bool, answer: Any, parts: Iterable[str | Table], *, width: int = 0) -> None:
@@ -66,23 +55,6 @@ def word_of(enum: Any, number: int) -> str:
 def print_json(value: Any) -> None:
     """Print a value as JSON: messages with the field names of the contract, numbers that are none as null."""
     click.echo(json.dumps(plain(value), indent=2))
-
-
-@contextmanager
-def figures_to(json_file: Path | None) -> Iterator[Path | None]:
-    """Give the file that figures are to be written to, None if nobody asks for them.
-
-    For ``-`` it is a passing one, which is printed at the end; everything else that is printed meanwhile goes
-    to the error output.
-    """
-    if json_file is None or str(json_file) != "-":
-        yield json_file
-        return
-    with TemporaryDirectory(prefix="linkscore-") as folder:
-        passing = Path(folder) / "figures.json"
-        with redirect_stdout(sys.stderr):
-            yield passing
-        click.echo(passing.read_text(encoding="utf-8").rstrip("\n"))
 
 
 def write_json(json_file: Path | None, value: Any) -> None:

@@ -35,13 +35,11 @@ _BATCH = 5_000
 @click.command()
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--why", is_flag=True, help="Say what each score is made of, in the order given.")
-@click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
 @json_option
 @online
 def score(
     urls: tuple[str, ...],
     why: bool,
-    tsv: bool,
     as_json: bool,
     connection: Connection,
 ) -> None:
@@ -59,8 +57,7 @@ def score(
         while batch := list(islice(wanted, _BATCH)):
             answer = client.score_links(crawl=crawl, links=batch)
             found += zip(batch, rows(answer.links), strict=True)
-    lines = (f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}" for url, row in found)
-    tell(as_json, [_plain(url, row) for url, row in found], lines if tsv else [_table(found)])
+    tell(as_json, [_plain(url, row) for url, row in found], [_table(found)])
     for url, row in found:
         if not row.usable:
             say(f"{url}: {_problem(row)}", err=True)

@@ -223,11 +223,11 @@ func TestACrawlSaysInWordsWhatItIsFor(t *testing.T) {
 	f := &fake{}
 	client := serve(t, f)
 	for _, text := range []string{"kayak repair", "kayak repair", "used cars"} {
-		if _, err := client.EnsureCrawl(t.Context(), "words", &pb.Crawl{Wanted: &pb.Wanted{Queries: []*pb.WantedQuery{{Text: text}}}}); err != nil {
+		if _, err := client.EnsureCrawl(t.Context(), "words", &pb.Crawl{Wanted: &pb.Wanted{Queries: []string{text}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if said := f.crawl.GetWanted().GetQueries()[0].GetText(); said != "used cars" {
+	if said := f.crawl.GetWanted().GetQueries()[0]; said != "used cars" {
 		t.Fatal(said)
 	}
 }

@@ -122,7 +122,6 @@ async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> Found:
     said = [
         f"in {', '.join(wanted.languages)}" if wanted.languages else "",
         f"{len(wanted.samples)} samples" if wanted.samples else "",
-        f"{wanted.least_words} words and more" if wanted.least_words else "",
     ]
     return {
         "name": name,

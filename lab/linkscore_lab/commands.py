@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from linkscore_cli.errors import Number, in_options, needing
-from linkscore_cli.output import figures_to, json_file_option, write_json
+from linkscore_cli.output import write_json
 
 _MOST = 1_000_000
 """Of what an option counts: a bound."""
@@ -100,14 +100,14 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
     "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
 )
 @click.option("--report", type=OUT, help="Write an HTML report.")
-@json_file_option
+@click.option("--json", "json_out", type=OUT, help="Write the figures here.")
 @click.option("--workers", type=click.IntRange(0, 1_024), default=0, help="Processes; 0 means one a core.")
-def replay(json_file: Path | None, **options: Any) -> None:
+def replay(json_out: Path | None, **options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found.
 
     Without an option about target pages, those with much text of their own count.
     """
-    with lab_errors(), figures_to(json_file) as json_out:
+    with lab_errors():
         from linkscore_lab.replay.session import run_replay, session_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
@@ -123,14 +123,14 @@ def replay(json_file: Path | None, **options: Any) -> None:
               help="Seconds between two requests; robots.txt may ask for more.")  # fmt: skip
 @click.option("--warc", type=OUT, help="Keep what was fetched from a URL here.")
 @click.option("--report", type=OUT, help="Write an HTML report.")
-@json_file_option
-def try_(site: str, json_file: Path | None, **options: Any) -> None:
+@click.option("--json", "json_out", type=OUT, help="Write the figures here.")
+def try_(site: str, json_out: Path | None, **options: Any) -> None:
     """Try linkscore on your site: some fetches breadth-first, as many in its order, and which was better.
 
     A URL is crawled politely, each page once; an archive is replayed offline; without either it is the
     demonstration site. Without --relevant-url, pages with much text of their own count.
     """
-    with lab_errors(), figures_to(json_file) as json_out:
+    with lab_errors():
         from linkscore_lab.trial import try_site
 
         try_site(site, json_out=json_out, **options)
@@ -149,10 +149,10 @@ def try_(site: str, json_file: Path | None, **options: Any) -> None:
     "--target", default="", help="host:port of a running server to score with, instead of one of its own."
 )
 @click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
-@json_file_option
-def demo(policy: str, json_file: Path | None, **options: Any) -> None:
+@click.option("--json", "json_out", type=OUT, help="Write the figures here.")
+def demo(policy: str, json_out: Path | None, **options: Any) -> None:
     """Crawl the demonstration site with real Scrapy, breadth-first and with linkscore, and compare."""
-    with lab_errors(), figures_to(json_file) as file:
+    with lab_errors():
         from linkscore_lab.crawls.demo import run_demo
 
-        write_json(file, run_demo(policy=split(policy), **options))
+        write_json(json_out, run_demo(policy=split(policy), **options))

@@ -5,7 +5,6 @@ The words themselves are `features.words`; the policy that crawls by them is `po
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,18 +25,6 @@ MAX_SAMPLES = 100
 """A bound of the wire contract: sample pages of a crawl, wanted and unwanted."""
 MAX_LANGUAGES = 20
 """A bound of the wire contract."""
-MAX_LEAST_WORDS = 100_000
-"""A bound of the wire contract: more words than `features.words.MAX_TEXT_CHARS` can hold make no sense."""
-MAX_WEIGHT = 10.0
-"""A bound of the wire contract: what weighs ten times less decides nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class WantedQuery:
-    """A query text; of several each stands for itself: a page about any of them is wanted."""
-
-    text: str
-    weight: float = 1.0  # worth of its pages against those of the other queries, in (0, 10]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +37,6 @@ class WantedSample:
     # its words; None if only the URL was given: then they are taken when the page is fetched
     words: PageWords | None = None
     unwanted: bool = False  # whether pages like it are not wanted
-    weight: float = 1.0  # in (0, 10], against the other samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +45,15 @@ class Wanted:
 
     Examples
     --------
-    >>> wanted = Wanted(queries=(WantedQuery("pricing"), WantedQuery("?")), languages=("en", "xx"))
+    >>> wanted = Wanted(queries=("pricing", "?"), languages=("en", "xx"))
     >>> [problem.field for problem in wanted.problems("wanted")]
-    ['wanted.queries[1].text', 'wanted.languages[1]']
+    ['wanted.queries[1]', 'wanted.languages[1]']
     """
 
-    queries: tuple[WantedQuery, ...] = ()  # texts a user would type into a search box
+    # texts a user would type into a search box: a page about any of them is wanted
+    queries: tuple[str, ...] = ()
     samples: tuple[WantedSample, ...] = ()  # pages like those wanted or not wanted
     languages: tuple[str, ...] = ()  # ISO 639 codes: pages in any other language are not wanted
-    # words of main text from which on a page counts in full; one of half as many counts half
-    least_words: int = 0
 
     @property
     def reads(self) -> Words:
@@ -82,10 +67,8 @@ class Wanted:
 
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""
-        if not (
-            self.queries or self.languages or self.least_words or any(not s.unwanted for s in self.samples)
-        ):
-            rule = "must have a query, a wanted sample, a language or least_words"
+        if not (self.queries or self.languages or any(not s.unwanted for s in self.samples)):
+            rule = "must have a query, a wanted sample or a language"
             yield FieldProblem(field, rule, "REQUIRED")
         for name, items, most in (
             ("queries", self.queries, MAX_QUERIES),
@@ -103,24 +86,19 @@ class Wanted:
                 known = " ".join(sorted(languages()))
                 rule = f"must be an ISO 639 code, got {code!r:.20}: there are {known}"
                 yield FieldProblem(f"{field}.languages[{i}]", rule)
-        if not 0 <= self.least_words <= MAX_LEAST_WORDS:
-            rule = f"must be in [0, {MAX_LEAST_WORDS}], got {self.least_words}"
-            yield FieldProblem(f"{field}.least_words", rule)
 
     def _query_problems(self, field: str) -> Iterator[FieldProblem]:
         for i, query in enumerate(self.queries):
-            size = len(query.text.encode("utf-8", "surrogatepass"))
+            size = len(query.encode("utf-8", "surrogatepass"))
             if size > MAX_QUERY_BYTES:
                 rule = f"must be at most {MAX_QUERY_BYTES} bytes, got {size}: give long texts as samples"
-                yield FieldProblem(f"{field}[{i}].text", rule)
-            elif not words_of(query.text):
-                rule = f"must have a word, got {query.text!r:.40}"
-                yield FieldProblem(f"{field}[{i}].text", rule, "REQUIRED")
-            elif query.text.strip()[0] + query.text.strip()[-1] == "{}":
-                rule = f"must be words, got JSON: give its fields by themselves, {query.text!r:.40}"
-                yield FieldProblem(f"{field}[{i}].text", rule)
-        texts = [query.text.strip().lower() for query in self.queries]
-        yield from _weight_problems(field, texts, [query.weight for query in self.queries])
+                yield FieldProblem(f"{field}[{i}]", rule)
+            elif not words_of(query):
+                rule = f"must have a word, got {query!r:.40}"
+                yield FieldProblem(f"{field}[{i}]", rule, "REQUIRED")
+            elif query.strip()[0] + query.strip()[-1] == "{}":
+                rule = f"must be words, got JSON: give its fields by themselves, {query!r:.40}"
+                yield FieldProblem(f"{field}[{i}]", rule)
 
     def _sample_problems(self, field: str) -> Iterator[FieldProblem]:
         first: dict[str, int] = {}
@@ -130,19 +108,6 @@ class Wanted:
                     f"contradicts {field}[{first[sample.key]}]: the same page cannot be wanted and unwanted"
                 )
                 yield FieldProblem(f"{field}[{i}].unwanted", rule)
-        keys = [sample.key for sample in self.samples]
-        yield from _weight_problems(field, keys, [sample.weight for sample in self.samples])
-
-
-def _weight_problems(field: str, names: Sequence[str], weights: Sequence[float]) -> Iterator[FieldProblem]:
-    """Yield weights out of range, and those of one thing (an empty name is none) that contradict."""
-    first: dict[str, int] = {}
-    for i, (name, weight) in enumerate(zip(names, weights, strict=True)):
-        if not (math.isfinite(weight) and 0.0 < weight <= MAX_WEIGHT):
-            yield FieldProblem(f"{field}[{i}].weight", f"must be in (0, {MAX_WEIGHT:g}], got {weight}")
-        elif name and weights[first.setdefault(name, i)] != weight:
-            rule = f"contradicts {field}[{first[name]}].weight, {weights[first[name]]:g}, got {weight:g}"
-            yield FieldProblem(f"{field}[{i}].weight", rule)
 
 
 FEW_WORDS = 3
@@ -249,8 +214,8 @@ class WordCounts(Stateful):
 class Topic:
     """The words that are wanted, weighed by how rare they are by now.
 
-    Each query is a facet: a page is as relevant as to the facet it is most relevant to, times the weight of
-    the facet. Samples add their most telling words to every facet; without a query they are one.
+    Each query is a facet: a page is as relevant as to the facet it is most relevant to. Samples add their
+    most telling words to every facet; without a query they are one.
 
     `wanted`: what the user said.
     `counts`: of the crawl so far.
@@ -266,20 +231,16 @@ class Topic:
         weight: float = SAMPLES_WEIGHT,
     ) -> None:
         self._mean_text = 1.0 + counts.text_words / max(1, counts.pages)  # words of a page
-        most = max((query.weight for query in wanted.queries), default=1.0)
         added = {term: weight * share for term, share in expansion.items()}
-        self.facets: list[tuple[float, dict[int, float]]] = [
-            (query.weight / most, _facet(telling_words(query.text), added, counts))
-            for query in wanted.queries
-        ]
+        self.facets = [_facet(telling_words(query), added, counts) for query in wanted.queries]
         if not self.facets and expansion:
-            self.facets = [(1.0, _facet((), added, counts))]
-        self._queries = [frozenset(map(word_hash, telling_words(query.text))) for query in wanted.queries]
+            self.facets = [_facet((), added, counts)]
+        self._queries = [frozenset(map(word_hash, telling_words(query))) for query in wanted.queries]
 
     @cached_property
     def terms(self) -> frozenset[int]:
         """Hashes of all words that count."""
-        return frozenset(term for _, facet in self.facets for term in facet)
+        return frozenset(term for facet in self.facets for term in facet)
 
     def relevance(self, page: PageWords) -> float:
         """Return how far a page is about the topic, in [0, 1]: BM25F, as a share of the most it can be."""
@@ -289,12 +250,12 @@ class Topic:
         means = np.array([_MEAN_TITLE, _MEAN_HEADINGS, self._mean_text])
         scale = _WEIGHTS / (1.0 - _B + _B * np.array(page.lengths) / means)
         best = 0.0
-        for weight, facet in self.facets:
+        for facet in self.facets:
             terms = np.fromiter(facet, np.uint32, len(facet))
             at = np.minimum(np.searchsorted(hashes, terms), len(hashes) - 1)
             frequency = np.where(hashes[at] == terms, counts[at] @ scale, 0.0)
             shares = np.fromiter(facet.values(), np.float64, len(facet))
-            best = max(best, weight * float(shares @ (frequency / (frequency + _K1))))
+            best = max(best, float(shares @ (frequency / (frequency + _K1))))
         return min(1.0, best)
 
     def is_named_by(self, url: str) -> bool:
@@ -306,30 +267,18 @@ class Topic:
         if self.terms.isdisjoint(words):
             return 0.0
         return max(
-            weight * min(1.0, left_sum(facet[word] for word in words if word in facet))
-            for weight, facet in self.facets
+            min(1.0, left_sum(facet[word] for word in words if word in facet)) for facet in self.facets
         )
 
 
 def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> float:
     """Return what a page is worth, in [0, 1]; without a query and samples its words count as `without_words`.
 
-    Its words by `Topic`, times its length as a share of the least; 0 in a language that is not wanted.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.features.words import words_of_texts
-    >>> from linkscore_scoring.wanted import WantedQuery
-    >>> wanted = Wanted((WantedQuery("price"),), least_words=8)
-    >>> page = words_of_texts("Price", "", "The price of it.")
-    >>> round(relevance_of(page, wanted, Topic(wanted, WordCounts(), {}), 0.0), 2)  # half of 8 words: .82 / 2
-    0.41
+    Its words by `Topic`; 0 in a language that is not wanted.
     """
-    by_words = None if topic is None else topic.relevance(page)
-    value = without_words if by_words is None else by_words
-    if wanted.least_words:
-        value *= min(1.0, page.lengths[2] / wanted.least_words)
-    return 0.0 if wanted.languages and page.language not in ("", *wanted.languages) else value
+    if wanted.languages and page.language not in ("", *wanted.languages):
+        return 0.0
+    return without_words if topic is None else topic.relevance(page)
 
 
 def expansion_of(

@@ -20,7 +20,7 @@ PAGE = b"<ul><li><a href='/1'>Kayak repair</a></li><li><a href='/2'>Used cars</a
 
 
 def wanting(*queries: str, **fields: object) -> pb.Wanted:
-    return pb.Wanted(queries=[pb.WantedQuery(text=text) for text in queries], **fields)  # type: ignore[arg-type]
+    return pb.Wanted(queries=queries, **fields)  # type: ignore[arg-type]
 
 
 def scores(server: Stubs, name: str, url: str = HOME) -> list[float]:
@@ -64,21 +64,6 @@ def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Call
     assert not result.HasField("relevance")
 
 
-def test_a_short_page_is_worth_less(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(groups=ONE, wanted=wanting("kayak", languages=["en"], least_words=100))
-    prose = "A kayak that leaks can be repaired at home, with glue and patience, as everybody here knows. "
-    page = common_pb2.Page(
-        url=HOME,
-        status_code=200,
-        content_type="text/html",
-        body=f"<title>Kayak</title><p>{prose * 5}</p>".encode(),
-    )
-    (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
-    other = new_crawl(groups=ONE, wanted=wanting("kayak", languages=["en"]))
-    (whole,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=other, pages=[page])).results
-    assert result.relevance == pytest.approx(0.85 * whole.relevance)
-
-
 def test_a_sample_page_is_worth_what_it_was_given_as(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak", samples=[pb.WantedSample(url=HOME)]))
     page = common_pb2.Page(url=HOME, status_code=200, content_type="text/html", body=PAGE)
@@ -89,13 +74,13 @@ def test_a_sample_page_is_worth_what_it_was_given_as(server: Stubs, new_crawl: C
 def test_what_is_wanted_is_read_back_without_texts_of_samples(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
-    text = pb.WantedSample(text="How a kayak is repaired", weight=2.0)
+    text = pb.WantedSample(text="How a kayak is repaired")
     body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
-    given = wanting("kayak", samples=[text, body], languages=["en"], least_words=50)
+    given = wanting("kayak", samples=[text, body], languages=["en"])
     name = new_crawl(groups=ONE, wanted=given)
     made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
-    kept = [pb.WantedSample(weight=2.0), pb.WantedSample(url="http://words.example/s", unwanted=True)]
-    assert made == wanting("kayak", samples=kept, languages=["en"], least_words=50)
+    kept = [pb.WantedSample(), pb.WantedSample(url="http://words.example/s", unwanted=True)]
+    assert made == wanting("kayak", samples=kept, languages=["en"])
 
 
 def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -110,18 +95,14 @@ def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: C
 @pytest.mark.parametrize(
     ("wanted", "field"),
     [
-        (wanting(""), "crawl.wanted.queries[0].text"),
-        (wanting("x" * 100_000), "crawl.wanted.queries[0].text"),
+        (wanting(""), "crawl.wanted.queries[0]"),
+        (wanting("x" * 100_000), "crawl.wanted.queries[0]"),
         (wanting("a", languages=["xx"]), "crawl.wanted.languages[0]"),
         (wanting(), "crawl.wanted"),
         (wanting("a", samples=[pb.WantedSample()]), "crawl.wanted.samples[0].url"),
         (wanting("a", samples=[pb.WantedSample(url="nowhere")]), "crawl.wanted.samples[0].url"),
         (wanting("a", samples=[pb.WantedSample(text="?")]), "crawl.wanted.samples[0].text"),
         (wanting("a", samples=[pb.WantedSample(body=b"%PDF")]), "crawl.wanted.samples[0].body"),
-        (
-            pb.Wanted(queries=[pb.WantedQuery(text="a", weight=1), pb.WantedQuery(text="a", weight=2)]),
-            "crawl.wanted.queries[1].weight",
-        ),
     ],
 )
 def test_what_cannot_be_wanted_is_refused_by_field(

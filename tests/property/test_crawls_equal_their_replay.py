@@ -25,7 +25,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 from linkscore_scoring.types import ExamplePage
-from linkscore_scoring.wanted import Wanted, WantedQuery
+from linkscore_scoring.wanted import Wanted
 from linkscore_server.crawls import actor, sites
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.opening import opened, replayed
@@ -97,7 +97,7 @@ class Life:
             learning=LearningConfig(sample_pages=12),
             examples=tuple(examples),
             limits=limits,
-            wanted=Wanted((WantedQuery(words),)) if policy == "topic" else None,
+            wanted=Wanted((words,)) if policy == "topic" else None,
         )
 
     async def actor(self) -> CrawlActor:

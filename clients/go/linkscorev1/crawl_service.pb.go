@@ -331,61 +331,6 @@ func (x *ExamplePage) GetPageType() string {
 	return ""
 }
 
-// A text like one a user would type into a search box.
-type WantedQuery struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text: at least one word, at most 2000 bytes. Long texts are samples.
-	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Worth of pages about it against those about the other queries, in (0, 10]; default 1.
-	Weight        *float64 `protobuf:"fixed64,2,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WantedQuery) Reset() {
-	*x = WantedQuery{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WantedQuery) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WantedQuery) ProtoMessage() {}
-
-func (x *WantedQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WantedQuery.ProtoReflect.Descriptor instead.
-func (*WantedQuery) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *WantedQuery) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *WantedQuery) GetWeight() float64 {
-	if x != nil && x.Weight != nil {
-		return *x.Weight
-	}
-	return 0
-}
-
 // A page, or a text, like those wanted or like those not wanted. At least one of `url`, `text` and `body` is required.
 type WantedSample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -399,16 +344,14 @@ type WantedSample struct {
 	// Content-Type as received, for the encoding of `body`; empty means that of the document. Input only.
 	ContentType string `protobuf:"bytes,4,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
 	// Whether pages like it are not wanted.
-	Unwanted bool `protobuf:"varint,5,opt,name=unwanted,proto3" json:"unwanted,omitempty"`
-	// Weight against the other samples, in (0, 10]; default 1.
-	Weight        *float64 `protobuf:"fixed64,6,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	Unwanted      bool `protobuf:"varint,5,opt,name=unwanted,proto3" json:"unwanted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WantedSample) Reset() {
 	*x = WantedSample{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +363,7 @@ func (x *WantedSample) String() string {
 func (*WantedSample) ProtoMessage() {}
 
 func (x *WantedSample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +376,7 @@ func (x *WantedSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WantedSample.ProtoReflect.Descriptor instead.
 func (*WantedSample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WantedSample) GetUrl() string {
@@ -471,33 +414,25 @@ func (x *WantedSample) GetUnwanted() bool {
 	return false
 }
 
-func (x *WantedSample) GetWeight() float64 {
-	if x != nil && x.Weight != nil {
-		return *x.Weight
-	}
-	return 0
-}
-
-// What a crawl is for, said in words. At least one of a query, a wanted sample, a language and `least_words`
-// is required. Policies that go by it: `topic` and `keyword`.
+// What a crawl is for, said in words. At least one of a query, a wanted sample and a language is
+// required. Policies that go by it: `topic` and `keyword`.
 type Wanted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Query texts, at most 20: a page about any of them is wanted.
-	Queries []*WantedQuery `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
+	// Texts like those a user would type into a search box, at most 20: a page about any of them is wanted. Each has a word
+	// at least, and at most 2000 bytes; long texts are samples.
+	Queries []string `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
 	// Sample pages and texts, at most 100: links beside a link to a sample page are worth more; samples without a URL, and
 	// all of them where there is no query, add their most telling words.
 	Samples []*WantedSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
 	// ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
-	Languages []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
-	// Words of main text from which on a page counts in full, at most 100000; one of half as many counts half. 0: any.
-	LeastWords    uint32 `protobuf:"varint,4,opt,name=least_words,json=leastWords,proto3" json:"least_words,omitempty"`
+	Languages     []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Wanted) Reset() {
 	*x = Wanted{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +444,7 @@ func (x *Wanted) String() string {
 func (*Wanted) ProtoMessage() {}
 
 func (x *Wanted) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,10 +457,10 @@ func (x *Wanted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wanted.ProtoReflect.Descriptor instead.
 func (*Wanted) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Wanted) GetQueries() []*WantedQuery {
+func (x *Wanted) GetQueries() []string {
 	if x != nil {
 		return x.Queries
 	}
@@ -544,13 +479,6 @@ func (x *Wanted) GetLanguages() []string {
 		return x.Languages
 	}
 	return nil
-}
-
-func (x *Wanted) GetLeastWords() uint32 {
-	if x != nil {
-		return x.LeastWords
-	}
-	return 0
 }
 
 // How far a crawl may go. What is not set has no bound. A fetch is a page that was ingested, failed ones too; time is that
@@ -583,7 +511,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -595,7 +523,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -608,7 +536,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Budget) GetMaxFetches() uint64 {
@@ -687,7 +615,7 @@ type Copies struct {
 
 func (x *Copies) Reset() {
 	*x = Copies{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +627,7 @@ func (x *Copies) String() string {
 func (*Copies) ProtoMessage() {}
 
 func (x *Copies) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +640,7 @@ func (x *Copies) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Copies.ProtoReflect.Descriptor instead.
 func (*Copies) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Copies) GetSkipAbove() float64 {
@@ -739,7 +667,7 @@ type Revisit struct {
 
 func (x *Revisit) Reset() {
 	*x = Revisit{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +679,7 @@ func (x *Revisit) String() string {
 func (*Revisit) ProtoMessage() {}
 
 func (x *Revisit) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +692,7 @@ func (x *Revisit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revisit.ProtoReflect.Descriptor instead.
 func (*Revisit) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Revisit) GetObjective() RevisitObjective {
@@ -860,7 +788,7 @@ type Crawl struct {
 
 func (x *Crawl) Reset() {
 	*x = Crawl{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +800,7 @@ func (x *Crawl) String() string {
 func (*Crawl) ProtoMessage() {}
 
 func (x *Crawl) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +813,7 @@ func (x *Crawl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crawl.ProtoReflect.Descriptor instead.
 func (*Crawl) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Crawl) GetName() string {
@@ -1053,7 +981,7 @@ type CreateCrawlRequest struct {
 
 func (x *CreateCrawlRequest) Reset() {
 	*x = CreateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +993,7 @@ func (x *CreateCrawlRequest) String() string {
 func (*CreateCrawlRequest) ProtoMessage() {}
 
 func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1006,7 @@ func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*CreateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateCrawlRequest) GetCrawl() *Crawl {
@@ -1099,7 +1027,7 @@ type CreateCrawlResponse struct {
 
 func (x *CreateCrawlResponse) Reset() {
 	*x = CreateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1039,7 @@ func (x *CreateCrawlResponse) String() string {
 func (*CreateCrawlResponse) ProtoMessage() {}
 
 func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1052,7 @@ func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*CreateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateCrawlResponse) GetCrawl() *Crawl {
@@ -1147,7 +1075,7 @@ type GetCrawlRequest struct {
 
 func (x *GetCrawlRequest) Reset() {
 	*x = GetCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1087,7 @@ func (x *GetCrawlRequest) String() string {
 func (*GetCrawlRequest) ProtoMessage() {}
 
 func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1100,7 @@ func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlRequest.ProtoReflect.Descriptor instead.
 func (*GetCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetCrawlRequest) GetName() string {
@@ -1218,7 +1146,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1158,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1171,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Activity) GetSiteCount() uint32 {
@@ -1331,7 +1259,7 @@ type GetCrawlResponse struct {
 
 func (x *GetCrawlResponse) Reset() {
 	*x = GetCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1271,7 @@ func (x *GetCrawlResponse) String() string {
 func (*GetCrawlResponse) ProtoMessage() {}
 
 func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1284,7 @@ func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlResponse.ProtoReflect.Descriptor instead.
 func (*GetCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetCrawlResponse) GetCrawl() *Crawl {
@@ -1393,7 +1321,7 @@ type ListCrawlsRequest struct {
 
 func (x *ListCrawlsRequest) Reset() {
 	*x = ListCrawlsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1333,7 @@ func (x *ListCrawlsRequest) String() string {
 func (*ListCrawlsRequest) ProtoMessage() {}
 
 func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1346,7 @@ func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrawlsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCrawlsRequest) GetPageSize() uint32 {
@@ -1448,7 +1376,7 @@ type ListCrawlsResponse struct {
 
 func (x *ListCrawlsResponse) Reset() {
 	*x = ListCrawlsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +1388,7 @@ func (x *ListCrawlsResponse) String() string {
 func (*ListCrawlsResponse) ProtoMessage() {}
 
 func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +1401,7 @@ func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrawlsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCrawlsResponse) GetCrawls() []*Crawl {
@@ -1507,7 +1435,7 @@ type UpdateCrawlRequest struct {
 
 func (x *UpdateCrawlRequest) Reset() {
 	*x = UpdateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1447,7 @@ func (x *UpdateCrawlRequest) String() string {
 func (*UpdateCrawlRequest) ProtoMessage() {}
 
 func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1460,7 @@ func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateCrawlRequest) GetCrawl() *Crawl {
@@ -1560,7 +1488,7 @@ type UpdateCrawlResponse struct {
 
 func (x *UpdateCrawlResponse) Reset() {
 	*x = UpdateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1500,7 @@ func (x *UpdateCrawlResponse) String() string {
 func (*UpdateCrawlResponse) ProtoMessage() {}
 
 func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1513,7 @@ func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateCrawlResponse) GetCrawl() *Crawl {
@@ -1606,7 +1534,7 @@ type DeleteCrawlRequest struct {
 
 func (x *DeleteCrawlRequest) Reset() {
 	*x = DeleteCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1546,7 @@ func (x *DeleteCrawlRequest) String() string {
 func (*DeleteCrawlRequest) ProtoMessage() {}
 
 func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1559,7 @@ func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteCrawlRequest) GetName() string {
@@ -1650,7 +1578,7 @@ type DeleteCrawlResponse struct {
 
 func (x *DeleteCrawlResponse) Reset() {
 	*x = DeleteCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1590,7 @@ func (x *DeleteCrawlResponse) String() string {
 func (*DeleteCrawlResponse) ProtoMessage() {}
 
 func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1603,7 @@ func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
 }
 
 // Request of ListShards.
@@ -1689,7 +1617,7 @@ type ListShardsRequest struct {
 
 func (x *ListShardsRequest) Reset() {
 	*x = ListShardsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1701,7 +1629,7 @@ func (x *ListShardsRequest) String() string {
 func (*ListShardsRequest) ProtoMessage() {}
 
 func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1714,7 +1642,7 @@ func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsRequest.ProtoReflect.Descriptor instead.
 func (*ListShardsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListShardsRequest) GetCrawl() string {
@@ -1759,7 +1687,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1699,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1712,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Shard) GetCrawl() string {
@@ -1889,7 +1817,7 @@ type ListShardsResponse struct {
 
 func (x *ListShardsResponse) Reset() {
 	*x = ListShardsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1829,7 @@ func (x *ListShardsResponse) String() string {
 func (*ListShardsResponse) ProtoMessage() {}
 
 func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1842,7 @@ func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsResponse.ProtoReflect.Descriptor instead.
 func (*ListShardsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListShardsResponse) GetShards() []*Shard {
@@ -1933,7 +1861,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +1873,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +1886,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{22}
 }
 
 // Response of GetServerInfo.
@@ -1974,7 +1902,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +1914,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +1927,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetServerInfoResponse) GetVersion() string {
@@ -2030,25 +1958,17 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x12\x1b\n" +
-	"\tpage_type\x18\x04 \x01(\tR\bpageType\"I\n" +
-	"\vWantedQuery\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n" +
-	"\x06weight\x18\x02 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"\xaf\x01\n" +
+	"\tpage_type\x18\x04 \x01(\tR\bpageType\"\x87\x01\n" +
 	"\fWantedSample\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
 	"\x04body\x18\x03 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x04 \x01(\tR\vcontentType\x12\x1a\n" +
-	"\bunwanted\x18\x05 \x01(\bR\bunwanted\x12\x1b\n" +
-	"\x06weight\x18\x06 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"\xb2\x01\n" +
-	"\x06Wanted\x123\n" +
-	"\aqueries\x18\x01 \x03(\v2\x19.linkscore.v1.WantedQueryR\aqueries\x124\n" +
+	"\bunwanted\x18\x05 \x01(\bR\bunwanted\"v\n" +
+	"\x06Wanted\x12\x18\n" +
+	"\aqueries\x18\x01 \x03(\tR\aqueries\x124\n" +
 	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
-	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
-	"\vleast_words\x18\x04 \x01(\rR\n" +
-	"leastWords\"\xa0\x04\n" +
+	"\tlanguages\x18\x03 \x03(\tR\tlanguages\"\xa0\x04\n" +
 	"\x06Budget\x12$\n" +
 	"\vmax_fetches\x18\x01 \x01(\x04H\x00R\n" +
 	"maxFetches\x88\x01\x01\x12 \n" +
@@ -2226,89 +2146,87 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(RevisitObjective)(0),         // 1: linkscore.v1.RevisitObjective
 	(ShardState)(0),               // 2: linkscore.v1.ShardState
 	(*LearningConfig)(nil),        // 3: linkscore.v1.LearningConfig
 	(*ExamplePage)(nil),           // 4: linkscore.v1.ExamplePage
-	(*WantedQuery)(nil),           // 5: linkscore.v1.WantedQuery
-	(*WantedSample)(nil),          // 6: linkscore.v1.WantedSample
-	(*Wanted)(nil),                // 7: linkscore.v1.Wanted
-	(*Budget)(nil),                // 8: linkscore.v1.Budget
-	(*Copies)(nil),                // 9: linkscore.v1.Copies
-	(*Revisit)(nil),               // 10: linkscore.v1.Revisit
-	(*Crawl)(nil),                 // 11: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 12: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 13: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 14: linkscore.v1.GetCrawlRequest
-	(*Activity)(nil),              // 15: linkscore.v1.Activity
-	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 24: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
-	(*GetServerInfoRequest)(nil),  // 26: linkscore.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 27: linkscore.v1.GetServerInfoResponse
-	nil,                           // 28: linkscore.v1.GetServerInfoResponse.SettingsEntry
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 30: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
-	(Decision)(0),                 // 32: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 33: google.protobuf.FieldMask
+	(*WantedSample)(nil),          // 5: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 6: linkscore.v1.Wanted
+	(*Budget)(nil),                // 7: linkscore.v1.Budget
+	(*Copies)(nil),                // 8: linkscore.v1.Copies
+	(*Revisit)(nil),               // 9: linkscore.v1.Revisit
+	(*Crawl)(nil),                 // 10: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 11: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 12: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 13: linkscore.v1.GetCrawlRequest
+	(*Activity)(nil),              // 14: linkscore.v1.Activity
+	(*GetCrawlResponse)(nil),      // 15: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 16: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 17: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 18: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 19: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 20: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 21: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 22: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 23: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 24: linkscore.v1.ListShardsResponse
+	(*GetServerInfoRequest)(nil),  // 25: linkscore.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 26: linkscore.v1.GetServerInfoResponse
+	nil,                           // 27: linkscore.v1.GetServerInfoResponse.SettingsEntry
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 29: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(Decision)(0),                 // 31: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 32: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
-	5,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
-	6,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
-	1,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	29, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	29, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	30, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	0,  // 6: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	3,  // 7: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	31, // 8: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 9: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	7,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	8,  // 11: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
-	9,  // 12: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	32, // 13: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
-	10, // 14: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
-	11, // 15: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	11, // 16: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	11, // 17: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	15, // 18: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
-	11, // 19: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	11, // 20: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	33, // 21: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	11, // 22: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	2,  // 23: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	24, // 24: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	28, // 25: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
-	12, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	14, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	26, // 32: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
-	13, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	16, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	18, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	20, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	22, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	25, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	27, // 39: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
-	33, // [33:40] is the sub-list for method output_type
-	26, // [26:33] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	5,  // 0: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	1,  // 1: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
+	28, // 2: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	28, // 3: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	29, // 4: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	0,  // 5: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
+	3,  // 6: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	30, // 7: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 8: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	6,  // 9: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	7,  // 10: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
+	8,  // 11: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
+	31, // 12: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	9,  // 13: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	10, // 14: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	10, // 15: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	10, // 16: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	14, // 17: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
+	10, // 18: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	10, // 19: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	32, // 20: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 21: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	2,  // 22: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	23, // 23: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	27, // 24: linkscore.v1.GetServerInfoResponse.settings:type_name -> linkscore.v1.GetServerInfoResponse.SettingsEntry
+	11, // 25: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	13, // 26: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	16, // 27: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	18, // 28: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	20, // 29: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	22, // 30: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	25, // 31: linkscore.v1.CrawlService.GetServerInfo:input_type -> linkscore.v1.GetServerInfoRequest
+	12, // 32: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	15, // 33: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	17, // 34: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	19, // 35: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	21, // 36: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	24, // 37: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	26, // 38: linkscore.v1.CrawlService.GetServerInfo:output_type -> linkscore.v1.GetServerInfoResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2319,17 +2237,15 @@ func file_linkscore_v1_crawl_service_proto_init() {
 	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_crawl_service_proto_msgTypes[0].OneofWrappers = []any{}
-	file_linkscore_v1_crawl_service_proto_msgTypes[2].OneofWrappers = []any{}
-	file_linkscore_v1_crawl_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_linkscore_v1_crawl_service_proto_msgTypes[4].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[5].OneofWrappers = []any{}
-	file_linkscore_v1_crawl_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   26,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -83,12 +83,12 @@ export function named<G, M>(option: string, given: G, make: (given: G) => M): M 
   }
 }
 
-/** What a crawl is for, in words: a query, or queries, samples, languages and least length by the names of the message. */
+/** What a crawl is for, in words: a query, or queries, samples and languages by the names of the message. */
 export type Wanted = string | MessageInitShape<typeof WantedSchema>;
 
 /** The message of what a crawl is for. */
 export function wantedMessage(wanted: Wanted): WantedMessage {
-  if (typeof wanted === "string") return create(WantedSchema, { queries: [{ text: wanted }] });
+  if (typeof wanted === "string") return create(WantedSchema, { queries: [wanted] });
   checkNames(wanted, ["$typeName", "$unknown", ...WantedSchema.fields.map(({ localName }) => localName)]);
   return create(WantedSchema, wanted);
 }

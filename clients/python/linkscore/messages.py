@@ -140,9 +140,8 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     Parameters
     ----------
     wanted
-        A query; or a mapping of ``query`` (one text), ``queries`` (texts, or mappings of ``text`` and
-        ``weight``), ``samples`` (URLs, or mappings of ``url``, ``text``, ``body``, ``unwanted``,
-        ``weight``), ``languages`` (ISO 639 codes), ``least_words``; or the message.
+        A query; or a mapping of ``query`` (one text), ``queries``, ``samples`` (URLs, or mappings of ``url``,
+        ``text``, ``body``, ``unwanted``), ``languages`` (ISO 639 codes); or the message.
 
     Raises
     ------
@@ -151,8 +150,8 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
 
     Examples
     --------
-    >>> wanted_spec({"query": "pricing and limits", "languages": ["en"]}).queries[0].text
-    'pricing and limits'
+    >>> wanted_spec({"query": "pricing and limits", "languages": ["en"]}).queries
+    ['pricing and limits']
     >>> wanted_spec({"quarry": "pricing"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
@@ -162,12 +161,12 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
         return wanted
     given: Any = {"query": wanted} if isinstance(wanted, str) else wanted
     if isinstance(given, Mapping):
-        query = [given["query"]] if "query" in given else []
-        given = {name: value for name, value in given.items() if name != "query"}
-        for name, part in (("queries", "text"), ("samples", "url")):
-            several = given.get(name, ())
-            if not isinstance(several, str) and (several := [*query * (part == "text"), *several]):
-                given[name] = [{part: one} if isinstance(one, str) else one for one in several]
+        given = dict(given)
+        query = [given.pop("query")] if "query" in given else []
+        if not isinstance(queries := given.get("queries", ()), str):
+            given["queries"] = [*query, *queries]
+        if not isinstance(samples := given.get("samples", ""), str):
+            given["samples"] = [{"url": one} if isinstance(one, str) else one for one in samples]
     return filled(crawl_pb2.Wanted, given, "wanted")
 
 

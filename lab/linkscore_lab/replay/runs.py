@@ -31,7 +31,7 @@ from linkscore_scoring.policies.registry import all_policies, policy_class, regi
 from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.texts import TextOwners, text_reward
 from linkscore_scoring.types import ExamplePage
-from linkscore_scoring.wanted import Wanted, WantedQuery
+from linkscore_scoring.wanted import Wanted
 
 USER_CONTENT = "user_content"
 NEW_TEXT = "new_text"
@@ -195,8 +195,7 @@ class ReplayProtocol(Fetching):
         """What is wanted in words; None if nothing is."""
         if not (self.wanted or self.languages):
             return None
-        queries = (WantedQuery(self.wanted),) if self.wanted else ()
-        return Wanted(queries, languages=tuple(self.languages))
+        return Wanted((self.wanted,) if self.wanted else (), languages=tuple(self.languages))
 
 
 @dataclass(frozen=True, slots=True)

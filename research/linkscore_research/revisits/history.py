@@ -19,7 +19,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_cli.output import figures_to, json_file_option, write_json
+from linkscore_cli.output import write_json
 from linkscore_lab.commands import lab_errors
 from linkscore_research.revisits.git_site import GitSite
 from linkscore_research.revisits.replay import (
@@ -116,10 +116,10 @@ class Crawled(Schedule):
     help="Schedule; repeatable.  [default: greedy, adaptive, fixed]",
 )
 @click.option("--objective", default="both", show_default=True, help="both, freshness or discovery.")
-@json_file_option
-def history(repository: Path, json_file: Path | None, **options: Any) -> None:
-    with lab_errors(), figures_to(json_file) as file:
-        write_json(file, replay_history(repository, **options))
+@click.option("--json", "json_out", type=click.Path(dir_okay=False, path_type=Path))
+def history(repository: Path, json_out: Path | None, **options: Any) -> None:
+    with lab_errors():
+        write_json(json_out, replay_history(repository, **options))
 
 
 def replay_history(

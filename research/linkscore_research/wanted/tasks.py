@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from lxml import etree
 
 from linkscore_lab.replay.prepare import SiteSource, StoredSite
-from linkscore_scoring.wanted import Wanted, WantedQuery
+from linkscore_scoring.wanted import Wanted
 
 LANGUAGE = "language"
 """Kind of tasks whose pages are those in a language."""
@@ -124,7 +124,7 @@ def source(name: str, folders: Sequence[Path]) -> SiteSource | None:
 def _wanted(spec: WantedSite, tag: str) -> Wanted:
     if spec.kind == LANGUAGE:
         return Wanted(languages=(tag,))
-    return Wanted(queries=(WantedQuery(tag.replace("_", " ")),))
+    return Wanted(queries=(tag.replace("_", " "),))
 
 
 def _language(body: bytes) -> frozenset[str]:

@@ -124,8 +124,8 @@ class Keyword(Policy):
     >>> from linkscore_scoring.engine.crawl import CrawlModel
     >>> from linkscore_scoring.testing.crawl import visit
     >>> from linkscore_scoring.testing.crawl import page_of
-    >>> from linkscore_scoring.wanted import Wanted, WantedQuery
-    >>> wanted = Wanted(queries=(WantedQuery("price list"),))
+    >>> from linkscore_scoring.wanted import Wanted
+    >>> wanted = Wanted(queries=("price list",))
     >>> model = CrawlModel(CrawlConfig("c", PolicyChoice("keyword"), wanted=wanted), ticket_key=b"key")
     >>> links = [("http://a.org/prices", "html/a[]"), ("http://a.org/x", "html/a[]")]
     >>> page = page_of("http://a.org/", links=links)
@@ -145,7 +145,7 @@ class Keyword(Policy):
     def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
         """Look for the words of these queries."""
         queries = wanted.queries if wanted is not None else ()
-        self._words = list(dict.fromkeys(word for query in queries for word in query.text.lower().split()))
+        self._words = list(dict.fromkeys(word for query in queries for word in query.lower().split()))
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by the words in the URL."""

@@ -26,7 +26,7 @@ from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.site.model import Stage
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
+from linkscore_scoring.wanted import Wanted, WantedSample
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.groups import Shard
@@ -287,10 +287,9 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
         return None
     message = crawl.wanted
     wanted = Wanted(
-        tuple(WantedQuery(q.text, q.weight if q.HasField("weight") else 1.0) for q in message.queries),
+        tuple(message.queries),
         _each(message.samples, _sample, "crawl.wanted.samples"),
         tuple(message.languages),
-        message.least_words,
     )
     if problems := list(wanted.problems("crawl.wanted")):
         raise InvalidInput(problems)
@@ -302,17 +301,8 @@ def wanted_message(wanted: Wanted) -> pb.Wanted:
     return same_fields(
         pb.Wanted,
         wanted,
-        queries=[pb.WantedQuery(text=one.text, weight=_given(one.weight)) for one in wanted.queries],
-        samples=[
-            pb.WantedSample(url=one.url, unwanted=one.unwanted, weight=_given(one.weight))
-            for one in wanted.samples
-        ],
+        samples=[pb.WantedSample(url=one.url, unwanted=one.unwanted) for one in wanted.samples],
     )
-
-
-def _given(weight: float) -> float | None:
-    """Return a weight that is not the default."""
-    return weight if weight != 1.0 else None
 
 
 def _sample(message: pb.WantedSample) -> WantedSample:
@@ -322,8 +312,7 @@ def _sample(message: pb.WantedSample) -> WantedSample:
         raise InvalidInput("must be given, or else text or body", field="url", reason="REQUIRED")
     check_most("text", len(message.text.encode()), _MAX_TEXT_BYTES, " bytes")
     key = validate_url(message.url, "url", error=InvalidPage) if message.url else ""
-    weight = message.weight if message.HasField("weight") else 1.0
-    return WantedSample(message.url, key, _words(message), message.unwanted, weight)
+    return WantedSample(message.url, key, _words(message), message.unwanted)
 
 
 def _words(message: pb.WantedSample) -> PageWords | None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -207,14 +208,10 @@ def test_the_best_url_comes_first(fake: FakeLinkscore) -> None:
     assert fake.pages == []
 
 
-def test_scripts_have_one_line_a_url_in_the_order_given(fake: FakeLinkscore) -> None:
-    told = score(fake, "--tsv", LINKS[0], "-", stdin=f"\n{LINKS[1]} \n{LINKS[0]}\n")
+def test_scripts_have_them_in_the_order_given(fake: FakeLinkscore) -> None:
+    told = score(fake, "--json", LINKS[0], "-", stdin=f"\n{LINKS[1]} \n{LINKS[0]}\n")
     assert told.exit_code == 0, (told.output, told.exception)
-    assert told.output.splitlines() == [
-        f"0.1000\ttag\t{LINKS[0]}",
-        f"0.9000\tthread\t{LINKS[1]}",
-        f"0.1000\ttag\t{LINKS[0]}",
-    ]
+    assert [row["url"] for row in json.loads(told.output)] == [LINKS[0], LINKS[1], LINKS[0]]
 
 
 def test_a_crawl_and_a_url_must_be_named(fake: FakeLinkscore) -> None:

@@ -69,41 +69,29 @@ class ExamplePage(_message.Message):
     page_type: str
     def __init__(self, url: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., page_type: _Optional[str] = ...) -> None: ...
 
-class WantedQuery(_message.Message):
-    __slots__ = ("text", "weight")
-    TEXT_FIELD_NUMBER: _ClassVar[int]
-    WEIGHT_FIELD_NUMBER: _ClassVar[int]
-    text: str
-    weight: float
-    def __init__(self, text: _Optional[str] = ..., weight: _Optional[float] = ...) -> None: ...
-
 class WantedSample(_message.Message):
-    __slots__ = ("url", "text", "body", "content_type", "unwanted", "weight")
+    __slots__ = ("url", "text", "body", "content_type", "unwanted")
     URL_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     BODY_FIELD_NUMBER: _ClassVar[int]
     CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
     UNWANTED_FIELD_NUMBER: _ClassVar[int]
-    WEIGHT_FIELD_NUMBER: _ClassVar[int]
     url: str
     text: str
     body: bytes
     content_type: str
     unwanted: bool
-    weight: float
-    def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ..., weight: _Optional[float] = ...) -> None: ...
+    def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ...) -> None: ...
 
 class Wanted(_message.Message):
-    __slots__ = ("queries", "samples", "languages", "least_words")
+    __slots__ = ("queries", "samples", "languages")
     QUERIES_FIELD_NUMBER: _ClassVar[int]
     SAMPLES_FIELD_NUMBER: _ClassVar[int]
     LANGUAGES_FIELD_NUMBER: _ClassVar[int]
-    LEAST_WORDS_FIELD_NUMBER: _ClassVar[int]
-    queries: _containers.RepeatedCompositeFieldContainer[WantedQuery]
+    queries: _containers.RepeatedScalarFieldContainer[str]
     samples: _containers.RepeatedCompositeFieldContainer[WantedSample]
     languages: _containers.RepeatedScalarFieldContainer[str]
-    least_words: int
-    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ...) -> None: ...
+    def __init__(self, queries: _Optional[_Iterable[str]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Budget(_message.Message):
     __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")

@@ -301,7 +301,7 @@ class TopicCrawl(Stateful):
         self.wanted, self._topic = wanted, None
         samples = wanted.samples if wanted is not None else ()
         self.known_pages = {hash64(one.key): float(not one.unwanted) for one in samples if one.key}
-        self._take_questions([query.text for query in wanted.queries] if wanted is not None else [])
+        self._take_questions(wanted.queries if wanted is not None else ())
 
     @property
     def topic(self) -> Topic | None:
@@ -354,7 +354,7 @@ class TopicCrawl(Stateful):
         wanted = self.wanted
         given = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
         known = [(sample, sample.words or self.samples.get(sample.key)) for sample in given]
-        return [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
+        return [(-1.0 if s.unwanted else 1.0, words) for s, words in known if words is not None]
 
     def _forget(self) -> None:
         self.weights = SignalWeights()

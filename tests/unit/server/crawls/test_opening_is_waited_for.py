@@ -50,7 +50,7 @@ from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
-from linkscore_scoring.wanted import Wanted, WantedQuery
+from linkscore_scoring.wanted import Wanted
 from linkscore_server.crawls.opening import load_libraries, registrable_domain
 from linkscore_server.services.pages import PageParser, ParseOptions
 from support.small_site import HOST, page
@@ -74,7 +74,7 @@ def needs_params(name):
 
 configs = [CrawlConfig("c", PolicyChoice(name)) for name in all_policies() if not needs_params(name)]
 configs.append(CrawlConfig("c", scope="domain"))
-configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted((WantedQuery("x"),), languages=("en",))))
+configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted(("x",), languages=("en",))))
 assert configs[-1].words is Words.WITH_LANGUAGE
 print({(c.policy.name, c.scope): found for c in configs if (found := late(c))})
 """

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxInAKDkxlYXJuaW5nQ29uZmlnEhkKDHNhbXBsZV9wYWdlcxgBIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAiABKA1IAYgBAUIPCg1fc2FtcGxlX3BhZ2VzQhMKEV9tYXhfc2FtcGxlX3BhZ2VzIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IokBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0ipgMKBkJ1ZGdldBIYCgttYXhfZmV0Y2hlcxgBIAEoBEgAiAEBEhYKCW1heF9ieXRlcxgCIAEoBEgBiAEBEhgKC21heF9zZWNvbmRzGAMgASgBSAKIAQESHQoQbWF4X3NpdGVfZmV0Y2hlcxgGIAEoBEgDiAEBEhsKDm1heF9zaXRlX2J5dGVzGAcgASgESASIAQESHQoQbWF4X3NpdGVfc2Vjb25kcxgIIAEoAUgFiAEBEhsKDm1heF90cmFwX3NoYXJlGAkgASgBSAaIAQESHAoPZW5vdWdoX2NvdmVyYWdlGAogASgBSAeIAQESGAoLbGVhc3RfeWllbGQYCyABKAFICIgBAUIOCgxfbWF4X2ZldGNoZXNCDAoKX21heF9ieXRlc0IOCgxfbWF4X3NlY29uZHNCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCIwCgZDb3BpZXMSFwoKc2tpcF9hYm92ZRgBIAEoAUgAiAEBQg0KC19za2lwX2Fib3ZlIr0BCgdSZXZpc2l0EjEKCW9iamVjdGl2ZRgBIAEoDjIeLmxpbmtzY29yZS52MS5SZXZpc2l0T2JqZWN0aXZlEhcKD2ZldGNoZXNfcGVyX2RheRgCIAEoARIxCg5sZWFzdF9pbnRlcnZhbBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzChBsb25nZXN0X2ludGVydmFsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIpkFCgVDcmF3bBIMCgRuYW1lGAEgASgJEigKBnBvbGljeRgCIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEicKBXNjb3BlGAQgASgOMhgubGlua3Njb3JlLnYxLkNyYXdsU2NvcGUSLgoIbGVhcm5pbmcYBSABKAsyHC5saW5rc2NvcmUudjEuTGVhcm5pbmdDb25maWcSFAoMb2JzZXJ2ZV9vbmx5GAYgASgIEgwKBHNlZWQYByABKAQSLwoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnBhZ2VfY291bnQYCSABKAQSFgoOZmVlZGJhY2tfY291bnQYCiABKAQSEgoKc2l0ZV9jb3VudBgLIAEoDRIRCglldmVudF9zZXEYDCABKAQSKwoIZXhhbXBsZXMYDSADKAsyGS5saW5rc2NvcmUudjEuRXhhbXBsZVBhZ2USJAoGd2FudGVkGA8gASgLMhQubGlua3Njb3JlLnYxLldhbnRlZBIOCgZncm91cHMYECABKA0SEgoKZXhwZXJpZW5jZRgSIAMoDBIYChBleHBlcmllbmNlX2NvdW50GBMgASgNEiQKBmJ1ZGdldBgVIAEoCzIULmxpbmtzY29yZS52MS5CdWRnZXQSJAoGY29waWVzGBcgASgLMhQubGlua3Njb3JlLnYxLkNvcGllcxIoCghkZWNpc2lvbhgYIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YGSABKAkSJgoHcmV2aXNpdBgUIAEoCzIVLmxpbmtzY29yZS52MS5SZXZpc2l0Eg8KB3Jlc3BlY3QYGyADKAkiOAoSQ3JlYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIjkKE0NyZWF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiNgoPR2V0Q3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNd2l0aF9hY3Rpdml0eRgCIAEoCCLsAQoIQWN0aXZpdHkSEgoKc2l0ZV9jb3VudBgBIAEoDRIaChJsZWFybmVkX3NpdGVfY291bnQYAiABKA0SGwoTbGVhcm5pbmdfc2l0ZV9jb3VudBgDIAEoDRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIXCg9kdXBsaWNhdGVfY291bnQYBiABKAQSEwoLZmV0Y2hfY291bnQYByABKAQSEwoLdGV4dF9yZXdhcmQYCCABKAESFgoOcmVwb3J0ZWRfY291bnQYCSABKAQSDgoGcmV3YXJkGAogASgBIngKEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkSKAoIYWN0aXZpdHkYAyABKAsyFi5saW5rc2NvcmUudjEuQWN0aXZpdHkiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiIgoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkimgIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkiOQoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZCIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCKeAQoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSQwoIc2V0dGluZ3MYAiADKAsyMS5saW5rc2NvcmUudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlLlNldHRpbmdzRW50cnkaLwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKmwKCkNyYXdsU2NvcGUSGwoXQ1JBV0xfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBDUkFXTF9TQ09QRV9IT1NUEAESFgoSQ1JBV0xfU0NPUEVfRE9NQUlOEAISEwoPQ1JBV0xfU0NPUEVfQU5ZEAMqkwEKEFJldmlzaXRPYmplY3RpdmUSIQodUkVWSVNJVF9PQkpFQ1RJVkVfVU5TUEVDSUZJRUQQABIaChZSRVZJU0lUX09CSkVDVElWRV9CT1RIEAESHwobUkVWSVNJVF9PQkpFQ1RJVkVfRlJFU0hORVNTEAISHwobUkVWSVNJVF9PQkpFQ1RJVkVfRElTQ09WRVJZEAMqigEKClNoYXJkU3RhdGUSGwoXU0hBUkRfU1RBVEVfVU5TUEVDSUZJRUQQABIUChBTSEFSRF9TVEFURV9PUEVOEAESGAoUU0hBUkRfU1RBVEVfUFVUX0FXQVkQAhIXChNTSEFSRF9TVEFURV9EQU1BR0VEEAMSFgoSU0hBUkRfU1RBVEVfU0lMRU5UEAQy0QQKDENyYXdsU2VydmljZRJSCgtDcmVhdGVDcmF3bBIgLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlcXVlc3QaIS5saW5rc2NvcmUudjEuQ3JlYXRlQ3Jhd2xSZXNwb25zZRJJCghHZXRDcmF3bBIdLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlcXVlc3QaHi5saW5rc2NvcmUudjEuR2V0Q3Jhd2xSZXNwb25zZRJPCgpMaXN0Q3Jhd2xzEh8ubGlua3Njb3JlLnYxLkxpc3RDcmF3bHNSZXF1ZXN0GiAubGlua3Njb3JlLnYxLkxpc3RDcmF3bHNSZXNwb25zZRJSCgtVcGRhdGVDcmF3bBIgLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlcXVlc3QaIS5saW5rc2NvcmUudjEuVXBkYXRlQ3Jhd2xSZXNwb25zZRJSCgtEZWxldGVDcmF3bBIgLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlcXVlc3QaIS5saW5rc2NvcmUudjEuRGVsZXRlQ3Jhd2xSZXNwb25zZRJPCgpMaXN0U2hhcmRzEh8ubGlua3Njb3JlLnYxLkxpc3RTaGFyZHNSZXF1ZXN0GiAubGlua3Njb3JlLnYxLkxpc3RTaGFyZHNSZXNwb25zZRJYCg1HZXRTZXJ2ZXJJbmZvEiIubGlua3Njb3JlLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiMubGlua3Njb3JlLnYxLkdldFNlcnZlckluZm9SZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxInAKDkxlYXJuaW5nQ29uZmlnEhkKDHNhbXBsZV9wYWdlcxgBIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAiABKA1IAYgBAUIPCg1fc2FtcGxlX3BhZ2VzQhMKEV9tYXhfc2FtcGxlX3BhZ2VzIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiXwoMV2FudGVkU2FtcGxlEgsKA3VybBgBIAEoCRIMCgR0ZXh0GAIgASgJEgwKBGJvZHkYAyABKAwSFAoMY29udGVudF90eXBlGAQgASgJEhAKCHVud2FudGVkGAUgASgIIlkKBldhbnRlZBIPCgdxdWVyaWVzGAEgAygJEisKB3NhbXBsZXMYAiADKAsyGi5saW5rc2NvcmUudjEuV2FudGVkU2FtcGxlEhEKCWxhbmd1YWdlcxgDIAMoCSKmAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAOIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBIgBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAWIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFIBogBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFIB4gBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgIiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ITChFfbWF4X3NpdGVfZmV0Y2hlc0IRCg9fbWF4X3NpdGVfYnl0ZXNCEwoRX21heF9zaXRlX3NlY29uZHNCEQoPX21heF90cmFwX3NoYXJlQhIKEF9lbm91Z2hfY292ZXJhZ2VCDgoMX2xlYXN0X3lpZWxkIjAKBkNvcGllcxIXCgpza2lwX2Fib3ZlGAEgASgBSACIAQFCDQoLX3NraXBfYWJvdmUivQEKB1JldmlzaXQSMQoJb2JqZWN0aXZlGAEgASgOMh4ubGlua3Njb3JlLnYxLlJldmlzaXRPYmplY3RpdmUSFwoPZmV0Y2hlc19wZXJfZGF5GAIgASgBEjEKDmxlYXN0X2ludGVydmFsGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKEGxvbmdlc3RfaW50ZXJ2YWwYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24imQUKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSJwoFc2NvcGUYBCABKA4yGC5saW5rc2NvcmUudjEuQ3Jhd2xTY29wZRIuCghsZWFybmluZxgFIAEoCzIcLmxpbmtzY29yZS52MS5MZWFybmluZ0NvbmZpZxIUCgxvYnNlcnZlX29ubHkYBiABKAgSDAoEc2VlZBgHIAEoBBIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcGFnZV9jb3VudBgJIAEoBBIWCg5mZWVkYmFja19jb3VudBgKIAEoBBISCgpzaXRlX2NvdW50GAsgASgNEhEKCWV2ZW50X3NlcRgMIAEoBBIrCghleGFtcGxlcxgNIAMoCzIZLmxpbmtzY29yZS52MS5FeGFtcGxlUGFnZRIkCgZ3YW50ZWQYDyABKAsyFC5saW5rc2NvcmUudjEuV2FudGVkEg4KBmdyb3VwcxgQIAEoDRISCgpleHBlcmllbmNlGBIgAygMEhgKEGV4cGVyaWVuY2VfY291bnQYEyABKA0SJAoGYnVkZ2V0GBUgASgLMhQubGlua3Njb3JlLnYxLkJ1ZGdldBIkCgZjb3BpZXMYFyABKAsyFC5saW5rc2NvcmUudjEuQ29waWVzEigKCGRlY2lzaW9uGBggASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhcKD2RlY2lzaW9uX3JlYXNvbhgZIAEoCRImCgdyZXZpc2l0GBQgASgLMhUubGlua3Njb3JlLnYxLlJldmlzaXQSDwoHcmVzcGVjdBgbIAMoCSI4ChJDcmVhdGVDcmF3bFJlcXVlc3QSIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiOQoTQ3JlYXRlQ3Jhd2xSZXNwb25zZRIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI2Cg9HZXRDcmF3bFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIVCg13aXRoX2FjdGl2aXR5GAIgASgIIuwBCghBY3Rpdml0eRISCgpzaXRlX2NvdW50GAEgASgNEhoKEmxlYXJuZWRfc2l0ZV9jb3VudBgCIAEoDRIbChNsZWFybmluZ19zaXRlX2NvdW50GAMgASgNEhIKCnBhZ2VfY291bnQYBCABKAQSFAoMZmFpbGVkX2NvdW50GAUgASgEEhcKD2R1cGxpY2F0ZV9jb3VudBgGIAEoBBITCgtmZXRjaF9jb3VudBgHIAEoBBITCgt0ZXh0X3Jld2FyZBgIIAEoARIWCg5yZXBvcnRlZF9jb3VudBgJIAEoBBIOCgZyZXdhcmQYCiABKAEieAoQR2V0Q3Jhd2xSZXNwb25zZRIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bBIWCg5zZXJ2ZXJfdmVyc2lvbhgCIAEoCRIoCghhY3Rpdml0eRgDIAEoCzIWLmxpbmtzY29yZS52MS5BY3Rpdml0eSI6ChFMaXN0Q3Jhd2xzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChJMaXN0Q3Jhd2xzUmVzcG9uc2USIwoGY3Jhd2xzGAEgAygLMhMubGlua3Njb3JlLnYxLkNyYXdsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJpChJVcGRhdGVDcmF3bFJlcXVlc3QSIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjkKE1VwZGF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiIgoSRGVsZXRlQ3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiFQoTRGVsZXRlQ3Jhd2xSZXNwb25zZSIiChFMaXN0U2hhcmRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCSKaAgoFU2hhcmQSDQoFY3Jhd2wYASABKAkSDQoFZ3JvdXAYAiABKA0SEwoLZ3JvdXBfY291bnQYAyABKA0SJwoFc3RhdGUYBCABKA4yGC5saW5rc2NvcmUudjEuU2hhcmRTdGF0ZRINCgVvd25lchgFIAEoCRIRCglldmVudF9zZXEYBiABKAQSFAoMcmVwbGF5X2NvdW50GAcgASgEEhIKCmRpc2tfYnl0ZXMYCCABKAQSEgoKc2l0ZV9jb3VudBgJIAEoBBIXCg9saXZlX3NpdGVfY291bnQYCiABKAQSFAoMbWVtb3J5X2J5dGVzGAsgASgEEhUKDXdhaXRpbmdfY291bnQYDCABKAQSDwoHdHJvdWJsZRgNIAEoCSI5ChJMaXN0U2hhcmRzUmVzcG9uc2USIwoGc2hhcmRzGAEgAygLMhMubGlua3Njb3JlLnYxLlNoYXJkIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0Ip4BChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRJDCghzZXR0aW5ncxgCIAMoCzIxLmxpbmtzY29yZS52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UuU2V0dGluZ3NFbnRyeRovCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqTAQoQUmV2aXNpdE9iamVjdGl2ZRIhCh1SRVZJU0lUX09CSkVDVElWRV9VTlNQRUNJRklFRBAAEhoKFlJFVklTSVRfT0JKRUNUSVZFX0JPVEgQARIfChtSRVZJU0lUX09CSkVDVElWRV9GUkVTSE5FU1MQAhIfChtSRVZJU0lUX09CSkVDVElWRV9ESVNDT1ZFUlkQAyqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDLRBAoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlElgKDUdldFNlcnZlckluZm8SIi5saW5rc2NvcmUudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIy5saW5rc2NvcmUudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -93,34 +93,6 @@ export const ExamplePageSchema: GenMessage<ExamplePage> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_crawl_service, 1);
 
 /**
- * A text like one a user would type into a search box.
- *
- * @generated from message linkscore.v1.WantedQuery
- */
-export type WantedQuery = Message<"linkscore.v1.WantedQuery"> & {
-  /**
-   * The text: at least one word, at most 2000 bytes. Long texts are samples.
-   *
-   * @generated from field: string text = 1;
-   */
-  text: string;
-
-  /**
-   * Worth of pages about it against those about the other queries, in (0, 10]; default 1.
-   *
-   * @generated from field: optional double weight = 2;
-   */
-  weight?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.WantedQuery.
- * Use `create(WantedQuerySchema)` to create a new message.
- */
-export const WantedQuerySchema: GenMessage<WantedQuery> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 2);
-
-/**
  * A page, or a text, like those wanted or like those not wanted. At least one of `url`, `text` and `body` is required.
  *
  * @generated from message linkscore.v1.WantedSample
@@ -161,13 +133,6 @@ export type WantedSample = Message<"linkscore.v1.WantedSample"> & {
    * @generated from field: bool unwanted = 5;
    */
   unwanted: boolean;
-
-  /**
-   * Weight against the other samples, in (0, 10]; default 1.
-   *
-   * @generated from field: optional double weight = 6;
-   */
-  weight?: number | undefined;
 };
 
 /**
@@ -175,21 +140,22 @@ export type WantedSample = Message<"linkscore.v1.WantedSample"> & {
  * Use `create(WantedSampleSchema)` to create a new message.
  */
 export const WantedSampleSchema: GenMessage<WantedSample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 3);
+  messageDesc(file_linkscore_v1_crawl_service, 2);
 
 /**
- * What a crawl is for, said in words. At least one of a query, a wanted sample, a language and `least_words`
- * is required. Policies that go by it: `topic` and `keyword`.
+ * What a crawl is for, said in words. At least one of a query, a wanted sample and a language is
+ * required. Policies that go by it: `topic` and `keyword`.
  *
  * @generated from message linkscore.v1.Wanted
  */
 export type Wanted = Message<"linkscore.v1.Wanted"> & {
   /**
-   * Query texts, at most 20: a page about any of them is wanted.
+   * Texts like those a user would type into a search box, at most 20: a page about any of them is wanted. Each has a word
+   * at least, and at most 2000 bytes; long texts are samples.
    *
-   * @generated from field: repeated linkscore.v1.WantedQuery queries = 1;
+   * @generated from field: repeated string queries = 1;
    */
-  queries: WantedQuery[];
+  queries: string[];
 
   /**
    * Sample pages and texts, at most 100: links beside a link to a sample page are worth more; samples without a URL, and
@@ -205,13 +171,6 @@ export type Wanted = Message<"linkscore.v1.Wanted"> & {
    * @generated from field: repeated string languages = 3;
    */
   languages: string[];
-
-  /**
-   * Words of main text from which on a page counts in full, at most 100000; one of half as many counts half. 0: any.
-   *
-   * @generated from field: uint32 least_words = 4;
-   */
-  leastWords: number;
 };
 
 /**
@@ -219,7 +178,7 @@ export type Wanted = Message<"linkscore.v1.Wanted"> & {
  * Use `create(WantedSchema)` to create a new message.
  */
 export const WantedSchema: GenMessage<Wanted> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 4);
+  messageDesc(file_linkscore_v1_crawl_service, 3);
 
 /**
  * How far a crawl may go. What is not set has no bound. A fetch is a page that was ingested, failed ones too; time is that
@@ -299,7 +258,7 @@ export type Budget = Message<"linkscore.v1.Budget"> & {
  * Use `create(BudgetSchema)` to create a new message.
  */
 export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 5);
+  messageDesc(file_linkscore_v1_crawl_service, 4);
 
 /**
  * What is done about copies of pages: permalinks, print views, session ids, orders of a list. Which links lead to copies is
@@ -322,7 +281,7 @@ export type Copies = Message<"linkscore.v1.Copies"> & {
  * Use `create(CopiesSchema)` to create a new message.
  */
 export const CopiesSchema: GenMessage<Copies> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 6);
+  messageDesc(file_linkscore_v1_crawl_service, 5);
 
 /**
  * How pages are fetched again.
@@ -364,7 +323,7 @@ export type Revisit = Message<"linkscore.v1.Revisit"> & {
  * Use `create(RevisitSchema)` to create a new message.
  */
 export const RevisitSchema: GenMessage<Revisit> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 7);
+  messageDesc(file_linkscore_v1_crawl_service, 6);
 
 /**
  * A crawl.
@@ -544,7 +503,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
  * Use `create(CrawlSchema)` to create a new message.
  */
 export const CrawlSchema: GenMessage<Crawl> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 8);
+  messageDesc(file_linkscore_v1_crawl_service, 7);
 
 /**
  * Request of CreateCrawl.
@@ -565,7 +524,7 @@ export type CreateCrawlRequest = Message<"linkscore.v1.CreateCrawlRequest"> & {
  * Use `create(CreateCrawlRequestSchema)` to create a new message.
  */
 export const CreateCrawlRequestSchema: GenMessage<CreateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 9);
+  messageDesc(file_linkscore_v1_crawl_service, 8);
 
 /**
  * Response of CreateCrawl.
@@ -586,7 +545,7 @@ export type CreateCrawlResponse = Message<"linkscore.v1.CreateCrawlResponse"> & 
  * Use `create(CreateCrawlResponseSchema)` to create a new message.
  */
 export const CreateCrawlResponseSchema: GenMessage<CreateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 10);
+  messageDesc(file_linkscore_v1_crawl_service, 9);
 
 /**
  * Request of GetCrawl.
@@ -614,7 +573,7 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
  * Use `create(GetCrawlRequestSchema)` to create a new message.
  */
 export const GetCrawlRequestSchema: GenMessage<GetCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 11);
+  messageDesc(file_linkscore_v1_crawl_service, 10);
 
 /**
  * What became of a crawl so far, over all of its sites.
@@ -698,7 +657,7 @@ export type Activity = Message<"linkscore.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 12);
+  messageDesc(file_linkscore_v1_crawl_service, 11);
 
 /**
  * Response of GetCrawl.
@@ -733,7 +692,7 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
  * Use `create(GetCrawlResponseSchema)` to create a new message.
  */
 export const GetCrawlResponseSchema: GenMessage<GetCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 13);
+  messageDesc(file_linkscore_v1_crawl_service, 12);
 
 /**
  * Request of ListCrawls.
@@ -761,7 +720,7 @@ export type ListCrawlsRequest = Message<"linkscore.v1.ListCrawlsRequest"> & {
  * Use `create(ListCrawlsRequestSchema)` to create a new message.
  */
 export const ListCrawlsRequestSchema: GenMessage<ListCrawlsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 14);
+  messageDesc(file_linkscore_v1_crawl_service, 13);
 
 /**
  * Response of ListCrawls.
@@ -789,7 +748,7 @@ export type ListCrawlsResponse = Message<"linkscore.v1.ListCrawlsResponse"> & {
  * Use `create(ListCrawlsResponseSchema)` to create a new message.
  */
 export const ListCrawlsResponseSchema: GenMessage<ListCrawlsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 15);
+  messageDesc(file_linkscore_v1_crawl_service, 14);
 
 /**
  * Request of UpdateCrawl.
@@ -821,7 +780,7 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
  * Use `create(UpdateCrawlRequestSchema)` to create a new message.
  */
 export const UpdateCrawlRequestSchema: GenMessage<UpdateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 16);
+  messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
  * Response of UpdateCrawl.
@@ -842,7 +801,7 @@ export type UpdateCrawlResponse = Message<"linkscore.v1.UpdateCrawlResponse"> & 
  * Use `create(UpdateCrawlResponseSchema)` to create a new message.
  */
 export const UpdateCrawlResponseSchema: GenMessage<UpdateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 17);
+  messageDesc(file_linkscore_v1_crawl_service, 16);
 
 /**
  * Request of DeleteCrawl.
@@ -863,7 +822,7 @@ export type DeleteCrawlRequest = Message<"linkscore.v1.DeleteCrawlRequest"> & {
  * Use `create(DeleteCrawlRequestSchema)` to create a new message.
  */
 export const DeleteCrawlRequestSchema: GenMessage<DeleteCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 18);
+  messageDesc(file_linkscore_v1_crawl_service, 17);
 
 /**
  * Response of DeleteCrawl.
@@ -878,7 +837,7 @@ export type DeleteCrawlResponse = Message<"linkscore.v1.DeleteCrawlResponse"> & 
  * Use `create(DeleteCrawlResponseSchema)` to create a new message.
  */
 export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 19);
+  messageDesc(file_linkscore_v1_crawl_service, 18);
 
 /**
  * Request of ListShards.
@@ -899,7 +858,7 @@ export type ListShardsRequest = Message<"linkscore.v1.ListShardsRequest"> & {
  * Use `create(ListShardsRequestSchema)` to create a new message.
  */
 export const ListShardsRequestSchema: GenMessage<ListShardsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 20);
+  messageDesc(file_linkscore_v1_crawl_service, 19);
 
 /**
  * One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
@@ -1004,7 +963,7 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
  * Use `create(ShardSchema)` to create a new message.
  */
 export const ShardSchema: GenMessage<Shard> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 21);
+  messageDesc(file_linkscore_v1_crawl_service, 20);
 
 /**
  * Response of ListShards.
@@ -1025,7 +984,7 @@ export type ListShardsResponse = Message<"linkscore.v1.ListShardsResponse"> & {
  * Use `create(ListShardsResponseSchema)` to create a new message.
  */
 export const ListShardsResponseSchema: GenMessage<ListShardsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 22);
+  messageDesc(file_linkscore_v1_crawl_service, 21);
 
 /**
  * Request of GetServerInfo.
@@ -1040,7 +999,7 @@ export type GetServerInfoRequest = Message<"linkscore.v1.GetServerInfoRequest"> 
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 23);
+  messageDesc(file_linkscore_v1_crawl_service, 22);
 
 /**
  * Response of GetServerInfo.
@@ -1068,7 +1027,7 @@ export type GetServerInfoResponse = Message<"linkscore.v1.GetServerInfoResponse"
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 24);
+  messageDesc(file_linkscore_v1_crawl_service, 23);
 
 /**
  * Which links belong to the crawl. A link that redirects to another registrable domain brings none.

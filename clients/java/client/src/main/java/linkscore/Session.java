@@ -144,7 +144,7 @@ public final class Session implements AutoCloseable {
     var config = linkscore.v1.Crawl.newBuilder();
     Settings.read(settings, "budget", text -> config.setBudget(Settings.budget(text)));
     Settings.read(settings, "policy", name -> config.setPolicy(Settings.policy(name)));
-    Settings.read(settings, "wanted", query -> config.getWantedBuilder().addQueriesBuilder().setText(query));
+    Settings.read(settings, "wanted", query -> config.getWantedBuilder().addQueries(query));
     Settings.read(settings, "examples", texts -> config.addAllExamples(Settings.examples(texts)));
     boolean required = Settings.read(settings, "required", Settings::truth).orElse(false);
     var connected = Settings.read(settings, "tls.ca", file -> client.tls(file.equals("system") ? null : Path.of(file)).connect());
