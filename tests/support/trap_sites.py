@@ -19,9 +19,11 @@ _FOOTER = ("footer", 60)
 class TrapSite(ABC):
     """Sixty articles on six lists, and a part that `trap` draws; every page has the same footer.
 
-    `chained`: home shows the first list alone, and each list the next one.
+    `chained`: home shows the first list alone, and each list the next one. `place`: where all links stand
+    but those of the menu, if they are not told apart.
     """
 
+    place = ""
     home = f"{ROOT}/"
     example = f"{ROOT}/article/0"
 
@@ -35,16 +37,16 @@ class TrapSite(ABC):
         path = url.removeprefix(ROOT)
         if path == "/":
             lists = [(f"{ROOT}/list/{n}", "html/body/ul/li/a[list]") for n in range(6)]
-            return self._page(url, [*lists[: 1 if self.chained else 6], *self.entries()], [])
+            return self._page(url, [*self.entries(), *lists[: 1 if self.chained else 6]], [])
         if path.startswith("/list/"):
             n = int(path.rpartition("/")[2])
             articles = [(self._article(n * 10 + i), "html/body/ol/li/a[title]") for i in range(10)]
             more = [(f"{ROOT}/list/{n + 1}", "html/body/a[next]")] if self.chained and n < 5 else []
-            return self._page(url, [*articles, *more, *self.entries()], [])
+            return self._page(url, [*self.entries(), *articles, *more], [])
         if path.startswith("/article/"):
             n = int(path.rpartition("/")[2])
             near = [(self._article((n + 7) % _ARTICLES), "html/body/aside/a[related]")]
-            return self._page(url, [*near, *self.entries()], [(f"article {n}.{i}", 300) for i in range(2)])
+            return self._page(url, [*self.entries(), *near], [(f"article {n}.{i}", 300) for i in range(2)])
         return self.trap(url)
 
     @abstractmethod
@@ -60,6 +62,8 @@ class TrapSite(ABC):
 
     def _page(self, url: str, links: list[Link], texts: list[tuple[str, int]]) -> PageFeatures:
         leaves = ["html/body/p/text()"] * (len(texts) + 1)
+        if self.place:
+            links = [(to, path if "/nav/" in path else self.place) for to, path in links]
         return page_of(url, leaves, links=[(self.home, "html/body/nav/a"), *links], texts=[*texts, _FOOTER])
 
 
@@ -163,6 +167,18 @@ class SoftNotFoundSite(TrapSite):
         if len(self.names) > 1:
             return page_of(url, ["html/body/p/text()"], links=found, texts=[(said, 60)])
         return self._page(url, found, [(said, 60 + self.echoes * len(url) + drawn.randrange(self.told + 1))])
+
+
+class GrowingSite(TrapSite):
+    """Addresses grow by a name with each link, as relative links make them; all pages say the same."""
+
+    def entries(self) -> list[Link]:
+        return [(f"{ROOT}/{language}/", "html/body/nav/a[language]") for language in ("de", "fr", "es")]
+
+    def trap(self, url: str) -> PageFeatures | None:
+        names = [Random(f"{url}{n}").choice("abcdefghijklmnopqrstuvwxyz") * 3 for n in range(5)]
+        further = [(f"{url}{name}/", "html/body/p/a") for name in names]
+        return self._page(url, further, [("welcome to our pages", 600)])
 
 
 class LoginSite(TrapSite):

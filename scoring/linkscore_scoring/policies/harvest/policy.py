@@ -465,12 +465,17 @@ class Harvest(Policy):
 
     def _is_due(self, rows: Rows, out: Ints | None) -> Any:
         """Say which arms are of kinds nobody opened, while less than one in 2 x `evidence` fetches opens one:
-        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear."""
-        nodes, (path, pattern, _) = self.tables.nodes, rows
+        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear.
+
+        On a site that paid nothing so far also the arms that were found first, about one in two fetches.
+        """
+        t, tables, nodes, (path, pattern, arm) = self.tunables, self.tables, self.tables.nodes, rows
         opened = nodes["own_n"] + (0 if out is None else out) > 0
         kinds = np.count_nonzero(opened & (nodes["path"] > 0) & (nodes["pattern"] == NOBODY))
-        is_few = self.tables.pulls > 2 * self.tunables.evidence * (1 + kinds)
-        return is_few & ~(opened[path] | opened[pattern])
+        is_few = tables.pulls > 2 * t.evidence * (1 + kinds)
+        is_first = (arm > EXAMPLE) & (arm < tables.pulls) & ~opened[arm]
+        pays_nothing = tables.pulls >= t.few * t.evidence and tables.site_mean < t.least_left * t.prior
+        return is_few & ~(opened[path] | opened[pattern]) | is_first & pays_nothing
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
         """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted: less where

@@ -14,6 +14,7 @@ from support.trap_sites import (
     ROOT,
     CalendarSite,
     FacetSite,
+    GrowingSite,
     LoginSite,
     SessionSite,
     SoftNotFoundSite,
@@ -41,6 +42,13 @@ def crawled(site: TrapSite, policy: str = "harvest", fetches: int = 120) -> Simu
 def test_in_a_maze_harvest_finds_no_less_than_breadth_first(kind: str, chained: bool) -> None:
     found, usual = (crawled(MAZES[kind](chained=chained), name) for name in ("harvest", "breadth_first"))
     assert found.wanted_share() >= max(0.3, usual.wanted_share())
+
+
+@pytest.mark.parametrize("maze", [GrowingSite, LoginSite])
+def test_a_maze_whose_links_stand_where_those_to_the_lists_do_is_left_too(maze: type[TrapSite]) -> None:
+    site = maze(chained=True)
+    site.place = "html/body/main/ul/li/a"
+    assert crawled(site).wanted_share() == 0.5, "all sixty articles"
 
 
 @pytest.mark.parametrize("shown", [2, 8])
