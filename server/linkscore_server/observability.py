@@ -135,7 +135,7 @@ COUNTERS = {
     "learning_failures": ("Learnings that failed", ""),
     "site_notices": (
         "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
-        "examples_not_met, menus, behind_labels",
+        "examples_not_met, feedback_not_met, menus, behind_labels",
         "kind",
     ),
 }

@@ -20,7 +20,7 @@ class TrapSite(ABC):
     """Sixty articles on six lists, and a part that `trap` draws; every page has the same footer.
 
     `chained`: home shows the first list alone, and each list the next one. `place`: where all links stand
-    but those of the menu, if they are not told apart.
+    but those of the menu, which come first then.
     """
 
     place = ""
@@ -37,16 +37,16 @@ class TrapSite(ABC):
         path = url.removeprefix(ROOT)
         if path == "/":
             lists = [(f"{ROOT}/list/{n}", "html/body/ul/li/a[list]") for n in range(6)]
-            return self._page(url, [*self.entries(), *lists[: 1 if self.chained else 6]], [])
+            return self._page(url, [*lists[: 1 if self.chained else 6], *self.entries()], [])
         if path.startswith("/list/"):
             n = int(path.rpartition("/")[2])
             articles = [(self._article(n * 10 + i), "html/body/ol/li/a[title]") for i in range(10)]
             more = [(f"{ROOT}/list/{n + 1}", "html/body/a[next]")] if self.chained and n < 5 else []
-            return self._page(url, [*self.entries(), *articles, *more], [])
+            return self._page(url, [*articles, *more, *self.entries()], [])
         if path.startswith("/article/"):
             n = int(path.rpartition("/")[2])
             near = [(self._article((n + 7) % _ARTICLES), "html/body/aside/a[related]")]
-            return self._page(url, [*self.entries(), *near], [(f"article {n}.{i}", 300) for i in range(2)])
+            return self._page(url, [*near, *self.entries()], [(f"article {n}.{i}", 300) for i in range(2)])
         return self.trap(url)
 
     @abstractmethod
@@ -64,6 +64,7 @@ class TrapSite(ABC):
         leaves = ["html/body/p/text()"] * (len(texts) + 1)
         if self.place:
             links = [(to, path if "/nav/" in path else self.place) for to, path in links]
+            links.sort(key=lambda link: link[1] == self.place)
         return page_of(url, leaves, links=[(self.home, "html/body/nav/a"), *links], texts=[*texts, _FOOTER])
 
 

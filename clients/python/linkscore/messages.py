@@ -386,7 +386,7 @@ def example_page(given: Example) -> crawl_pb2.ExamplePage:
     if not isinstance(given, str):
         raise ValueError("must be URL, URL=FILE or FILE")
     url, name = "", given
-    if given.startswith(("http://", "https://")):
+    if "://" in given:
         url, equals, name = given.rpartition("=")
         if equals and not name:
             return crawl_pb2.ExamplePage(url=url)

@@ -88,7 +88,7 @@ class SiteInFlight:
     def value(self, bucket: str, last: float) -> float:
         """Return the value of a bucket by now, that was worth `last` before."""
         counted = self._count()
-        return counted.value(bucket) if counted is not None else last
+        return float(counted.values([bucket])[0]) if counted is not None else last
 
     def _count(self) -> FetchesInFlight | None:
         """Return what the policy counts fetches in, None if they make no difference to it."""

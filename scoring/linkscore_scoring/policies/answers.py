@@ -45,14 +45,11 @@ class FetchesInFlight(Protocol):
     def begin(self, bucket: str, n: int = 1) -> None:
         """Count fetches of links of a bucket as begun."""
 
-    def value(self, bucket: str) -> float:
-        """Return the value of a bucket, in [0, 1], which falls or stays as fetches begin.
+    def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
+        """Return the value of each bucket, (n_buckets,), in [0, 1], which falls or stays as fetches begin.
 
         With nothing under way it is that of `Policy.value`, but for the last bit.
         """
-
-    def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
-        """Return `value` of each bucket, (n_buckets,)."""
 
 
 class PageNote(NamedTuple):

@@ -57,9 +57,6 @@ class _FallbackInFlight:
     def begin(self, bucket: str, n: int = 1) -> None:
         self._counted.begin(bucket.partition(_MARK)[2], n)
 
-    def value(self, bucket: str) -> float:
-        return self._counted.value(bucket.partition(_MARK)[2])
-
     def values(self, buckets: Sequence[str]) -> Scores:
         return self._counted.values([bucket.partition(_MARK)[2] for bucket in buckets])
 

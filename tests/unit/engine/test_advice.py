@@ -154,6 +154,14 @@ def test_examples_that_nothing_fetched_is_like_are_said_to_be_not_met() -> None:
     assert warned(crawl, host="h") == ["examples_not_met"]
 
 
+def test_feedback_on_pages_that_were_not_fetched_is_said_to_name_them_otherwise() -> None:
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    for n in range(40):
+        visit(crawl, f"http://h/{n}", page_of(f"http://h/{n}"))
+        crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", f"https://h/{n}", b"", 1.0, 0.0))
+    assert "feedback_not_met" in warned(crawl, host="h")
+
+
 def test_fetches_of_what_all_pages_link_to_are_said_to_be_menus() -> None:
     crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
     menu = [(f"http://h/menu/{n}", GOOD) for n in range(40)]

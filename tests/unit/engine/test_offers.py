@@ -24,18 +24,14 @@ class Falling:
     """Fetches in flight whose buckets lose a share of their value with each that begins on the site."""
 
     def __init__(self, values: dict[str, float], places: int, floor: float, fall: float) -> None:
-        self.values, self.places, self._floor, self.fall = values, places, floor, fall
+        self.worth, self.places, self.floor, self.fall = values, places, floor, fall
         self.in_flight = 0
-
-    @property
-    def floor(self) -> float:
-        return self._floor
 
     def begin(self, bucket: str, n: int = 1) -> None:
         self.in_flight += n
 
-    def value(self, bucket: str) -> float:
-        return self.values[bucket] * self.fall**self.in_flight
+    def values(self, buckets: list[str]) -> np.ndarray:
+        return np.array([self.worth[bucket] for bucket in buckets]) * self.fall**self.in_flight
 
 
 class Site:

@@ -213,10 +213,11 @@ class Harvest(Policy):
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links.
 
-        Of a fetched page that is not remembered, such as a redirect, it teaches nothing.
+        Of a fetched page that is not remembered, such as a redirect, it teaches nothing, and nothing of one
+        that nobody linked to: it may be an address in another form than the crawl has it.
         """
         tables, page = self.tables, self.tables.page_of.get(event.key)
-        if page is None and site.memory.is_fetched(event.key):
+        if page is None and (not event.contexts or site.memory.is_fetched(event.key)):
             return
         if page is None:
             page = tables.add_page(event.key, event.url, _followed(event.pattern, event.contexts, site))
@@ -270,7 +271,7 @@ class Harvest(Policy):
         told, groups = likeness.example_patterns(patterns), defaultdict[int, list[int]](list)
         for page in range(pages.rows):
             pattern = patterns.resolve(int(pages["pattern"][page]))
-            if pages["source"][page] == Source.FEEDBACK or likeness.is_example(tables.urls[page]):
+            if pages["source"][page] == Source.FEEDBACK or tables.keys[page] in likeness.keys:
                 told.add(pattern)
             elif pages["askable"][page]:
                 groups[pattern].append(page)
@@ -373,7 +374,13 @@ class Harvest(Policy):
         tables, likeness = self.tables, self.likeness
         if tables.pulls < _LEAST:
             return
-        worked, nodes = Worked(tables), tables.nodes
+        worked, nodes, history = Worked(tables), tables.nodes, site.history
+        if 2 * (unmet := len(history.reported_only())) > max(_MANY, history.reported):
+            yield SiteWarning(
+                "feedback_not_met",
+                f"{unmet} of {history.reported} reported pages were not fetched: report the URL that was, "
+                "with its scheme, host and last slash, or the ticket",
+            )
         if likeness.examples and not tables.settled_wanted and not worked.is_wanted.any():
             yield SiteWarning(
                 "examples_not_met",
@@ -465,10 +472,8 @@ class Harvest(Policy):
 
     def _is_due(self, rows: Rows, out: Ints | None) -> Any:
         """Say which arms are of kinds nobody opened, while less than one in 2 x `evidence` fetches opens one:
-        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear.
-
-        On a site that paid nothing so far also the arms that were found first, about one in two fetches.
-        """
+        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear. On a site
+        that paid nothing so far also the arms found first, in about every second fetch."""
         t, tables, nodes, (path, pattern, arm) = self.tunables, self.tables, self.tables.nodes, rows
         opened = nodes["own_n"] + (0 if out is None else out) > 0
         kinds = np.count_nonzero(opened & (nodes["path"] > 0) & (nodes["pattern"] == NOBODY))
@@ -538,10 +543,6 @@ class PullsInFlight:
         """Value below which a link rather waits: what is under way may show links of its worth."""
         worth = self._t.worth_a_place * self._worth / max(1, self._fetches)
         return worth / (1.0 + worth) if worth > self._t.least_left else 0.0
-
-    def value(self, bucket: str) -> float:
-        """Return the value of a bucket."""
-        return float(self.values([bucket])[0])
 
     def values(self, buckets: Sequence[str]) -> Scores:
         """Return the value of each bucket."""

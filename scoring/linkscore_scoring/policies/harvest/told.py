@@ -83,7 +83,8 @@ class Likeness(Stateful):
         for example in self.examples:
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
-        self.keys = frozenset(hash64(example.key) for example in self.examples if example.key)
+        bare = {_bare(example.key) for example in self.examples if example.key}
+        self.keys = frozenset(hash64(scheme + rest) for rest in bare for scheme in ("http://", "https://"))
         return self.examples != before
 
     def see(self, url: str, paths: PathTrie) -> bool:
@@ -93,10 +94,10 @@ class Likeness(Stateful):
 
     def find(self, url: str, paths: PathTrie) -> bool:
         """Take the layout of a fetched page if it is an example given by URL alone; say whether it is."""
-        is_one = any(example.key == url and not example.paths.tags for example in self.examples)
-        if is_one:
-            self.found[url] = paths
-        return is_one
+        by_url = (example.key for example in self.examples if not example.paths.tags)
+        found = {key: paths for key in by_url if _bare(key) == _bare(url)}
+        self.found.update(found)
+        return bool(found)
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
@@ -124,10 +125,6 @@ class Likeness(Stateful):
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
         return {patterns.finest(example.key) for example in self.examples if example.key} - {0}
-
-    def is_example(self, url: str) -> bool:
-        """Say whether a page is an example itself."""
-        return any(url in (example.url, example.key) for example in self.examples)
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
@@ -226,6 +223,11 @@ class Layouts(Stateful):
         self._elements = {}
 
 
+def _bare(url: str) -> str:
+    """Return a URL without its scheme, which an example may have from elsewhere."""
+    return url.partition("://")[2]
+
+
 def _farthest(shown: Sequence[Vector]) -> float:
     """Return the cosine of the page farthest from its nearest fellow to that fellow, 0 of one alone."""
     if len(shown) < 2:
@@ -252,8 +254,6 @@ class Starts:
     together count as 8 pulls of a node at most. Against links it counts likeness x evidence^4: what it
     holds down wrongly would not be put right. A pattern that has the shape of an example counts as
     pulled once, for a page like it. After exponentially weighted experts (Cesa-Bianchi and Lugosi 2006).
-
-    Cost: O(nodes) an event.
     """
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:

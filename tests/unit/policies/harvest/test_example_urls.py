@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -50,8 +52,10 @@ def test_a_pattern_is_named_by_an_example_that_differs_in_its_last_name(
     assert is_named(example, url) is named
 
 
-def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_of_others() -> None:
-    board = board_with(example("/old/news/7"))
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_of_others(scheme: str) -> None:
+    given = f"{scheme}://h/old/news/7"
+    board = board_with(replace(example("/old/news/7"), url=given, key=given))
     links = [(f"{H}/old/news/{n}", "html/body/footer/a") for n in range(9)]
     visit(board.model, H + "/", page_of(H + "/", links=links))
     queries, urls = CrawlQueries(board.model), [url for url, _ in links]

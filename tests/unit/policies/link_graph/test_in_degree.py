@@ -14,16 +14,6 @@ def diamond() -> Web:
     return web
 
 
-def test_a_url_counts_the_pages_fetched_that_link_to_it() -> None:
-    web = Web("in_degree")
-    web.fetch("a", "b", "c")
-    assert web.values("abcd") == [0, 1, 1, 0]
-    web.fetch("b", "c", "d")
-    assert web.values("abcd") == [0, 1, 2, 1]
-    web.fetch("c", "a", "d", "d", "c")
-    assert web.values("abcd") == [1, 1, 2, 2]
-
-
 def test_a_failed_fetch_counts_for_nothing_and_a_later_success_does() -> None:
     web = diamond()
     web.fail("d")
