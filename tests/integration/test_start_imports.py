@@ -16,7 +16,6 @@ LATER = {
     "pandas",
     "py3langid",
     "rich",
-    "river",
     "scipy",
     "sklearn",
     "tldextract",
