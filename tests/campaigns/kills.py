@@ -206,7 +206,7 @@ def counts(steps: list[Step]) -> tuple[int, int, int]:
 
 def creation() -> crawl_pb.CreateCrawlRequest:
     """Return the request that creates the crawl, which fetches pages again."""
-    learning = crawl_pb.LearningConfig(sample_pages=16, max_sample_pages=2_000)
+    learning = crawl_pb.LearningConfig(sample_pages=16)
     again = crawl_pb.Revisit(fetches_per_day=N_PAGES)
     config = crawl_pb.Crawl(name=CRAWL, learning=learning, revisit=again)
     return crawl_pb.CreateCrawlRequest(crawl=config)

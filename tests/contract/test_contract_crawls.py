@@ -40,7 +40,7 @@ def test_a_new_crawl_has_the_documented_defaults(server: Stubs, crawl: str) -> N
     assert made.name == crawl
     assert made.policy.WhichOneof("policy") == "harvest"
     assert made.scope == pb.CRAWL_SCOPE_HOST
-    assert (made.learning.sample_pages, made.learning.max_sample_pages) == (200, 2000)
+    assert made.learning.sample_pages == 200
     assert (made.page_count, made.feedback_count, made.site_count, made.seed) == (0, 0, 0, 0)
     assert made.create_time.seconds > 1_600_000_000
     assert not made.observe_only
@@ -50,14 +50,14 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
     name = new_crawl(
         policy=UCC,
         scope=pb.CRAWL_SCOPE_DOMAIN,
-        learning=pb.LearningConfig(sample_pages=50, max_sample_pages=60),
+        learning=pb.LearningConfig(sample_pages=50),
         observe_only=True,
         seed=2**63,
     )
     made = get(server, name)
     assert made.policy == UCC
     assert made.scope == pb.CRAWL_SCOPE_DOMAIN
-    assert (made.learning.sample_pages, made.learning.max_sample_pages) == (50, 60)
+    assert made.learning.sample_pages == 50
     assert made.observe_only
     assert made.seed == 2**63
 
@@ -104,7 +104,6 @@ def test_a_bad_name_is_refused_by_field(server: Stubs, name: str, reason: str) -
         ({"scope": 99}, "crawl.scope"),
         ({"learning": pb.LearningConfig(sample_pages=7)}, "crawl.learning.sample_pages"),
         ({"learning": pb.LearningConfig(sample_pages=0)}, "crawl.learning.sample_pages"),
-        ({"learning": pb.LearningConfig(max_sample_pages=199)}, "crawl.learning.max_sample_pages"),
         ({"policy": policy_pb2.PolicySpec(source_ucc={"alpha": 1.5})}, "crawl.policy.source_ucc.alpha"),
         (
             {"policy": policy_pb2.PolicySpec(source_ucc={"alpha": float("nan")})},
@@ -126,7 +125,7 @@ def test_every_bad_field_of_a_configuration_is_named(server: Stubs) -> None:
             name="never",
             scope=99,
             policy=policy_pb2.PolicySpec(harvest={"exploration": -1, "hub_weight": -1}),
-            learning=pb.LearningConfig(sample_pages=1, max_sample_pages=3_000),
+            learning=pb.LearningConfig(sample_pages=1),
         )
     )
     assert set(told.violations) == {
@@ -135,7 +134,6 @@ def test_every_bad_field_of_a_configuration_is_named(server: Stubs) -> None:
         "crawl.policy.harvest.exploration",
         "crawl.policy.harvest.hub_weight",
         "crawl.learning.sample_pages",
-        "crawl.learning.max_sample_pages",
     }
 
 

@@ -36,7 +36,7 @@ N_STEPS = 90
 def create(server: Stubs, name: str = CRAWL, sample_pages: int = 40) -> None:
     config = crawl_pb.Crawl(
         name=name,
-        learning=crawl_pb.LearningConfig(sample_pages=sample_pages, max_sample_pages=2_000),
+        learning=crawl_pb.LearningConfig(sample_pages=sample_pages),
     )
     server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=config))
 

@@ -205,11 +205,9 @@ func (ShardState) EnumDescriptor() ([]byte, []int) {
 type LearningConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Pages of a site before it is first learned, 8..2000; default 200.
-	SamplePages *uint32 `protobuf:"varint,1,opt,name=sample_pages,json=samplePages,proto3,oneof" json:"sample_pages,omitempty"`
-	// Distinct pages of a site kept for learning, at least `sample_pages`, at most 2000; default 2000.
-	MaxSamplePages *uint32 `protobuf:"varint,2,opt,name=max_sample_pages,json=maxSamplePages,proto3,oneof" json:"max_sample_pages,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	SamplePages   *uint32 `protobuf:"varint,1,opt,name=sample_pages,json=samplePages,proto3,oneof" json:"sample_pages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LearningConfig) Reset() {
@@ -245,13 +243,6 @@ func (*LearningConfig) Descriptor() ([]byte, []int) {
 func (x *LearningConfig) GetSamplePages() uint32 {
 	if x != nil && x.SamplePages != nil {
 		return *x.SamplePages
-	}
-	return 0
-}
-
-func (x *LearningConfig) GetMaxSamplePages() uint32 {
-	if x != nil && x.MaxSamplePages != nil {
-		return *x.MaxSamplePages
 	}
 	return 0
 }
@@ -1948,12 +1939,10 @@ var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
-	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\x8d\x01\n" +
+	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"I\n" +
 	"\x0eLearningConfig\x12&\n" +
-	"\fsample_pages\x18\x01 \x01(\rH\x00R\vsamplePages\x88\x01\x01\x12-\n" +
-	"\x10max_sample_pages\x18\x02 \x01(\rH\x01R\x0emaxSamplePages\x88\x01\x01B\x0f\n" +
-	"\r_sample_pagesB\x13\n" +
-	"\x11_max_sample_pages\"s\n" +
+	"\fsample_pages\x18\x01 \x01(\rH\x00R\vsamplePages\x88\x01\x01B\x0f\n" +
+	"\r_sample_pages\"s\n" +
 	"\vExamplePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12!\n" +

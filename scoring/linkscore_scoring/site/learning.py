@@ -129,9 +129,9 @@ class LearningSchedule:
     classified: float = 0.0
 
     @classmethod
-    def starting_at(cls, sample_pages: int, max_sample_pages: int) -> LearningSchedule:
+    def starting_at(cls, sample_pages: int) -> LearningSchedule:
         """Return the schedule n, 2n, 4n, 8n pages, as far as the sample may grow."""
-        return cls(sample_pages, min(sample_pages << _DOUBLINGS, max_sample_pages))
+        return cls(sample_pages, min(sample_pages << _DOUBLINGS, MAX_SAMPLE))
 
     def started(self) -> None:
         """Note that a learning was started."""
@@ -194,14 +194,12 @@ class LearningConfig:
     """How templates are learned.
 
     `clusterer`: name of a page clusterer (`clustering.CLUSTERERS`). `sample_pages`: distinct pages before the
-    first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `max_sample_pages`:
-    distinct pages kept for learning. `paper`: the rules of Xu 2018 where ours differ: literal eps, navigation
-    table frozen after the first learning.
+    first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `paper`: the rules of Xu
+    2018 where ours differ: literal eps, navigation table frozen after the first learning.
     """
 
     clusterer: str = "cosine_linkage"
     sample_pages: int = 200
-    max_sample_pages: int = MAX_SAMPLE
     paper: bool = False
 
     def problems(self, prefix: str) -> list[FieldProblem]:
@@ -218,9 +216,6 @@ class LearningConfig:
                     f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"
                 )
             )
-        if not self.sample_pages <= self.max_sample_pages <= MAX_SAMPLE:
-            rule = f"must be in [sample_pages, {MAX_SAMPLE}], got {self.max_sample_pages}"
-            found.append(FieldProblem(f"{prefix}.max_sample_pages", rule))
         return found
 
 

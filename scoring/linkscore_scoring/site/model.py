@@ -14,6 +14,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group
 from linkscore_scoring.site.learning import (
+    MAX_SAMPLE,
     LearnedSite,
     LearningConfig,
     LearningJob,
@@ -146,8 +147,8 @@ class SiteModel(Stateful):
         self.navigation = NavigationTable(paper=learning.paper)
         self.templates = None
         self.identities = ClusterIdentities()
-        self.sample = deque(maxlen=learning.max_sample_pages)
-        self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
+        self.sample = deque(maxlen=MAX_SAMPLE)
+        self.schedule = LearningSchedule.starting_at(learning.sample_pages)
         self.plan = SamplingPlan()
         self.browse = None
 

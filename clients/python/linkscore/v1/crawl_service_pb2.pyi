@@ -50,12 +50,10 @@ SHARD_STATE_DAMAGED: ShardState
 SHARD_STATE_SILENT: ShardState
 
 class LearningConfig(_message.Message):
-    __slots__ = ("sample_pages", "max_sample_pages")
+    __slots__ = ("sample_pages",)
     SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
-    MAX_SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
     sample_pages: int
-    max_sample_pages: int
-    def __init__(self, sample_pages: _Optional[int] = ..., max_sample_pages: _Optional[int] = ...) -> None: ...
+    def __init__(self, sample_pages: _Optional[int] = ...) -> None: ...
 
 class ExamplePage(_message.Message):
     __slots__ = ("url", "body", "content_type", "page_type")

@@ -23,7 +23,7 @@ from linkscore_scoring.policies.base import (
     outside,
     sampling_reason,
 )
-from linkscore_scoring.site.learning import SampledPage
+from linkscore_scoring.site.learning import MAX_SAMPLE, SampledPage
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
@@ -104,7 +104,7 @@ class Irobot(Policy):
         if page.failed or page.refetch:
             return
         self._texts[page.key] = page.long_chars, page.novel_chars > 0 or page.long_chars == 0
-        if len(self._texts) > min(site.learning.max_sample_pages, site.bounds.links):
+        if len(self._texts) > min(MAX_SAMPLE, site.bounds.links):
             del self._texts[next(iter(self._texts))]
         links = page.links
         for pattern, link_path, anchor in zip(links.patterns, links.link_paths, links.anchors, strict=True):
