@@ -134,7 +134,7 @@ impl Desk {
         found.set_item("is_empty", !walk.is_begun)?;
         found.set_item("base", walk.head.base.as_deref().unwrap_or("").trim_matches(text::is_space))?;
         found.set_item("canonical", walk.head.canonical.trim_matches(text::is_space))?;
-        found.set_item("nofollow", walk.head.nofollow)?;
+        found.set_item("noindex", walk.head.noindex)?;
         found.set_item("refresh", &walk.head.refresh)?;
         found.set_item("title", walk.head.title.as_deref().unwrap_or(""))?;
         found.set_item("text_chars", walk.text_chars)?;

@@ -83,12 +83,12 @@ pub struct Walk {
     rels_as_written: FxHashMap<String, u32>,
 }
 
-/// `<base href>`, `<link rel=canonical>`, `<meta http-equiv=refresh>`, `<title>`, and whether robots are told nofollow.
+/// `<base href>`, `<link rel=canonical>`, `<meta http-equiv=refresh>`, `<title>`, and whether searches shall not list the page.
 #[derive(Default)]
 pub struct Head {
     pub base: Option<String>,
     pub canonical: String,
-    pub nofollow: bool,
+    pub noindex: bool,
     pub refresh: String,
     pub title: Option<String>,
 }
@@ -434,8 +434,8 @@ impl Walk {
             if get(Attribute::Name).trim_matches(is_space).eq_ignore_ascii_case("robots") {
                 let content = get(Attribute::Content).replace(',', " ");
                 let forbids =
-                    |word: &str| word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none");
-                head.nofollow |= words(&content).any(forbids);
+                    |word: &str| word.eq_ignore_ascii_case("noindex") || word.eq_ignore_ascii_case("none");
+                head.noindex |= words(&content).any(forbids);
             }
             if head.refresh.is_empty() && get(Attribute::HttpEquiv).eq_ignore_ascii_case("refresh") {
                 head.refresh = get(Attribute::Content).to_owned();

@@ -159,6 +159,7 @@ class PageObservation:
     layout: list[float] | None = None
     requested_url: str = ""
     canonical: int = 0
+    noindex: bool = False  # its owner keeps it out of searches
     words: PageWords | None = None  # words of the page; None if they were not read
     unseen_chars: int = 0
     # its head sends browsers at once to a URL of the crawl that nobody knew: that takes its place

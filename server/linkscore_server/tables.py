@@ -36,7 +36,7 @@ _DDL = {
     ),
     "pages": (
         "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, page UBIGINT, canonical VARCHAR, "
-        "charset VARCHAR, nofollow BOOLEAN, text_blocks UINTEGER, text_chars UINTEGER, "
+        "charset VARCHAR, noindex BOOLEAN, text_blocks UINTEGER, text_chars UINTEGER, "
         "links UINTEGER"
     ),
     "links": (
@@ -129,7 +129,7 @@ def _of_page(seq: int, event: PageFetched, source: int | None) -> Iterator[Row]:
     yield "fetches", (*known, event.status_code, event.fetch_error, event.now_s)
     if features is None:
         return
-    told = (features.canonical_key, features.charset, features.nofollow)
+    told = (features.canonical_key, features.charset, features.noindex)
     sizes = (len(features.block_hashes), features.text_chars, len(features.links))
     yield "pages", (seq, event.site, event.url, page, *told, *sizes)
     links = features.links

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
@@ -48,15 +50,12 @@ class Board:
         texts: list[tuple[str, int]] | None = None,
         leaves: list[str] | None = None,
         ticket: bytes = b"",
+        noindex: bool = False,
     ) -> PageOutcome:
         """Fetch a page; links are (path, link path)."""
         found = [(ROOT + target, link_path) for target, link_path in links or []]
-        return visit(
-            self.model,
-            ROOT + path,
-            page_of(ROOT + path, leaves or [], links=found, texts=texts or []),
-            ticket,
-        )
+        page = page_of(ROOT + path, leaves or [], links=found, texts=texts or [])
+        return visit(self.model, ROOT + path, replace(page, noindex=noindex), ticket)
 
     def fail(self, path: str) -> PageOutcome:
         """Fail to fetch a page."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from random import Random
 from typing import ClassVar
@@ -180,6 +181,17 @@ class GrowingSite(TrapSite):
         names = [Random(f"{url}{n}").choice("abcdefghijklmnopqrstuvwxyz") * 3 for n in range(5)]
         further = [(f"{url}{name}/", "html/body/p/a") for name in names]
         return self._page(url, further, [("welcome to our pages", 600)])
+
+
+class VersionsSite(TrapSite):
+    """A wiki: each article with its former versions, as long as itself, which searches are not to list."""
+
+    def entries(self) -> list[Link]:
+        return [(f"{ROOT}/version/{n}/1", "html/body/nav/a[change]") for n in range(10)]
+
+    def trap(self, url: str) -> PageFeatures | None:
+        others = [(f"{url}{n}", "html/body/ul/li/a") for n in (1, 2)]
+        return replace(self._page(url, others, [(f"{url} {i}", 300) for i in range(3)]), noindex=True)
 
 
 class LoginSite(TrapSite):

@@ -41,6 +41,7 @@ from linkscore_research.papers.sites import ForumExperiment, PaperOptions, store
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Links
+from linkscore_scoring.limits.respect import NOFOLLOW, said_by_head
 from linkscore_scoring.policies.focus.policy import PageTypeModel, variants
 
 STORED = (
@@ -84,10 +85,9 @@ class FirstInFirstOut(CrawlScorer):
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         event = site.event(visit.number)
         links = event.features.links if event and event.features else Links()
-        all_refused = bool(event and event.features and event.features.nofollow)
-        n = len(links)
-        skip = [all_refused or self._refuses(site, links, row) for row in range(n)]
-        return PageScores(links.keys, [0.0] * n, [_QUEUE], [0] * n, (b"",), [0] * n, skip)
+        all_refused = NOFOLLOW in said_by_head(site.body(visit.number), "")
+        skip = [all_refused or self._refuses(site, links, row) for row in range(len(links))]
+        return PageScores(links.keys, [0.0] * len(links), [_QUEUE], [0] * len(links), skip=skip)
 
 
 def obeys_hints(robots: str = "") -> FirstInFirstOut:

@@ -136,7 +136,7 @@ def _add_links(
     """Add the links of a page, what its head says and what was cut; return the number of each link's
     anchor.
     """
-    features.nofollow = head.nofollow
+    features.noindex = head.noindex
     canonical, key = resolver.resolve(head.canonical)
     features.canonical_key = key if canonical and head.canonical else ""
     urls, keys = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
@@ -277,7 +277,7 @@ class Extractor:
         features.paths = PathTrie(*found["paths"])
         for name in ("text_chars", "block_hashes", "block_chars"):
             setattr(features, name, found[name])
-        head = Head(*(found[name] for name in ("base", "canonical", "nofollow", "refresh", "title")))
+        head = Head(*(found[name] for name in ("base", "canonical", "noindex", "refresh", "title")))
         cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
         return head, Anchors(*found["anchors"]), cuts, partial(of_outline, found["outline"])
 
@@ -465,7 +465,7 @@ def read_head(root: etree._Element) -> Head:
     canonical = refresh = ""
     base: str | None = None
     title: str | None = None
-    nofollow = False
+    noindex = False
     for element in found:
         if element in inert:
             continue
@@ -480,10 +480,10 @@ def read_head(root: etree._Element) -> Head:
         else:
             if element.get("name", "").strip().lower() == "robots":
                 directives = content.lower().replace(",", " ").split()
-                nofollow = nofollow or not {"nofollow", "none"}.isdisjoint(directives)
+                noindex = noindex or not {"noindex", "none"}.isdisjoint(directives)
             if not refresh and element.get("http-equiv", "").lower() == "refresh":
                 refresh = content
-    return Head((base or "").strip(), canonical.strip(), nofollow, refresh, title or "")
+    return Head((base or "").strip(), canonical.strip(), noindex, refresh, title or "")
 
 
 _OTHER_BASE = re.compile("(?!(?:data|javascript):)", re.IGNORECASE)

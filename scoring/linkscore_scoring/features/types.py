@@ -79,12 +79,12 @@ class Links:
 @dataclass(frozen=True, slots=True)
 class Head:
     """``<base href>``, ``<link rel=canonical>``, ``<meta http-equiv=refresh>`` and ``<title>``, raw, empty if
-    none; whether robots are told nofollow.
+    none; whether search engines are not to list the page.
     """
 
     base: str = ""
     canonical: str = ""
-    nofollow: bool = False
+    noindex: bool = False
     refresh: str = ""
     title: str = ""
 
@@ -134,10 +134,10 @@ class PageFeatures:
     >= 25 characters, stripped, outside anchors), in document order; a block that occurs twice is listed
     twice. `links`: all outlinks. `canonical_key`: identity of ``<link rel=canonical>``, empty if none.
     `moved_to`: identity of where its head sends browsers at once, empty if nowhere: it is no page but a
-    redirect. `nofollow`: ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all
-    the same). `charset`: encoding the body was read in. `text_chars`: characters of displayed text
-    outside anchors. `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``,
-    ``decode_errors``; for the per-item status. `layout`: records and link groups; None unless a policy of the
+    redirect. `noindex`: ``<meta name=robots content=noindex>``: its owner keeps it out of searches.
+    `charset`: encoding the body was read in. `text_chars`: characters of displayed text outside anchors.
+    `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item
+    status. `layout`: records and link groups; None unless a policy of the
     crawl reads them, or if the crawler sent features of its own. `words`: its words; None unless a policy of
     the crawl reads them and the crawl says what is wanted in words. `facts`: what
     settings of the crawl go by, as plain values by name (`engine.limits`); empty unless it has such.
@@ -151,7 +151,7 @@ class PageFeatures:
     links: Links = field(default_factory=Links)
     canonical_key: str = ""
     moved_to: str = ""
-    nofollow: bool = False
+    noindex: bool = False
     charset: str = ""
     text_chars: int = 0
     notes: list[str] = field(default_factory=list)

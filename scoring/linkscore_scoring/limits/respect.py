@@ -327,7 +327,7 @@ class SiteRespect(Stateful):
             for row, url in enumerate(links.urls):
                 if not reasons[row] and not self.uses.isdisjoint(self._reserved_at(url)):
                     reasons[row] = _RESPECT
-        if page is not None and (page.nofollow or NOFOLLOW in page.facts.get("reserved", ())):
+        if page is not None and NOFOLLOW in page.facts.get("reserved", ()):
             reasons[:] = [reason or _RESPECT for reason in reasons]
 
     def reserved(self, event: PageFetched) -> Collection[str]:

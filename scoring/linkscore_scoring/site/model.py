@@ -174,7 +174,7 @@ class SiteModel(Stateful):
             self.failed += 1
         else:
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
-            page.words = features.words
+            page.words, page.noindex = features.words, features.noindex
             self._take_links(fetch, features, page)
             if fetch.page_links:
                 page.page_links = picking(fetch.in_scope)(fetch.page_links)

@@ -191,8 +191,7 @@ def hits(A: NDArray[np.float64], *, tolerance: float = 1e-9, max_rounds: int = 1
     ([1.0, 0.0], [0.0, 1.0])
     """
     n = len(A)
-    start = np.full(n, 1.0 / np.sqrt(n)) if n else np.zeros(0)
-    h, a = start, start
+    h = a = np.full(n, 1.0 / np.sqrt(n)) if n else np.zeros(0)
     if not A.any():
         return h, a
     for _ in range(max_rounds):
@@ -213,9 +212,7 @@ def target_hits(A: NDArray[np.float64], target: int) -> tuple[Vector, Vector]:
 
     Source: Xu 2018, section 4.4.2. Differences from the paper: h is normalised (raw counts would swamp a).
     """
-    a = np.zeros(len(A))
-    a[target] = 1.0
-    return _unit(A @ a), a  # eq. 7
+    return _unit(A[:, target]), np.eye(len(A))[target]  # eq. 7
 
 
 def multi_hop_hubs(A: NDArray[np.float64], target: int) -> Vector:

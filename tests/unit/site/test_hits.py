@@ -18,12 +18,6 @@ def test_three_clusters_converge_to_the_principal_eigenvectors() -> None:
     assert a == pytest.approx([0.0, 1 / size, golden / size], abs=1e-6)
 
 
-def test_target_hub_is_the_normalised_column() -> None:
-    h, a = target_hits(np.array([[0.0, 3.0], [7.0, 4.0]]), 1)
-    assert h == pytest.approx([0.6, 0.8])
-    assert a.tolist() == [0.0, 1.0]
-
-
 def test_multi_hop_reaches_two_hops_with_half_the_weight() -> None:
     A = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
     assert multi_hop_hubs(A, 2) == pytest.approx([0.5, 1.0, 0.0])

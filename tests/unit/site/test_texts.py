@@ -7,11 +7,6 @@ from linkscore_scoring.site.texts import TextOwners
 LIST, ARTICLE, COPY, OTHER = 1, 2, 3, 4
 
 
-def test_new_text_belongs_to_the_page_that_shows_it() -> None:
-    change = TextOwners().see(ARTICLE, ARTICLE, [10, 11, 10], [100, 50, 80])
-    assert (change.new_chars, change.own_chars, change.lost) == (150, 150, {})
-
-
 def test_the_article_takes_its_excerpt_from_the_list() -> None:
     texts = TextOwners()
     texts.see(LIST, LIST, [10, 20], [100, 100])

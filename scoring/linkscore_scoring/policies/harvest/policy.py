@@ -181,6 +181,7 @@ class Harvest(Policy):
             novel=page.novel_chars,
             own=page.own_chars,
             copied=page.long_chars > 0 and not page.own_chars,
+            noindex=page.noindex,
             pattern=page.pattern,
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
@@ -257,7 +258,8 @@ class Harvest(Policy):
 
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
-        self.tables.n_examples, self.tables.by_layout = len(self.likeness), self.likeness.has_no_urls
+        by_layout = bool(self.likeness.examples) and not self.likeness.keys
+        self.tables.n_examples, self.tables.by_layout = len(self.likeness), by_layout
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Return one page of each of up to `n` URL patterns that nobody told of, most waiting links first.
@@ -268,7 +270,8 @@ class Harvest(Policy):
         """
         tables, likeness, patterns = self.tables, self.likeness, site.patterns
         pages, nodes, text = tables.pages, tables.nodes, Worked(tables).text
-        told, groups = likeness.example_patterns(patterns), defaultdict[int, list[int]](list)
+        told = {patterns.finest(example.key) for example in likeness.examples if example.key} - {0}
+        groups = defaultdict[int, list[int]](list)
         for page in range(pages.rows):
             pattern = patterns.resolve(int(pages["pattern"][page]))
             if pages["source"][page] == Source.FEEDBACK or tables.keys[page] in likeness.keys:

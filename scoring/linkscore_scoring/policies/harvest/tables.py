@@ -137,9 +137,10 @@ class Tables(Stateful):
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.n_examples, self.by_layout = 0, False
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
-        # asked about it, and whether all its text is that of other pages.
+        # asked about it, whether all its text is that of other pages, and whether searches shall not list it.
         labels = {"source": whole, "label": real, "near": real}
-        self.pages = Table(own=real, pattern=whole, askable=np.bool_, copied=np.bool_, **labels)
+        told = dict.fromkeys(("askable", "copied", "noindex"), np.bool_)
+        self.pages = Table(own=real, pattern=whole, **told, **labels)
         # Of the links of a page by arm: those nobody had linked to.
         self.links = Table(page=whole, arm=whole, fresh=whole)
         # The same by link path, `place` = page << 32 | row of it: those that wait and are known from the page
@@ -379,7 +380,8 @@ class Worked:
     def _judge(self) -> None:
         """Find out what pages are worth.
 
-        By text: x / (x + `HALF_CHARS`), x = own text less what waiting links are expected to take.
+        By text: x / (x + `HALF_CHARS`), x = own text less what waiting links are expected to take; nothing if
+        its owner keeps it out of searches, where that is not all but one page in 16.
         What may be excerpts counts as little known until links between were followed, or `few` times as many
         pages seen with such links. By likeness: 1 like an example, unlike all its text times 2 / (2 + n), n
         examples, and wanted pages found where URL and layout are of none. Feedback replaces all, and its
@@ -400,6 +402,9 @@ class Worked:
         if (is_echo := self._alike_but_address & (nodes["own_n"] >= t.evidence)).any():
             x *= np.bincount(tables.ways["page"], is_echo[tables.ways["node"]], n) == 0
         self.text = x / (x + HALF_CHARS)
+        listed = ~pages["noindex"]
+        if 2 * t.evidence * np.count_nonzero(listed & (source != Source.FAILED)) >= n:
+            self.text *= listed
         between = np.flatnonzero(places["between"])
         path, doubt = self._path[between], np.zeros(n)
         tried = nodes["tested"][path] + nodes["beside"][path] / t.few

@@ -72,11 +72,6 @@ class Likeness(Stateful):
         """How many examples there are whose layout is known."""
         return sum(bool(vector) for _, vector in self._wanted)
 
-    @property
-    def has_no_urls(self) -> bool:
-        """Whether layout alone tells: there are examples, and none has a URL."""
-        return bool(self.examples) and not self.keys
-
     def set_examples(self, examples: Iterable[ExamplePage]) -> bool:
         """Take over the example pages, all of them; say whether they are others than before."""
         before, self.examples = self.examples, list(examples)
@@ -121,10 +116,6 @@ class Likeness(Stateful):
         ]
         label = min(1.0, (max(alike, default=0.0) / self._least) ** 2)
         return self._t.shape if any(fits) and not alike else label, max(near, default=0.0)
-
-    def example_patterns(self, patterns: UrlPatterns) -> set[int]:
-        """Return the URL patterns of the examples, as far as they are known."""
-        return {patterns.finest(example.key) for example in self.examples if example.key} - {0}
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""

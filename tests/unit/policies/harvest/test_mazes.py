@@ -19,6 +19,7 @@ from support.trap_sites import (
     SessionSite,
     SoftNotFoundSite,
     TrapSite,
+    VersionsSite,
 )
 
 COPY = 5  # SKIP_REASON_COPY
@@ -28,6 +29,7 @@ MAZES = {
     "facets": FacetSite,
     "login": LoginSite,
     "session": SessionSite,
+    "former versions": VersionsSite,
     "soft 404 with a request id": partial(SoftNotFoundSite, told=9),
     **{f"soft 404, {n} x address": partial(SoftNotFoundSite, echoes=n) for n in range(3)},
 }

@@ -102,6 +102,13 @@ def test_where_all_wanted_pages_are_reported_silence_is_a_no_and_else_it_says_li
     assert least < left < most
 
 
+def test_what_searches_shall_not_list_keeps_its_worth_where_that_is_nearly_all() -> None:
+    board = board_with()
+    for n in range(23):
+        board.page(f"/post/{n}", texts=[(f"post {n}", 400)], noindex=n > 0)
+    assert worth_of(board, "/post/2").reward == 0.5
+
+
 def test_examples_of_another_site_say_nothing_here() -> None:
     board = board_with(example("/post/1", host="other"))
     board.page("/post/2", leaves=POST)
