@@ -54,14 +54,12 @@ _FIRST = 100.0
 class HarvestParams(Params):
     """Parameters of `harvest`."""
 
-    # weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come. Measured: 0 earns a
-    # little more on the stored sites, but leaves no way back from a wrong first impression
+    # weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come
     exploration: float = 0.02
     # worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it pays
     # per fetch counts in any case. Measured against 0 only
     hub_weight: float = 0.25
-    # bonus for links between text blocks that were never tried, >= 0, in rewards. Measured against 0 only.
-    # For all three see research/notebook/harvest-unseen-sites.md
+    # bonus for links between text blocks that were never tried, >= 0, in rewards
     curiosity: float = 0.2
 
     def problems(self) -> Iterator[FieldProblem]:
@@ -230,7 +228,7 @@ class Harvest(Policy):
         """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
         if self.likeness.set_examples(examples):
             for page in site.sample:
-                self.likeness.find(page.key, page.paths)
+                self.likeness.find(page.hash, page.key, page.paths, site.aliases)
             # Which pages are unlike the examples must be known before layouts can be learned from them.
             self.likeness.fit(())
             self._label_sample(site)
@@ -301,7 +299,7 @@ class Harvest(Policy):
             return Source.FAILED, 0.0, 0.0
         if not likeness.examples:
             return Source.TEXT, 0.0, 0.0
-        if likeness.see(page.url, page.paths):  # it may be one that was given by its URL alone
+        if likeness.see(page.key, page.url, page.paths, site.aliases):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import log, sqrt
 from zlib import crc32
@@ -49,13 +49,14 @@ class Likeness(Stateful):
     permalinks do. Where examples have no URL, a page is alike if it is as near as the farthest of these is to
     its nearest fellow. An example given by its URL alone speaks for its shape, a little, until its page is
     known. Paths are weighed by a background: the examples and the latest pages that were *not* like them,
-    learned anew whenever these have doubled.
+    learned anew whenever these have doubled. `led`: where the pages of examples were found, by their URL.
 
     Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
     """
 
     layouts: Stored[Layouts]
     found: Stored[dict[str, PathTrie]]
+    led: Stored[dict[str, str]]
     unlike: Stored[int]
     due: Stored[int]
 
@@ -78,21 +79,25 @@ class Likeness(Stateful):
         for example in self.examples:
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
-        bare = {_bare(example.key) for example in self.examples if example.key}
-        self.keys = frozenset(hash64(scheme + rest) for rest in bare for scheme in ("http://", "https://"))
+        self.keys = frozenset().union(*(_hashes(example.key) for example in self.examples if example.key))
         return self.examples != before
 
-    def see(self, url: str, paths: PathTrie) -> bool:
+    def see(self, key: int, url: str, paths: PathTrie, aliases: Mapping[int, int]) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
         self.layouts.see(paths)
-        return self.find(url, paths) or self.unlike >= self.due
+        return self.find(key, url, paths, aliases) or self.unlike >= self.due
 
-    def find(self, url: str, paths: PathTrie) -> bool:
-        """Take the layout of a fetched page if it is an example given by URL alone; say whether it is."""
-        by_url = (example.key for example in self.examples if not example.paths.tags)
-        found = {key: paths for key in by_url if _bare(key) == _bare(url)}
-        self.found.update(found)
-        return bool(found)
+    def find(self, key: int, url: str, paths: PathTrie, aliases: Mapping[int, int]) -> bool:
+        """Take layout and URL of a page that `aliases` say an example without HTML, or moved, leads to."""
+        met = [
+            one.key
+            for one in self.examples
+            if (url != one.key or not one.paths.tags)
+            and key in {aliases.get(asked, asked) for asked in _hashes(one.key)}
+        ]
+        self.found.update(dict.fromkeys(met, paths))
+        self.led.update(dict.fromkeys(met, url))
+        return bool(met)
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
@@ -119,7 +124,7 @@ class Likeness(Stateful):
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
-        return any(example.key and patterns.could_be_one(example.key, url) for example in self.examples)
+        return any(key and patterns.could_be_one(key, url) for key, _ in self._wanted)
 
     def _paths(self, example: ExamplePage) -> PathTrie:
         return example.paths if example.paths.tags else self.found.get(example.key, example.paths)
@@ -127,7 +132,7 @@ class Likeness(Stateful):
     def after_load(self) -> None:
         """Make the vectors of the pages that were named; the examples come with the crawl."""
         vector = self.layouts.vector
-        self._wanted = [(example.key, vector(self._paths(example))) for example in self.examples]
+        self._wanted = [(self.led.get(one.key, one.key), vector(self._paths(one))) for one in self.examples]
         without_url = [shown for key, shown in self._wanted if shown and not key]
         self._least = max(self._t.least_cosine, _farthest(without_url))
 
@@ -214,9 +219,9 @@ class Layouts(Stateful):
         self._elements = {}
 
 
-def _bare(url: str) -> str:
-    """Return a URL without its scheme, which an example may have from elsewhere."""
-    return url.partition("://")[2]
+def _hashes(key: str) -> set[int]:
+    """Return the identity hashes of a URL by both schemes: an example may have the other one."""
+    return {hash64(f"{scheme}://{key.partition('://')[2]}") for scheme in ("http", "https")}
 
 
 def _farthest(shown: Sequence[Vector]) -> float:

@@ -10,8 +10,9 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
 from linkscore_scoring.policies.harvest.told import Starts
 from linkscore_scoring.testing.crawl import page_of, visit
+from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-from support.boards import board_with, example
+from support.boards import POST, board_with, example
 
 H = "http://h"
 
@@ -67,3 +68,11 @@ def test_a_link_to_an_example_comes_first_whatever_its_place_and_takes_no_turn_o
         visit(board.model, url, page_of(url, texts=[(url, 600)]))
     assert queries.plan_fetches([others], 2, in_flight={first: 1}).takes.tolist() == [1]
     assert "example" in queries.explain([urls[7]], [urls[7]], [b""], [""])[0].explanation.summary
+
+
+def test_an_example_that_redirects_is_met_where_it_leads() -> None:
+    board = board_with(ExamplePage(f"{H}/old/7", f"{H}/old/7", "post"))
+    visit(board.model, H + "/", page_of(H + "/", links=[(f"{H}/old/{n}", "html/body/a") for n in range(9)]))
+    for n in (7, 8):
+        visit(board.model, f"{H}/old/{n}", page_of(f"{H}/new/{n}/", POST))
+    assert board.shard.served.latest_rewards(1, board.shard.model) == [1.0]

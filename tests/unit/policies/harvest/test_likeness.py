@@ -28,7 +28,7 @@ def shown(*examples: ExamplePage, least_cosine: float = 0.4) -> Likeness:
     likeness.set_examples(examples)
     for _ in range(2):
         for trie in (POST, LIST):
-            likeness.see("", trie)
+            likeness.see(0, "", trie, {})
     likeness.fit([LIST, LIST])
     return likeness
 
