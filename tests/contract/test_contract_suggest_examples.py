@@ -51,9 +51,10 @@ def test_what_the_examples_name_is_not_suggested(server: Stubs, new_crawl: Calla
     assert all(e.HasField("likeness") and 0.0 <= e.likeness <= 1.0 for e in got.examples)
 
 
-def test_a_site_goes_by_host_or_resource_name(server: Stubs, crawl: str) -> None:
+def test_a_site_goes_by_host_or_a_url_of_it_or_resource_name(server: Stubs, crawl: str) -> None:
     name = ingest(server, crawl)
-    assert suggest(server, crawl, site=HOST) == suggest(server, crawl, site=name) == suggest(server, crawl)
+    found = [suggest(server, crawl, site=site) for site in (HOST, f"http://{HOST}/x/1", name, "")]
+    assert found == found[:1] * 4
     assert len(suggest(server, crawl, max_results=1).examples) == 1
 
 

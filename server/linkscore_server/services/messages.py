@@ -120,12 +120,12 @@ def parse_site(name: str, field: str = "name") -> tuple[str, str]:
 
 
 def site_of(name: str, crawl: str, field: str) -> str:
-    """Return the site that a host or a resource name stands for."""
+    """Return the site that a host, a URL of it or a resource name stands for."""
     if not name:
         raise InvalidInput("is required", field=field, reason="REQUIRED")
     if len(name.encode()) > MAX_SITE_BYTES:
         raise InvalidInput(f"must be at most {MAX_SITE_BYTES} bytes", field=field)
-    if "/" not in name:
+    if "://" in name or "/" not in name:
         return _host(name)
     owner, site = parse_site(name, field)
     if owner != crawl:
