@@ -51,11 +51,12 @@ class Board:
         leaves: list[str] | None = None,
         ticket: bytes = b"",
         noindex: bool = False,
+        thing: int = 0,
     ) -> PageOutcome:
         """Fetch a page; links are (path, link path)."""
         found = [(ROOT + target, link_path) for target, link_path in links or []]
         page = page_of(ROOT + path, leaves or [], links=found, texts=texts or [])
-        return visit(self.model, ROOT + path, replace(page, noindex=noindex), ticket)
+        return visit(self.model, ROOT + path, replace(page, noindex=noindex, thing=thing), ticket)
 
     def fail(self, path: str) -> PageOutcome:
         """Fail to fetch a page."""

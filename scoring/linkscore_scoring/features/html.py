@@ -30,6 +30,7 @@ from linkscore_scoring.features.body import (
     without_crowds,
 )
 from linkscore_scoring.features.layout.signals import of_outline, of_tags
+from linkscore_scoring.features.things import thing_of
 from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, PathTrie, Words
 from linkscore_scoring.features.walk import (
     BLOCK_CHARS,
@@ -249,6 +250,7 @@ class Extractor:
             UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
         )
         resolver = resolver_at(url)
+        features.thing = thing_of(markup, head.title.strip())
         base, key = resolver.resolve(head.base)
         if key == "scheme" and _OTHER_BASE.match(head.base) and len(head.base) <= self.limits.url_chars:
             base = head.base  # no link without a scheme leads anywhere

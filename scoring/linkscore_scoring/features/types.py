@@ -136,6 +136,7 @@ class PageFeatures:
     `moved_to`: identity of where its head sends browsers at once, empty if nowhere: it is no page but a
     redirect. `noindex`: ``<meta name=robots content=noindex>``: its owner keeps it out of searches.
     `charset`: encoding the body was read in. `text_chars`: characters of displayed text outside anchors.
+    `thing`: hash of the name of the one product, job or the like that it says it is about, 0 if none.
     `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item
     status. `layout`: records and link groups; None unless a policy of the
     crawl reads them, or if the crawler sent features of its own. `words`: its words; None unless a policy of
@@ -154,6 +155,7 @@ class PageFeatures:
     noindex: bool = False
     charset: str = ""
     text_chars: int = 0
+    thing: int = 0
     notes: list[str] = field(default_factory=list)
     layout: list[float] | None = None
     words: PageWords | None = None

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem, InvalidPage, reading_state
 from linkscore_scoring.features.body import decompress
+from linkscore_scoring.features.things import JSON_LD
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import SentPage
 
@@ -202,7 +203,6 @@ ratings, related things, the time of a build."""
 _MOST_VALUE_BYTES, _MOST_VALUES, _JSON_BYTES = 200, 256, 262_144
 """Bounds: bytes of a value, and of the tag that has it; values of a page, the first ones: a list has one or
 two of each product; bytes of JSON-LD that are looked through, in all blocks of a page together."""
-_JSON_LD = re.compile(rb"application/ld\+json(.*?)(?:</script|\Z)", re.DOTALL)
 _JSON = re.compile(rb'"(%s)"\s{0,9}:\s{0,9}("[^"]{0,%d}"|[-\d.]{1,40})' % (_NAMES, _MOST_VALUE_BYTES))
 _MICRODATA = re.compile(
     rb"""itemprop=["']?(%s)["'\s>][^<>]{0,%d}""" % (_NAMES, _MOST_VALUE_BYTES)
@@ -326,7 +326,7 @@ def title_mark(body: bytes) -> int:
 
 def structured_mark(body: bytes) -> int:
     """Return 8 bits that tell the prices and dates of a page's JSON-LD and microdata from others, 0: none."""
-    json = b"".join(found[1] for found in _JSON_LD.finditer(body))[:_JSON_BYTES]
+    json = b"".join(found[1] for found in JSON_LD.finditer(body))[:_JSON_BYTES]
     values = [
         islice(found.finditer(text), _MOST_VALUES) for found, text in ((_JSON, json), (_MICRODATA, body))
     ]

@@ -26,7 +26,7 @@ from linkscore_scoring.site.learning import (
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.texts import TextOwners
+from linkscore_scoring.site.texts import THING_CHARS, TextOwners
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
@@ -346,6 +346,10 @@ class SiteModel(Stateful):
         page.long_chars = sum(features.block_chars)
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
         page.unseen_chars = change.unseen_chars
+        if features.thing:
+            named = self.texts.see(fetch.key, fetch.canonical, [features.thing], [THING_CHARS])
+            page.thing_chars = named.own_chars
+            page.lost = Counter(page.lost) + Counter(named.lost)
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:

@@ -14,6 +14,9 @@ from linkscore_scoring.state import Stateful, Stored
 
 HALF_CHARS = 400.0
 """Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
+THING_CHARS = 4_000
+"""Characters of own text that the thing a page says it is about counts as, once: a reward of .91. Measured
+beside 1,600 and 12,000 (research/notebook/what-pages-say.md)."""
 NOBODY = 0
 """Owner of boilerplate; no page hashes to 0."""
 _CLOSER = 2

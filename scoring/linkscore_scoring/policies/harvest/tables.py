@@ -207,7 +207,15 @@ class Tables(Stateful):
         return path, pattern, own
 
     def add_page(
-        self, key: int, url: str, arms: Sequence[Node], *, chars: int = 0, novel: int = 0, **columns: Any
+        self,
+        key: int,
+        url: str,
+        arms: Sequence[Node],
+        *,
+        chars: int = 0,
+        novel: int = 0,
+        thing: int = 0,
+        **columns: Any,
     ) -> int:
         """Enter a pull through some arms of one URL pattern; return its row.
 
@@ -220,6 +228,8 @@ class Tables(Stateful):
         self.ways.add(len(nodes), page=page, node=nodes)
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
         own = _lengths(chars, len(url))
+        if thing:  # however much text it has, it is not one page with others
+            own = np.maximum(own, _MANY)
         novels[nodes] += novel
         lengths[:, nodes] = np.maximum(lengths[:, nodes], own)
         if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):

@@ -1,0 +1,90 @@
+"""What a page says that it is: a page of its own about one product, job or article, and no list.
+
+Read are JSON-LD (schema.org) and Open Graph, which shops and boards write for search engines, and classes by
+which three engines tell such pages from lists. A page counts if it names one thing; lists name several.
+Articles of JSON-LD and Open Graph do not count, for static pages say so too: see
+research/notebook/what-pages-say.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from linkscore_scoring.hashing import hash64
+
+JSON_LD = re.compile(rb"application/ld\+json[^>]{0,200}>(.*?)(?:</script|\Z)", re.DOTALL)
+_JSON_BYTES = 262_144
+"""Bytes of JSON-LD that are read, in all blocks of a page together. A bound."""
+_THINGS = frozenset(
+    (
+        *("Product", "ProductGroup", "ProductModel", "IndividualProduct", "Vehicle", "Car"),
+        *("JobPosting", "Recipe", "Event", "Course", "RealEstateListing", "Apartment", "House"),
+        *("Book", "Movie", "TVSeries", "VideoGame", "SoftwareApplication", "MobileApplication"),
+        *("VideoObject", "MusicRecording", "MusicAlbum", "PodcastEpisode"),
+    )
+)
+"""Types of schema.org of which a site has a page each, often without much text. Chosen."""
+_AROUND = ("@graph", "mainEntity")
+"""Properties that lead from a document, or a page, to what it is about."""
+_OG_PRODUCT = re.compile(rb"""og:type["']?\s{1,9}content\s{0,9}=\s{0,9}["']?product["'\s/>]""")
+_BODY = re.compile(rb"""<body\s[^<>]{0,1000}?\bclass\s{0,9}=\s{0,9}["']([^"'<>]{0,2000})""")
+_SINGLE = re.compile(rb"(?:^|\s)(?:single|ns-0|page-node[\w-]*)(?:\s|$)")
+"""Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
+MediaWiki (articles) and Drupal (nodes)."""
+_BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))")
+"""Classes of pages beside such a page: of a picture in it, of a form to edit it."""
+
+
+def thing_of(markup: bytes, title: str) -> int:
+    """Return the hash of the name of the one thing that a page says it is about, 0 if it says nothing such.
+
+    `title`: the name where JSON-LD has none.
+
+    Examples
+    --------
+    >>> page = b'<script type="application/ld+json">{"@type": "Product", "name": "a lamp"}</script>'
+    >>> thing_of(page, "") == thing_of(page + page, "") != thing_of(page.replace(b"lamp", b"bed"), "") != 0
+    True
+    >>> thing_of(page + page.replace(b"lamp", b"bed"), "")
+    0
+    """
+    names = set(_names_in(markup)) if b"ld+json" in markup else set()
+    if len(names) != 1 and title and (_is_single(markup) or (not names and _is_product(markup))):
+        names = {title}
+    return hash64(f"thing {names.pop()}") if len(names) == 1 else 0
+
+
+def _is_single(markup: bytes) -> bool:
+    found = _BODY.match(markup, max(0, markup.find(b"<body")))
+    return found is not None and bool(_SINGLE.search(found[1])) and not _BESIDE.search(found[1])
+
+
+def _is_product(markup: bytes) -> bool:
+    return b"og:type" in markup and _OG_PRODUCT.search(markup) is not None
+
+
+def _names_in(markup: bytes) -> Iterator[str]:
+    """Yield the names of the things that the JSON-LD of a page is about, not of what they are related to."""
+    left, waiting = _JSON_BYTES, list[Any]()
+    for found in JSON_LD.finditer(markup):
+        left -= len(found[1])
+        if left < 0:
+            break
+        try:
+            waiting.append(json.loads(found[1].decode("utf-8", "replace"), strict=False))
+        except (ValueError, RecursionError):
+            continue
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            types, name = value.get("@type"), value.get("name") or value.get("title")
+            types = types if isinstance(types, list) else [types]
+            if isinstance(name, str) and any(re.split("[/:#]", str(each))[-1] in _THINGS for each in types):
+                yield name.strip()
+            else:
+                waiting.extend(value[key] for key in _AROUND if key in value)

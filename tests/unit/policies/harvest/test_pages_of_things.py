@@ -1,0 +1,68 @@
+"""Pages that say what they are about: a shop whose products have little text beside pages of long text."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
+from linkscore_scoring.testing.crawl import Link, SimulatedCrawl, crawl_model
+from support.boards import Board
+from support.harvested import worth_of
+from support.trap_sites import ROOT, TrapSite
+
+
+class ShopSite(TrapSite):
+    """Products, at the places of articles, share their text; thirty long pages in the menu link to two each.
+
+    `said`: products say what they are. `copies`: addresses more of each product, which its page links to.
+    """
+
+    def __init__(self, *, said: bool, copies: int = 0) -> None:
+        super().__init__()
+        self.said, self.copies = said, copies
+
+    def entries(self) -> list[Link]:
+        return [(f"{ROOT}/about/{n}", "html/body/nav/a[menu]") for n in range(30)]
+
+    def is_wanted(self, url: str) -> bool:
+        return super().is_wanted(url) and "?" not in url
+
+    def page(self, url: str) -> PageFeatures | None:
+        product, _, _ = url.partition("?")
+        if not super().is_wanted(url):
+            return super().page(url)
+        links = [(f"{product}?colour={n}", "html/body/form/a") for n in range(self.copies)]
+        page = self._page(url, [*links, *self.entries()], [("terms of sale", 300)])
+        page.thing = hash64(product) if self.said else 0
+        return page
+
+    def trap(self, url: str) -> PageFeatures | None:
+        n = 2 * int(url.rpartition("/")[2])
+        bought = [(self._article(each), "html/body/ul/li/a[buy]") for each in (n, n + 1)]
+        return self._page(url, [*bought, *self.entries()], [(url, 2_000)])
+
+
+def found(site: ShopSite, policy: str = "harvest", fetches: int = 30) -> float:
+    crawl = SimulatedCrawl(crawl_model(PolicyChoice(policy)), site, seeds=[site.home])
+    return crawl.fetch(fetches).wanted_share()
+
+
+def test_products_that_say_what_they_are_come_before_long_pages() -> None:
+    assert found(ShopSite(said=True)) > 0.5 > 10 * found(ShopSite(said=False))
+
+
+@pytest.mark.parametrize("copies", [1, 4, 20])
+def test_one_thing_under_many_addresses_counts_once(copies: int) -> None:
+    site = ShopSite(said=True, copies=copies)
+    assert found(site, fetches=60) >= found(site, "breadth_first", 60)
+
+
+def test_a_thing_on_every_page_tells_nothing() -> None:
+    board = Board("harvest")
+    paths = [f"/page/{n}" for n in range(4)]
+    board.page("/", [(path, "html/body/a") for path in paths])
+    for path in paths:
+        board.page(path, texts=[(path, 100)], thing=7)
+    assert [worth_of(board, path).reward for path in paths] == pytest.approx([0.2] * 4)
