@@ -170,7 +170,7 @@ class Harvest(Policy):
             tables.follow([tables.row(arm) for arm in followed])
             self._changed(site)
             return
-        source, label, near = self._compare(page, site)
+        source, label, near, alone = self._compare(page, site)
         tables.add_page(
             page.key,
             page.url,
@@ -179,13 +179,14 @@ class Harvest(Policy):
             novel=page.novel_chars,
             thing=page.thing_chars,
             own=page.own_chars + page.thing_chars,
-            copied=page.long_chars > 0 and not page.own_chars + page.thing_chars,
             noindex=page.noindex,
             pattern=page.pattern,
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
             label=label,
             near=near,
+            alone=alone,
+            copied=page.long_chars > 0 and not page.own_chars + page.thing_chars,
         )
         if not page.failed:
             tables.add_links(page.links.grouped(site.link_paths.folded), page)
@@ -231,7 +232,7 @@ class Harvest(Policy):
             for page in site.sample:
                 self.likeness.find(page.hash, page.key, page.paths, site.aliases)
             # Which pages are unlike the examples must be known before layouts can be learned from them.
-            self.likeness.fit(())
+            self.likeness.fit((), site.patterns)
             self._label_sample(site)
             self._relabel(site)
             self.starts.set_examples((example.key for example in examples), site.patterns)
@@ -257,8 +258,7 @@ class Harvest(Policy):
 
     def after_load(self) -> None:
         """Count the examples that are known by layout."""
-        by_layout = bool(self.likeness.examples) and not self.likeness.keys
-        self.tables.n_examples, self.tables.by_layout = len(self.likeness), by_layout
+        self.tables.n_examples = len(self.likeness)
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Return one page of each of up to `n` URL patterns that nobody told of, most waiting links first.
@@ -293,26 +293,26 @@ class Harvest(Policy):
             found.append(ExampleWanted(tables.urls[typical], reason, value, len(alike), label))
         return sorted(found, key=lambda wanted: (-wanted.value, -wanted.pages, wanted.url))[:n]
 
-    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
-        """Return where the reward of a page just fetched comes from, its label, and how near examples are."""
+    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float, bool]:
+        """Return where the reward of a page just fetched comes from, and what `Likeness.label` says of it."""
         likeness = self.likeness
         if page.failed:
-            return Source.FAILED, 0.0, 0.0
+            return Source.FAILED, 0.0, 0.0, False
         if not likeness.examples:
-            return Source.TEXT, 0.0, 0.0
+            return Source.TEXT, 0.0, 0.0, False
         if likeness.see(page.key, page.url, page.paths, site.aliases):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted
         return found
 
-    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float]:
+    def _label(self, url: str, paths: PathTrie, site: SiteModel) -> tuple[Source, float, float, bool]:
         """Return the same of a page that has no feedback."""
         likeness = self.likeness
         if not likeness.examples:
-            return Source.TEXT, 0.0, 0.0
-        label, near = likeness.label(url, paths, site.patterns)
-        return Source.LIKENESS if likeness or label else Source.TEXT, label, near
+            return Source.TEXT, 0.0, 0.0, False
+        found = likeness.label(url, paths, site.patterns)
+        return Source.LIKENESS if likeness or found[0] else Source.TEXT, *found
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
@@ -322,7 +322,10 @@ class Harvest(Policy):
         # More pages of the shape of an example than are wanted would take the weight of the paths of these.
         others = [page for page in unlike if not likeness.has_shape(page.key, site.patterns)]
         n_alike = len(site.sample) - len(unlike) + len(likeness)
-        likeness.fit([page.paths for page in (unlike if len(unlike) - len(others) <= n_alike else others)])
+        likeness.fit(
+            [page.paths for page in (unlike if len(unlike) - len(others) <= n_alike else others)],
+            site.patterns,
+        )
         self._label_sample(site)
 
     def _label_sample(self, site: SiteModel) -> None:
@@ -333,7 +336,7 @@ class Harvest(Policy):
             row = self.tables.page_of.get(page.hash)
             if row is not None and pages["source"][row] != Source.FEEDBACK:
                 found = self._label(page.key, page.paths, site)
-                pages["source"][row], pages["label"][row], pages["near"][row] = found
+                pages["source"][row], pages["label"][row], pages["near"][row], pages["alone"][row] = found
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm: all links of one are equal. One page under many addresses is a copy."""

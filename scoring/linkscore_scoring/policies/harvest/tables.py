@@ -109,9 +109,8 @@ class Tables(Stateful):
     `reported`: pages of which feedback came. `texts`: pages by the characters in their long blocks, from the
     first one on of which all was new, but for the first pages of a site. `share`, `site_mean`: how far
     labels, not text, decide, and the mean reward of the site. `changes`: events since all was worked out.
-    `n_examples`, `by_layout`, `starts`: what was told beside that, from the policy; by layout alone if no
-    example has a URL. Cost: O(pages + links) to work out, of the latest pages: older ones keep their last
-    reward.
+    `n_examples`, `starts`: what was told beside that, from the policy. Cost: O(pages + links) to work out, of
+    the latest pages: older ones keep their last reward.
     """
 
     keys: Stored[list[int]]
@@ -135,11 +134,12 @@ class Tables(Stateful):
         self.t = tunables
         self.page_of: dict[int, int] = {}
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
-        self.n_examples, self.by_layout = 0, False
+        self.n_examples = 0
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
-        # asked about it, whether all its text is that of other pages, and whether searches shall not list it.
+        # asked about it, whether layout alone may say so, whether all its text is that of other pages, and
+        # whether searches shall not list it.
         labels = {"source": whole, "label": real, "near": real}
-        told = dict.fromkeys(("askable", "copied", "noindex"), np.bool_)
+        told = dict.fromkeys(("askable", "alone", "copied", "noindex"), np.bool_)
         self.pages = Table(own=real, pattern=whole, **told, **labels)
         # Of the links of a page by arm: those nobody had linked to.
         self.links = Table(page=whole, arm=whole, fresh=whole)
@@ -303,8 +303,7 @@ class Tables(Stateful):
 
     def alike_keys(self) -> set[int]:
         """Return the pages that examples or feedback say are wanted, or that may be if layout alone tells."""
-        may_be = self.by_layout & (self.pages["near"] >= self.t.least_cosine)
-        rows = np.flatnonzero((self.pages["label"] >= self.t.wanted) | may_be)
+        rows = np.flatnonzero((self.pages["label"] >= self.t.wanted) | self.pages["alone"])
         return {self.keys[row] for row in rows.tolist()}
 
     def fresh_links(self, rows: Rows) -> Any:
@@ -423,8 +422,7 @@ class Worked:
         silence = self._silence(is_text) if tables.reported else 0.0
         self.weight = np.where(is_text, np.maximum(silence, (1.0 - self.share) * sure), 1.0)
         if is_like.any():
-            if tables.by_layout:
-                label = np.where(is_like & pages["copied"], 0.0, label)
+            label = np.where(is_like & pages["alone"] & pages["copied"], 0.0, label)
             elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
             unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
             label = np.where(is_like, label + (1.0 - label) * self.text * sure * unsaid, label)

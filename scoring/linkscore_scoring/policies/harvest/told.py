@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import log, sqrt
+from statistics import fmean
 from zlib import crc32
 
 import numpy as np
@@ -46,10 +47,11 @@ class Likeness(Stateful):
     """Labels pages by the nearest page that somebody named: cosine of layouts, and a URL of the same shape.
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread and its
-    permalinks do. Where examples have no URL, a page is alike if it is as near as the farthest of these is to
-    its nearest fellow. An example given by its URL alone speaks for its shape, a little, until its page is
-    known. Paths are weighed by a background: the examples and the latest pages that were *not* like them,
-    learned anew whenever these have doubled. `led`: where the pages of examples were found, by their URL.
+    permalinks do. Where it does not tell, as examples of one layout have no URL or one of a shape that no
+    other has, a page is alike if it is as near as the farthest of these is to its nearest fellow. An example
+    given by its URL alone speaks for its shape, a little, until its page is known. Paths are weighed by a
+    background: the examples and the latest pages that were *not* like them, learned anew whenever these have
+    doubled. `led`: where the pages of examples were found, by their URL.
 
     Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
     """
@@ -59,6 +61,7 @@ class Likeness(Stateful):
     led: Stored[dict[str, str]]
     unlike: Stored[int]
     due: Stored[int]
+    untold: Stored[list[float]]  # of each example, the share of those of its layout whose shape no other has
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self._t = tunables
@@ -66,8 +69,7 @@ class Likeness(Stateful):
         self.examples: list[ExamplePage] = []
         self.keys: frozenset[int] = frozenset()  # identity hashes of the examples
         self._wanted: list[tuple[str, Vector]] = []
-        self._least = tunables.least_cosine
-        self.unlike, self.due = 0, 2
+        self.unlike, self.due, self.untold = 0, 2, []
 
     def __len__(self) -> int:
         """How many examples there are whose layout is known."""
@@ -99,28 +101,41 @@ class Likeness(Stateful):
         self.led.update(dict.fromkeys(met, url))
         return bool(met)
 
-    def fit(self, unlike: Sequence[PathTrie]) -> None:
+    def fit(self, unlike: Sequence[PathTrie], patterns: UrlPatterns) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
         self.unlike = max(self.unlike, len(unlike))
         self.due = 2 * max(1, self.unlike)
         shown = [paths for paths in map(self._paths, self.examples) if paths.tags]
         self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
         self.after_load()
-
-    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
-        """Return how far a page is like an example, in [0, 1], and its cosine to the nearest of any URL.
-
-        1 at the least cosine that counts as alike, below it (cosine / least)^2; a little if the URL has the
-        shape of an example, and of none whose layout is known.
-        """
-        vector = self.layouts.vector(paths)
-        fits = [patterns.could_be_one(key, url) if key else bool(shown) for key, shown in self._wanted]
-        near = [cosine(vector, shown) for _, shown in self._wanted]
-        alike = [
-            degree for degree, fit, (_, shown) in zip(near, fits, self._wanted, strict=True) if fit and shown
+        keys = [key for key, _ in self._wanted]
+        alone = [
+            not any(keys[at] and patterns.could_be_one(key, keys[at]) for at in like)
+            for key, like in zip(keys, self._fellows, strict=True)
         ]
-        label = min(1.0, (max(alike, default=0.0) / self._least) ** 2)
-        return self._t.shape if any(fits) and not alike else label, max(near, default=0.0)
+        self.untold = [
+            fmean(alone[at] for at in (i, *like)) if like else float(not keys[i])
+            for i, like in enumerate(self._fellows)
+        ]
+
+    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float, bool]:
+        """Return how far a page is like an example, the nearest cosine, and whether layout alone may say so.
+
+        By an example of its URL's shape 1 at the least cosine that counts as alike, below it (cosine /
+        least)^2. By one of another shape as far as shapes do not tell. A little if only its shape is known.
+        """
+        t, vector = self._t, self.layouts.vector(paths)
+        near = [cosine(vector, shown) for _, shown in self._wanted]
+        nearest = max(near)
+        fits = [bool(key) and patterns.could_be_one(key, url) for key, _ in self._wanted]
+        if known := [n for n, fit, (_, shown) in zip(near, fits, self._wanted, strict=True) if fit and shown]:
+            return min(1.0, max(known) / t.least_cosine) ** 2, nearest, False
+        if any(fits):
+            return t.shape, nearest, False
+        at = near.index(nearest)
+        power = t.same_layout if self._wanted[at][0] else 2.0
+        label = self.untold[at] * min(1.0, nearest / self._least) ** power
+        return label, nearest, label > 0.0 and nearest >= t.least_cosine
 
     def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
         """Say whether a URL has the shape of an example's."""
@@ -131,10 +146,13 @@ class Likeness(Stateful):
 
     def after_load(self) -> None:
         """Make the vectors of the pages that were named; the examples come with the crawl."""
-        vector = self.layouts.vector
+        vector, least = self.layouts.vector, self._t.least_cosine
         self._wanted = [(self.led.get(one.key, one.key), vector(self._paths(one))) for one in self.examples]
-        without_url = [shown for key, shown in self._wanted if shown and not key]
-        self._least = max(self._t.least_cosine, _farthest(without_url))
+        some = [shown for _, shown in self._wanted[: self._t.few_pages]]
+        near = [[0.0 if one is other else cosine(one, other) for other in some] for _, one in self._wanted]
+        self._fellows = [[at for at, n in enumerate(row) if n >= least] for row in near]
+        nearest = [max(row) for row, (_, shown) in zip(near, self._wanted, strict=True) if shown]
+        self._least = max(least, min(nearest, default=least))
 
 
 class Layouts(Stateful):
@@ -222,13 +240,6 @@ class Layouts(Stateful):
 def _hashes(key: str) -> set[int]:
     """Return the identity hashes of a URL by both schemes: an example may have the other one."""
     return {hash64(f"{scheme}://{key.partition('://')[2]}") for scheme in ("http", "https")}
-
-
-def _farthest(shown: Sequence[Vector]) -> float:
-    """Return the cosine of the page farthest from its nearest fellow to that fellow, 0 of one alone."""
-    if len(shown) < 2:
-        return 0.0
-    return min(max(cosine(one, other) for other in shown if other is not one) for one in shown)
 
 
 def cosine(one: Vector, other: Vector) -> float:

@@ -29,14 +29,26 @@ def shown(*examples: ExamplePage, least_cosine: float = 0.4) -> Likeness:
     for _ in range(2):
         for trie in (POST, LIST):
             likeness.see(0, "", trie, {})
-    likeness.fit([LIST, LIST])
+    likeness.fit([LIST, LIST], UrlPatterns())
     return likeness
 
 
-def test_a_permalink_shares_the_layout_and_not_the_url_shape() -> None:
-    likeness = shown(example("/post?t=1"))
-    assert likeness.label(ROOT + "/post?t=2", POST, UrlPatterns())[0] == 1.0
-    assert likeness.label(ROOT + "/post?p=2", POST, UrlPatterns())[0] == 0.0
+@pytest.mark.parametrize(
+    ("given", "other", "label"),
+    [
+        (["/law?t=1"], "/law?p=2", 0.0),
+        (["/law/1", "/law/2"], "/tax/de/vat/1", 0.0),
+        (["/law/1", "/law/2", "/law/uk/1"], "/tax/de/vat/1", 1 / 3),
+        (["/law/1", "/law/uk/1"], "/tax/de/vat/1", 1.0),
+    ],
+)
+def test_another_shape_of_url_counts_as_far_as_examples_have_shapes_of_their_own(
+    given: list[str], other: str, label: float
+) -> None:
+    likeness, patterns = shown(*map(example, given)), UrlPatterns()
+    found = [likeness.label(ROOT + path, POST, patterns)[0] for path in (given[0] + "0", other)]
+    assert found == pytest.approx([1.0, label])
+    assert likeness.label(ROOT + other, LIST, patterns)[0] == pytest.approx(0.0, abs=1e-3)
 
 
 def fitted(*pages: list[str]) -> Layouts:

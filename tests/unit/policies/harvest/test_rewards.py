@@ -51,13 +51,17 @@ def test_sections_of_a_site_in_the_layout_of_an_example_keep_their_text() -> Non
     assert far < near
 
 
-def test_where_layout_alone_tells_a_copy_is_like_none_and_a_page_without_text_is_not() -> None:
-    board = board_with(ExamplePage(paths=trie_of(POST)))
-    board.page("/post/1", leaves=POST, texts=[("rich", 4_000)])
-    board.page("/copy/1", leaves=POST, texts=[("rich", 4_000)])
-    board.page("/picture/1", leaves=POST)
-    pages = ("/post/1", "/copy/1", "/picture/1")
-    assert [worth_of(board, path).reward for path in pages] == [1.0, 0.0, 1.0]
+@pytest.mark.parametrize(
+    "given", [[ExamplePage(paths=trie_of(POST))], [example("/2014/post"), example("/blog/2014/post")]]
+)
+def test_where_layout_alone_tells_a_copy_is_like_none_and_a_page_without_text_is_not(
+    given: list[ExamplePage],
+) -> None:
+    board, pages = board_with(*given), ("/a/b/post/1", "/a/b/copy/1", "/a/b/picture/1")
+    for path in pages[:2]:
+        board.page(path, leaves=POST, texts=[("rich", 4_000)])
+    board.page(pages[2], leaves=POST)
+    assert [worth_of(board, path).reward for path in pages] == pytest.approx([1.0, 0.0, 1.0])
 
 
 def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
