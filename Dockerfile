@@ -1,5 +1,5 @@
 # linkscore: the server and some extras, without the crawler side. See docs/reference/operations.md.
-# Other extras (http, logs, postgres): docker build --build-arg EXTRAS="console logs" .
+# Other extras (http, logs, postgres): docker build --build-arg EXTRAS="console learners logs" .
 # With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
@@ -53,7 +53,7 @@ RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --
 COPY tools/slim_venv.py tools/
 
 FROM build AS build-server
-ARG EXTRAS="console"
+ARG EXTRAS="console learners"
 RUN --mount=type=secret,id=build_ca,required=false \
     if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
     && for extra in $EXTRAS; do \

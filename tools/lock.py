@@ -31,7 +31,7 @@ _LOCKS = {
     ],
 }
 # What the container image may have besides: of each only what the server has not.
-_EXTRAS = ("console", "http", "lab", "logs", "postgres")
+_EXTRAS = ("console", "http", "lab", "learners", "logs", "postgres")
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ LATER = {
     "pandas",
     "py3langid",
     "rich",
+    "river",
     "scipy",
     "sklearn",
     "tldextract",

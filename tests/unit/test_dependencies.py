@@ -17,6 +17,7 @@ CLIENT = ROOT / "clients/python/linkscore"
 # Adapters of crawlers that are in an environment of their own: `make test-clients`.
 CRAWLERS = ("crawl4ai", "crawlee")
 ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
+LEARNERS = [ROOT / "scoring/linkscore_scoring/learners/online.py"]
 BROWSE_LOGS = [
     path
     for folder in ("server/linkscore_server/browse_logs", "scoring/linkscore_scoring/browse_logs")
@@ -39,8 +40,9 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (*BROWSE_LOGS, *JSON_PORT, *POSTGRES, *TABLES)
+        if path not in (*BROWSE_LOGS, *LEARNERS, *JSON_PORT, *POSTGRES, *TABLES)
     ],
+    "learners": LEARNERS,
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
     "postgres": POSTGRES,
@@ -108,6 +110,7 @@ def declared() -> dict[str, set[str]]:
         ("cli", ["base", "cli"]),
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
+        ("learners", ["base", "cli", "server", "learners"]),
         ("logs", ["base", "cli", "server", "logs"]),
         ("http", ["base", "cli", "server", "http"]),
         ("postgres", ["base", "cli", "server", "postgres"]),
@@ -128,6 +131,7 @@ def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str
         (["server"], ["base", "cli", "server"]),
         (["server", "server-console"], ["base", "cli", "server", "console"]),
         (["server", "server-http"], ["base", "cli", "server", "http"]),
+        (["server", "server-learners"], ["base", "cli", "server", "learners"]),
         (["server", "server-logs"], ["base", "cli", "server", "logs"]),
         (["server", "server-lab", "server-logs"], ["base", "cli", "server", "logs", "scrapy", "lab"]),
         (["dev"], ["base", *PARTS, "dev"]),

@@ -12,7 +12,7 @@ from linkscore_scoring import policies
 
 HEAVY = {
     "linkscore_scoring": ("numpy", "lxml"),
-    "linkscore_scoring.policies": ("sklearn", "scipy", "duckdb"),
+    "linkscore_scoring.policies": ("sklearn", "scipy", "river", "duckdb"),
 }
 
 

@@ -292,35 +292,30 @@ def discovery_gain(
     probability 1 - exp(-transits). Returned are sqrt(G M) and sqrt(G (g + M) / 2): G the gain of the pattern,
     g that of the page, M the mean of g over the pattern's pages.
     """
+    from scipy.sparse import csr_matrix  # slow to import: only where logs are mined
+
     n_patterns, n_urls = len(sizes), len(demand)
-    showing, shown, often = _summed(patterns[sources], targets, transits, n_urls)
-    by_page = -np.expm1(-often / np.maximum(sizes, 1.0)[showing])
-    linking, linked, each = _summed(sources, targets, transits, n_urls)
-    own, order = -np.expm1(-each), np.argsort(patterns[linking], kind="stable")
-    ends = np.searchsorted(patterns[linking[order]], np.arange(1, n_patterns))
-    of_pattern, rows_of = np.split(order, ends), np.searchsorted(showing, np.arange(n_patterns + 1))
+    shown = csr_matrix((transits, (patterns[sources], targets)), shape=(n_patterns, n_urls))
+    by_page = shown.multiply(1.0 / np.maximum(sizes, 1.0)[:, None]).tocsr()
+    own = csr_matrix((transits, (sources, targets)), shape=(n_urls, n_urls))
+    by_page.data, own.data = -np.expm1(-by_page.data), -np.expm1(-own.data)
     gain, own_gain = np.zeros(n_patterns), np.zeros(n_urls)
     left, hidden = np.ones(n_patterns, dtype=np.bool_), demand.astype(np.float64)
     for _ in range(min(n_patterns, _MAX_ROUNDS)):
-        gains = np.where(left, tally(showing, by_page * hidden[shown], n_patterns), -1.0)
+        gains = np.where(left, by_page @ hidden, -1.0)
         best = int(np.argmax(gains))
         if gains[best] <= 0.0:
             break
+        pages = np.flatnonzero(patterns == best)
         gain[best], left[best] = gains[best], False
-        pages, rows = of_pattern[best], slice(rows_of[best], rows_of[best + 1])
-        own_gain += tally(linking[pages], own[pages] * hidden[linked[pages]], n_urls)
-        hidden[shown[rows]] *= np.exp(-often[rows])
-    gain[left] = tally(showing, by_page * hidden[shown], n_patterns)[left]
-    waiting = left[patterns[linking]]
-    own_gain += tally(linking[waiting], (own * hidden[linked])[waiting], n_urls)
+        own_gain[pages] = own[pages] @ hidden
+        row = shown[[best]]
+        hidden[row.indices] *= np.exp(-row.data)
+    gain[left] = (by_page @ hidden)[left]
+    waiting = np.flatnonzero(left[patterns])
+    own_gain[waiting] = own[waiting] @ hidden
     mean = tally(patterns, own_gain, n_patterns) / np.maximum(sizes, 1.0)
     return np.sqrt(gain * mean), np.sqrt(gain[patterns] * 0.5 * (own_gain + mean[patterns]))
-
-
-def _summed(rows: Ints, columns: Ints, values: Floats, n_columns: int) -> tuple[Ints, Ints, Floats]:
-    """Return distinct pairs of a row and a column in [0, n_columns), with the sum of the values of each."""
-    pairs, places = np.unique(rows * n_columns + columns, return_inverse=True)
-    return *np.divmod(pairs, n_columns), tally(places, values, len(pairs))
 
 
 UNKNOWN_PAGE = -1

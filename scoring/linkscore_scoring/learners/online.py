@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import log, pi
-from typing import ClassVar
+from math import pi
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linkscore_scoring.columns import Floats, Ints, left_sum
+from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.state import Stateful, Stored
 
 DIM = 1 << 18
@@ -251,8 +252,7 @@ _STEPS, _MOST_STEP = 8, 2.0  # Newton steps of a fit and their greatest length; 
 _TINY = 1e-12  # keeps the length of no step from dividing by zero
 _PULL = 1.0  # pseudo-labels that pull the curve to the identity; chosen, not measured
 _MIN_SLOPE = 0.05  # the curve rises at least so, or scores would turn round; chosen, not measured
-_LOOK, _SIDE = 32, 5  # errors between two looks for drift, and before and after a cut at least; as MOA has it
-_DELTA = 0.002  # by chance a change is seen so often; as MOA has it
+_DELTA = 0.002  # the default of river's ADWIN
 
 
 class OnlineClassifier(Stateful):
@@ -364,35 +364,52 @@ class PlattCalibration(Stateful):
 class DriftDetector(Stateful):
     """Says when the mean of a stream in [0, 1] has changed, and only when it rose: errors may fall freely.
 
-    Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007, section 3.
-    Differences from the paper: the window is bounded and kept whole, every cut of it is tried, and after a
-    change it begins anew.
+    Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007.
     """
 
     changes: Stored[int]
-    _values: Stored[deque[float]]
-    _since: Stored[int]
+    _values: Stored[list[float]]
 
-    def __init__(self) -> None:
-        self._values = deque(maxlen=_WINDOW)
+    def __init__(self, *, delta: float = _DELTA, max_values: int = _WINDOW) -> None:
+        self.delta, self.max_values = delta, max_values
+        self._adwin: Any = None
 
     def add(self, value: float) -> bool:
         """Take in a value; say whether the mean has just risen."""
+        if len(self._values) >= self.max_values:
+            self._rebuild(self._values[-self.max_values // 2 :])
+        adwin = self._ready()
+        before = adwin.estimation
         self._values.append(value)
-        self._since += 1
-        if self._since < _LOOK:
+        adwin.update(value)
+        if not adwin.drift_detected:
             return False
-        self._since = 0
-        sums, n = np.cumsum(self._values), len(self._values)
-        older = np.arange(_SIDE, n - _SIDE + 1)
-        before = sums[older - 1] / older
-        after = (sums[-1] - sums[older - 1]) / (n - older)
-        weight, sure = older * (n - older) / n, log(2.0 * log(n) / _DELTA)
-        bound = np.sqrt(2.0 / weight * np.var(self._values) * sure) + 2.0 / 3.0 / weight * sure
-        changed = np.abs(after - before) > bound
-        if not changed.any():
-            return False
-        self._values.clear()
-        risen = bool((after > before)[changed].any())
+        risen = bool(adwin.estimation > before)
         self.changes += risen
+        self._rebuild(())
         return risen
+
+    def _ready(self) -> Any:
+        if self._adwin is None:
+            from river.drift import ADWIN
+
+            self._adwin = ADWIN(delta=self.delta)
+        return self._adwin
+
+    def _rebuild(self, values: Iterable[float]) -> None:
+        self._adwin, self._values = None, list(values)
+        for value in self._values:
+            self._ready().update(value)
+
+    def after_load(self) -> None:
+        """Replay the values."""
+        self._rebuild(self._values)
+
+
+def load_libraries() -> None:
+    """Import what a classifier imports at its first labels; InvalidParams if it is not installed."""
+    try:
+        DriftDetector().add(0.0)
+    except ImportError as exc:
+        rule = f"anthelion needs {exc.name}: pip install 'linkscore[learners]' for the server"
+        raise InvalidParams(rule, field="policy") from exc

@@ -17,6 +17,7 @@ import numpy as np
 from linkscore_scoring.columns import Floats, Repeated, drop_oldest, left_sum, shrunk
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, hash64, mix64
+from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import (
     LatestLinks,
     NeighbourLabels,
@@ -431,6 +432,10 @@ class Anthelion(Policy):
             hub_weight=params.hub_weight,
         )
         self._examples = LatestLinks()
+
+    def load_libraries(self) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""

@@ -225,6 +225,9 @@ class Policy(Stateful, ABC):
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""
 
+    def load_libraries(self) -> None:
+        """Import what the policy would import while it learns; it may take seconds."""
+
 
 def sampling_reason(key: int, depth: int, site: SiteModel) -> Explanation:
     """Say why a link of a site that is not learned yet has its score."""

@@ -168,7 +168,7 @@ def _asked_before_ready(name: str) -> Callable[..., Any]:
 
 for _name in (
     *("observe", "feedback", "model_activated", "logs_mined"),
-    *("set_examples", "set_wanted", "set_experience", "experience"),
+    *("set_examples", "set_wanted", "set_experience", "experience", "load_libraries"),
 ):
     setattr(WithFallback, _name, _told_always(_name))
 for _name in (

@@ -27,6 +27,7 @@ from linkscore_server.store import Store, StoredEvent, StoredShard
 
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
+    config.policy.made().load_libraries()
     if Words.LANGUAGE in config.words:
         languages()
     if config.scope == "domain":

@@ -12,6 +12,7 @@ import numpy as np
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms
 from linkscore_scoring.columns import Floats
+from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import LatestLinks, hashed, of_urls
 from linkscore_scoring.learners.online import CLASSIFIERS, Features, OnlineClassifier
 from linkscore_scoring.policies.base import (
@@ -104,6 +105,10 @@ class TagPathBandit(Policy):
         self.urls = OnlineClassifier(params.classifier, dim=_DIM)
         self._examples = LatestLinks()
         self._labels = {}
+
+    def load_libraries(self) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""

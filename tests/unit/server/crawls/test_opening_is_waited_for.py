@@ -16,9 +16,11 @@ import pytest
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
-from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.errors import InvalidParams
 from linkscore_server.app import Application
 from linkscore_server.crawls import registry
+from linkscore_server.crawls.opening import load_libraries
 from linkscore_server.settings import Settings
 
 
@@ -62,7 +64,7 @@ def late(config):
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
-    return sorted(new & {"scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
+    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
 
 def needs_params(name):
     try:
@@ -85,3 +87,11 @@ def test_no_policy_imports_a_library_while_it_takes_in_pages_and_feedback() -> N
         [sys.executable, "-c", _POLICIES], capture_output=True, text=True, cwd=tests, check=False
     )
     assert (found.stdout.strip(), found.returncode) == ("{}", 0), found.stderr[-2000:]
+
+
+def test_a_policy_whose_library_is_missing_is_refused_by_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "river.drift", None)
+    with pytest.raises(InvalidParams, match=r"^policy: anthelion needs river.*linkscore\[learners\]"):
+        load_libraries(CrawlConfig("c", PolicyChoice("anthelion")))
