@@ -83,8 +83,8 @@ def _names_in(markup: bytes) -> Iterator[str]:
             waiting.extend(value)
         elif isinstance(value, dict):
             types, name = value.get("@type"), value.get("name") or value.get("title")
-            types = types if isinstance(types, list) else [types]
-            if isinstance(name, str) and any(re.split("[/:#]", str(each))[-1] in _THINGS for each in types):
+            said = [each for each in (types if isinstance(types, list) else [types]) if isinstance(each, str)]
+            if isinstance(name, str) and any(re.split("[/:#]", each)[-1] in _THINGS for each in said):
                 yield name.strip()
             else:
                 waiting.extend(value[key] for key in _AROUND if key in value)

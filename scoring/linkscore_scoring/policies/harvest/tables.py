@@ -219,7 +219,7 @@ class Tables(Stateful):
     ) -> int:
         """Enter a pull through some arms of one URL pattern; return its row.
 
-        chars, novel: characters in long blocks of its text, and of these in blocks that are new on the site.
+        chars, novel, thing: characters of its long blocks, of those new on the site, of what it says it is.
         """
         rows = [self.row(arm) for arm in arms]
         above = (self.nodes[name][rows].tolist() for name in ("path", "pattern"))
