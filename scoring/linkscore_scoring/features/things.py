@@ -52,7 +52,8 @@ def thing_of(markup: bytes, title: str) -> int:
     0
     """
     names = set(_names_in(markup)) if b"ld+json" in markup else set()
-    if len(names) != 1 and title and (_is_single(markup) or (not names and _is_product(markup))):
+    is_product = not names and b"og:type" in markup and _OG_PRODUCT.search(markup)
+    if len(names) != 1 and title and (is_product or _is_single(markup)):
         names = {title}
     return hash64(f"thing {names.pop()}") if len(names) == 1 else 0
 
@@ -60,10 +61,6 @@ def thing_of(markup: bytes, title: str) -> int:
 def _is_single(markup: bytes) -> bool:
     found = _BODY.match(markup, max(0, markup.find(b"<body")))
     return found is not None and bool(_SINGLE.search(found[1])) and not _BESIDE.search(found[1])
-
-
-def _is_product(markup: bytes) -> bool:
-    return b"og:type" in markup and _OG_PRODUCT.search(markup) is not None
 
 
 def _names_in(markup: bytes) -> Iterator[str]:
@@ -84,7 +81,8 @@ def _names_in(markup: bytes) -> Iterator[str]:
         elif isinstance(value, dict):
             types, name = value.get("@type"), value.get("name") or value.get("title")
             said = [each for each in (types if isinstance(types, list) else [types]) if isinstance(each, str)]
-            if isinstance(name, str) and any(re.split("[/:#]", each)[-1] in _THINGS for each in said):
+            is_thing = any(re.split("[/:#]", each)[-1] in _THINGS for each in said)
+            if is_thing and isinstance(name, str) and name.strip():
                 yield name.strip()
             else:
                 waiting.extend(value[key] for key in _AROUND if key in value)

@@ -349,6 +349,7 @@ class SiteModel(Stateful):
         if features.thing:
             named = self.texts.see(fetch.key, fetch.canonical, [features.thing], [THING_CHARS])
             page.thing_chars = named.own_chars
+            self.texts.distinct_chars -= named.new_chars
             page.lost = Counter(page.lost) + Counter(named.lost)
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 

@@ -48,6 +48,7 @@ PAGES = st.builds(
     st.booleans(),
     TEXT,
     st.integers(0, 9),
+    st.integers(0, 2**64 - 1),
     TEXTS,
 )
 EVENTS = st.one_of(

@@ -54,6 +54,7 @@ def test_a_page_of_one_thing_says_so(head: str) -> None:
         json_ld({"@type": "ItemList", "itemListElement": [PRODUCT]}),
         json_ld({"@type": "Article", "name": "a lamp", "about": PRODUCT}),
         json_ld(PRODUCT | {"name": ["a", "lamp"]}),
+        json_ld(PRODUCT | {"name": " "}),
         json_ld({"@type": [None, ["Product"], {"Product": 1}, 7], "name": "a lamp"}, 7, "Product", None),
         '<meta property="og:type" content="product.group">',
         '<meta property="og:type" content="article">',

@@ -19,7 +19,7 @@ import numpy as np
 
 from linkscore_scoring.columns import drop_oldest, left_sum
 from linkscore_scoring.features.types import PathTrie, normal_tokens
-from linkscore_scoring.hashing import hash64
+from linkscore_scoring.hashing import hash64, hash_of
 from linkscore_scoring.policies.answers import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.tables import ANY, Floats, Tables, Worked
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
@@ -239,7 +239,7 @@ class Layouts(Stateful):
 
 def _hashes(key: str) -> set[int]:
     """Return the identity hashes of a URL by both schemes: an example may have the other one."""
-    return {hash64(f"{scheme}://{key.partition('://')[2]}") for scheme in ("http", "https")}
+    return {hash_of(f"{scheme}://{key.partition('://')[2]}") for scheme in ("http", "https")}
 
 
 def cosine(one: Vector, other: Vector) -> float:
