@@ -138,7 +138,9 @@ class PageObservation:
     novel_chars: int = 0
     own_chars: int = 0
     lost: dict[int, int] = field(default_factory=dict)
-    thing_chars: int = 0  # what the thing that it is about adds to its own text, see `texts.THING_CHARS`
+    # what the thing that it is about adds to its own text (`texts.THING_CHARS`), and what others lose by it
+    thing_chars: int = 0
+    thing_lost: dict[int, int] = field(default_factory=dict)
     # outlinks that belong to the crawl
     links: LinkBatch = field(default_factory=lambda: LinkBatch([], [], [], [], [], [], []))
     # for each row of `links`: long text blocks of the page before the anchor

@@ -350,7 +350,7 @@ class SiteModel(Stateful):
             named = self.texts.see(fetch.key, fetch.canonical, [features.thing], [THING_CHARS])
             page.thing_chars = named.own_chars
             self.texts.distinct_chars -= named.new_chars
-            page.lost = Counter(page.lost) + Counter(named.lost)
+            page.thing_lost = named.lost
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import compress, count, islice, repeat
+from itertools import chain, compress, count, islice, repeat
 from math import log
 from operator import not_
 from typing import Any, NamedTuple
@@ -208,8 +208,9 @@ class Harvest(Policy):
             self.tables.test(path, page.lost.get(source, 0))
         self.tables.wait_no_more(Counter([*sources.items(), *gone[n:]]))
         own, rows = self.tables.pages["own"], self.tables.page_of
-        for key in page.lost.keys() & rows.keys():
-            own[rows[key]] = max(0.0, own[rows[key]] - page.lost[key])
+        for key, chars in chain(page.lost.items(), page.thing_lost.items()):
+            if key in rows:
+                own[rows[key]] = max(0.0, own[rows[key]] - chars)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links.

@@ -149,11 +149,11 @@ class Tables(Stateful):
         self.ways = Table(page=whole, node=whole)
         # Of a node: rows of its link path, its pattern and, of an arm, itself; links that wait; of an arm
         # those shown and fresh ones; of a link path those followed, text they took, pages with them between
-        # texts; characters of its pulls in blocks new on the site, and the most
-        # of their `_lengths`; what settled pulls brought; and what is worked out, see `Worked`.
+        # texts; characters of its pulls in blocks new on the site, how many were the first to name a thing,
+        # and the most of their `_lengths`; what settled pulls brought; and what is worked out, see `Worked`.
         self.nodes = Table(
             **dict.fromkeys(("path", "pattern", "arm"), whole),
-            **dict.fromkeys(("waiting", "shown", "fresh", "beside", "novel"), whole),
+            **dict.fromkeys(("waiting", "shown", "fresh", "beside", "novel", "things"), whole),
             lengths=(whole, 8),
             **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", "score", *WORKED), real),
             **dict.fromkeys(TOLD, np.bool_),
@@ -228,9 +228,8 @@ class Tables(Stateful):
         self.ways.add(len(nodes), page=page, node=nodes)
         novels, lengths = self.nodes["novel"], self.nodes["lengths"]
         own = _lengths(chars, len(url))
-        if thing:  # however much text it has, it is not one page with others
-            own = np.maximum(own, _MANY)
         novels[nodes] += novel
+        self.nodes["things"][nodes] += thing > 0
         lengths[:, nodes] = np.maximum(lengths[:, nodes], own)
         if chars in self.texts or (novel == chars > 0 and self.pulls > self.t.few):
             self.texts[chars] = self.texts.get(chars, 0) + 1
@@ -377,7 +376,10 @@ class Worked:
         lengths = tables.nodes["lengths"]
         most, least = lengths[:4] - _MANY, _MANY - lengths[4:]
         self._most, self._least, same = most[0], least[0], most == least
-        self._alike_but_address = (self._least > 0) & (same[1] | same[2]) & ~same[3]
+        # Pages most of which name a thing of their own are not one page, whatever their text.
+        pulls = tables.nodes["old_n"] + np.bincount(tables.ways["node"], minlength=tables.nodes.rows)
+        self._is_one = 2 * tables.nodes["things"] <= pulls
+        self._alike_but_address = self._is_one & (self._least > 0) & (same[1] | same[2]) & ~same[3]
         self._judge()
         self._sum()
         self._look_at_links()
@@ -469,10 +471,10 @@ class Worked:
         """Tell nodes whose pages all have about as much text, and those whose pages are one: many that paid
         nothing, for products of a shop may share their text, of all such nodes if all of it was new."""
         t, n, least, most = self._t, self.own_n, self._least, self._most
-        self.flat = (n >= t.evidence) & (most + 1 <= t.flat * (least + 1))
+        self.flat = self._is_one & (n >= t.evidence) & (most + 1 <= t.flat * (least + 1))
         self.short = self.flat & (least > 0) & (most < HALF_CHARS)
         pays_nothing = self.own_reward + self.hub <= t.least_left * n
-        is_equal, many = (n >= t.few) & (most == least) & pays_nothing, t.few * t.evidence
+        is_equal, many = self._is_one & (n >= t.few) & (most == least) & pays_nothing, t.few * t.evidence
         is_echo = self._alike_but_address & (n >= t.evidence)  # texts differ by their address alone
         is_one = is_equal & (self._tables.nodes["novel"] > 0) | is_echo & pays_nothing
         is_one &= n >= many

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
@@ -10,7 +12,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.testing.crawl import Link, SimulatedCrawl, crawl_model
 from support.boards import Board
 from support.harvested import worth_of
-from support.trap_sites import ROOT, TrapSite
+from support.trap_sites import ROOT, CalendarSite, LoginSite, SessionSite, TrapSite
 
 
 class ShopSite(TrapSite):
@@ -44,7 +46,22 @@ class ShopSite(TrapSite):
         return self._page(url, [*bought, *self.entries()], [(url, 2_000)])
 
 
-def found(site: ShopSite, policy: str = "harvest", fetches: int = 30) -> float:
+class NamedMaze(TrapSite):
+    """A maze each of whose pages says that it is about what its address says, but for the query."""
+
+    def __init__(self, maze: TrapSite) -> None:
+        super().__init__(chained=maze.chained)
+        self._maze = maze
+
+    def entries(self) -> list[Link]:
+        return self._maze.entries()
+
+    def trap(self, url: str) -> PageFeatures | None:
+        page = self._maze.trap(url)
+        return replace(page, thing=hash64(url.partition("?")[0])) if page is not None else None
+
+
+def found(site: TrapSite, policy: str = "harvest", fetches: int = 30) -> float:
     crawl = SimulatedCrawl(crawl_model(PolicyChoice(policy)), site, seeds=[site.home])
     return crawl.fetch(fetches).wanted_share()
 
@@ -57,6 +74,13 @@ def test_products_that_say_what_they_are_come_before_long_pages() -> None:
 def test_one_thing_under_many_addresses_counts_once(copies: int) -> None:
     site = ShopSite(said=True, copies=copies)
     assert found(site, fetches=60) >= found(site, "breadth_first", 60)
+
+
+@pytest.mark.parametrize("maze", [CalendarSite, LoginSite, SessionSite])
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_maze_of_one_name_under_many_addresses_is_left(maze: type[TrapSite], chained: bool) -> None:
+    site = NamedMaze(maze(chained=chained))
+    assert found(site, fetches=60) >= max(0.3, found(site, "breadth_first", 60))
 
 
 def test_a_thing_on_every_page_tells_nothing() -> None:
