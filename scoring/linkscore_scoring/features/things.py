@@ -41,7 +41,7 @@ _BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))")
 def thing_of(markup: bytes, title: str) -> int:
     """Return the hash of the name of the one thing that a page says it is about, 0 if it says nothing such.
 
-    `title`: the name where JSON-LD has none.
+    `title`: the name where JSON-LD has none. Broken JSON says nothing. Cost: O(bytes). Not from a paper.
 
     Examples
     --------
