@@ -59,7 +59,8 @@ Bin = list[float]
 class Tally:
     """Sums over some fetches, each a number of fetches unless it says otherwise.
 
-    `text` sums the novelty rewards x / (x + 400), x = characters of long text the site had never shown; `hub`
+    `text` sums the novelty rewards x / (x + 400), x = characters of long text the site had never shown, 4,000
+    for a thing that a page is about (`features.things`); `hub`
     what the links found first there are worth, at most 1 a fetch; `grown` counts the links of the same group
     found first there; `reward` sums the rewards of feedback on the `reported` ones. `copies` showed long text
     and none of it new, or were led to a page fetched before; `silent` had no long text, failed ones included.
@@ -223,7 +224,8 @@ class CrawlHistory(Stateful):
         if (page.refetch and page.requested == page.key) or (early is not None and is_page[early]):
             return None
         self.fetches += early is None
-        text, path = text_reward(page.novel_chars), fold([link_path])[0]
+        brought, path = page.novel_chars + page.thing_chars, fold([link_path])[0]
+        text = text_reward(brought)
         if early is None:
             row = known.add([key], [self.fetches], [page.pattern], [path], [True], [text], [_NOT_REPORTED])
         else:
@@ -233,8 +235,8 @@ class CrawlHistory(Stateful):
         at, path = ats[row], paths[row]
         lineage, is_new = patterns.lineage(of_pattern[row]), early is None
         grown, hub = self._led_to(Counter(compress(page.links.patterns, page.fresh)), lineage, patterns)
-        copies = float(page.refetch or (page.long_chars > 0 and not page.novel_chars))
-        silent = float(not page.long_chars) - (not is_new)
+        copies = float(page.refetch or (page.long_chars > 0 and not brought))
+        silent = float(not (page.long_chars or brought)) - (not is_new)
         values = [float(is_new), text, hub, copies, silent, 0.0, 0.0, 0.0]
         here = fold(list(compress(page.links.link_paths, page.fresh))).count(path)
         for history, n in zip(self._histories(path, lineage), [*grown, here, grown[0]], strict=True):

@@ -351,7 +351,7 @@ class SiteModel(Stateful):
             page.thing_chars = named.own_chars
             self.texts.distinct_chars -= named.new_chars
             page.thing_lost = named.lost
-        self.duplicates += bool(page.long_chars and not page.novel_chars)
+        self.duplicates += bool(page.long_chars and not page.novel_chars + page.thing_chars)
 
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         """Keep a page for the next learning."""

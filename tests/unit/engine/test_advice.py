@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,18 @@ def test_a_trap_is_found_within_150_fetches(
 def test_a_site_without_traps_has_none_but_its_copies(policy: str) -> None:
     traps = advise(crawled(GeneratedSite(1), policy, 400).shard("site.example")).traps
     assert {trap.url_pattern for trap in traps} <= {"site.example/print", "site.example/list/#-*"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_products_of_one_text_are_copies_unless_they_say_what_they_are(named: bool) -> None:
+    crawl = CrawlModel(CrawlConfig("c", PolicyChoice("breadth_first")), ticket_key=b"key")
+    urls = [f"http://h/goods/{n}" for n in range(60)]
+    visit(crawl, "http://h/", page_of("http://h/", links=[(url, GOOD) for url in urls]))
+    for n, url in enumerate(urls[:40]):
+        page = page_of(url, texts=[("terms", 300)])
+        visit(crawl, url, replace(page, thing=hash64(f"lamp {n}") if named else 0))
+    traps = advise(crawl.shard("h")).traps
+    assert [trap.kind for trap in traps] == ([] if named else [TrapKind.COPIES])
 
 
 def two_kinds() -> CrawlModel:
