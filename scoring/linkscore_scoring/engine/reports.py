@@ -275,8 +275,8 @@ research/notebook/when-to-stop.md."""
 
 _NEEDS_EXAMPLES = SiteWarning(
     "needs_examples",
-    "no examples, feedback or query, and little is expected of the links that wait: three example pages of "
-    "what is wanted help most, or answers to suggest_examples",
+    "no examples of this host, feedback or query, and little is expected of the links that wait: three "
+    "example pages of what is wanted help most, or answers to what `linkscore console` asks",
 )
 
 

@@ -1,13 +1,14 @@
 """The words of pages, anchors and URLs, as 32-bit hashes: what a crawl that is told by words learns from.
 
-A word is a run of letters and digits, in lower case, without English endings (Porter 2, by Snowball); of
-scripts without blanks (Chinese, Japanese, Thai, ...) every two neighbouring characters are one. Texts are not
-kept, hashes are.
+A word is a run of letters and digits, in lower case, without accents (as in URLs) and English endings
+(Porter 2, by Snowball); of scripts without blanks (Chinese, Japanese, Thai, ...) every two neighbouring
+characters are one. Texts are not kept, hashes are.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable
 from functools import lru_cache
@@ -37,11 +38,20 @@ _REMEMBERED_URLS = 1 << 14  # the same of URLs, which may be ten times as long
 # 200,000. German has words of 80; chosen, not measured.
 _MAX_WORD_CHARS = 100
 
-_WORD = re.compile(r"[^\W_]+")
+# With the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to `re`.
+_WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff])+")
 _HEADINGS = ("h1", "h2", "h3")
 # Scripts written without blanks: Thai, Lao, Khmer, Kana, Han. Hangul has blanks.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, without accents and other combining marks, width variants unified."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def words_of(text: str) -> list[str]:
@@ -53,9 +63,11 @@ def words_of(text: str) -> list[str]:
     ['select', 'set', '2', 'parser']
     >>> words_of("検索エンジン")
     ['検索', '索エ', 'エン', 'ンジ', 'ジン']
+    >>> words_of("ÉDUCATION, Straße") == words_of("education STRASSE")
+    True
     """
     found: list[str] = []
-    for word in _WORD.findall(text.lower()):
+    for word in _WORD.findall(unicodedata.normalize("NFC", text).lower()):
         if word.isascii() or not _UNSPACED.search(word):
             found.append(_stem(word))
         else:
@@ -187,7 +199,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _known_stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+    return str(_stemmer().stemWord(fold(word)))
 
 
 def _stemmer() -> Stemmer.Stemmer:

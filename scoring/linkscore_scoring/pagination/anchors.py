@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from linkscore_scoring.columns import Remembered
+from linkscore_scoring.features.words import fold
 
 NO_PAGE_LINK, PAGE, NEXT, PREV, FIRST, LAST = range(6)
 """What a page link leads to: a numbered page, or one named by its place in the order; 0 is no page link."""
-
-
-def fold(text: str) -> str:
-    """Return a text in lower case, without accents and other combining marks, width variants unified."""
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
-
 
 _NEXT = """
 next nxt forward forwards continue continued more older ouder oudere weiter nächste nächster nächstes vor

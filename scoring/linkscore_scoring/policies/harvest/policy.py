@@ -391,7 +391,7 @@ class Harvest(Policy):
             yield SiteWarning(
                 "examples_not_met",
                 f"none of {tables.pulls} fetches is like an example: start at a page that links to one, give "
-                "examples with URL and HTML, or answer suggest_examples",
+                "examples with URL and HTML, or answer what `linkscore console` asks",
             )
         if not tables.share:
             share = _share_of_menus(tables.keys[-_MENU_PAGES:], site)
@@ -399,7 +399,7 @@ class Harvest(Policy):
                 yield SiteWarning(
                     "menus",
                     f"{share:.0%} of the latest fetches are of what most pages link to: give example pages "
-                    "of what is wanted, or answer suggest_examples",
+                    "of what is wanted, or answer what `linkscore console` asks",
                 )
             return
         is_arm = np.flatnonzero(tables.all_rows[2])
