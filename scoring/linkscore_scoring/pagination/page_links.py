@@ -13,6 +13,7 @@ from itertools import compress, count, pairwise, repeat
 from operator import contains, is_not, not_
 from typing import NamedTuple
 
+from linkscore_scoring.features.words import fold
 from linkscore_scoring.pagination.anchors import (
     FIRST,
     LAST,
@@ -23,7 +24,6 @@ from linkscore_scoring.pagination.anchors import (
     PAGE_NOUNS,
     PREV,
     Mark,
-    fold,
     read_anchor,
 )
 
