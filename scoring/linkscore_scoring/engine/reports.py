@@ -14,13 +14,17 @@ from enum import IntEnum
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.site.crawl_history import (
+    GOOD_SHARE,
     GROWTH,
+    HORIZON,
+    HOST_AND_ROOT,
     LOW_SHARE,
     LOW_USE,
     CrawlHistory,
     Group,
     History,
     Tally,
+    best_ahead,
     late_worth,
 )
 from linkscore_scoring.site.model import SiteModel
@@ -39,10 +43,6 @@ _MIN_WAITING, _WAITING_SHARE = 5, 0.1
 """Links that wait, and their share of the fetches, from which a part goes on."""
 _MIN_GOOD = 5
 """Fetches of a later half before it can be good."""
-_GOOD_SHARE = 0.25
-"""Share of the fetches of a part in good parts below it from which it is not reported itself."""
-_HOST_AND_ROOT = 2
-"""Nodes above the first shape below the host."""
 
 
 class TrapKind(IntEnum):
@@ -138,7 +138,7 @@ def trap_reports(
     """
     limits = _Limits(crawl_history)
     parts = _parts(crawl_history, patterns, waiting)
-    roots = [node for node in parts if len(patterns.lineage(node)) == _HOST_AND_ROOT + 1]
+    roots = [node for node in parts if len(patterns.lineage(node)) == HOST_AND_ROOT + 1]
     found = [report for node in roots for report in _search(node, parts, limits)]
     inside = {node for report in found for node in _below(report.shape, parts)}
     found += _tag_paths(crawl_history, patterns, waiting, limits, inside)
@@ -212,7 +212,7 @@ def _search(node: int, parts: Mapping[int, _Part], limits: _Limits) -> list[Trap
     if found is not None and not good:
         return [found]
     below = [report for child in part.children for report in _search(child, parts, limits)]
-    if found is not None and not below and good < _GOOD_SHARE * part.history.fetched:
+    if found is not None and not below and good < GOOD_SHARE * part.history.fetched:
         return [found]
     return below
 
@@ -259,8 +259,6 @@ def _tag_paths(
     return found
 
 
-HORIZON = 100
-"""Fetches looked ahead and back, as the wire contract says."""
 MAX_GROUPS = 20
 """A bound: groups that are listed, those with the most fetches."""
 MAX_TRAPS = 20
@@ -332,10 +330,8 @@ def advise(shard: SiteShard) -> SiteAdvice:
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
     rewards, advice.policy_estimate = expected_rewards(shard, groups)
-    best_first = sorted(
-        ((reward, waiting[group]) for reward, group in zip(rewards, groups, strict=True)), reverse=True
-    )
-    advice.expected_fetches, advice.expected_reward = fetches, reward = _taken(best_first)
+    worth = zip(rewards, map(waiting.__getitem__, groups), strict=True)
+    advice.expected_fetches, advice.expected_reward = fetches, reward = best_ahead(worth)
     latest = shard.served.latest_rewards(HORIZON, shard.model) if advice.policy_estimate else None
     if latest is None:
         advice.recent_reward, advice.recent_fetches = shard.model.history.recent(HORIZON)
@@ -355,16 +351,6 @@ def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[fl
         return known.tolist(), True
     prior = shard.model.history.prior()
     return [_expected(group, shard.model, prior) for group in groups], False
-
-
-def _taken(best_first: Sequence[tuple[float, int]]) -> tuple[int, float]:
-    """Return how many links the next fetches take and what they bring in all, of (reward, links)."""
-    left, total = HORIZON, 0.0
-    for reward, n in best_first:
-        taken = min(left, n)
-        total += taken * reward
-        left -= taken
-    return HORIZON - left, total
 
 
 def _expected(group: Group, site: SiteModel, prior: float) -> float:

@@ -16,13 +16,21 @@ from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import Coverage, Stop
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.site.crawl_history import GROWTH, LOW_SHARE, LOW_USE, CrawlHistory, Group, History
+from linkscore_scoring.site.crawl_history import (
+    GOOD_SHARE,
+    GROWTH,
+    HOST_AND_ROOT,
+    LOW_SHARE,
+    LOW_USE,
+    CrawlHistory,
+    Group,
+    History,
+    best_ahead,
+)
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
-AHEAD = 100
-"""Fetches looked ahead; as the horizon of the advice."""
 _WINDOW, _WINDOW_SHARE = 20.0, 0.1
 """Latest fetches whose links are looked at, at least so many and this share of all. Chosen."""
 _FIRST_GROUPS = 8
@@ -107,7 +115,8 @@ class CoverageEstimate(Stateful):
         rest, spread = waiting + unseen, _INTERVAL * math.sqrt(variance + unseen)
         usual = found / max(1, history.fetches)
         hidden = [(usual, math.ceil(unseen / usual))] if usual else []  # what lists lead to that wait
-        self.ahead = _mean_ahead([*((reward, n) for n, reward, _ in rows), *hidden])
+        fetches, worth = best_ahead([*((reward, n) for n, reward, _ in rows), *hidden])
+        self.ahead = worth / fetches if fetches else 0.0
         low, high = _share(found, rest + spread), _share(found, max(0.0, rest - spread))
         share = _share(found, rest)
         self.coverage = Coverage(share, low, high, found, waiting, unseen, history.fetches)
@@ -150,15 +159,6 @@ def _first_worth(groups: Mapping[Group, History], history: CrawlHistory) -> floa
     return left_sum(worth) / len(worth) if worth else 1.0
 
 
-def _mean_ahead(worth: list[tuple[float, int]]) -> float:
-    """Return the mean worth of the best links that fetches ahead can take."""
-    left, total = AHEAD, 0.0
-    for reward, n in sorted(worth, reverse=True):
-        total += min(left, n) * reward
-        left -= min(left, n)
-    return total / (AHEAD - left) if left < AHEAD else 0.0
-
-
 def _share(found: float, rest: float) -> float:
     return found / (found + rest) if found + rest else 0.0
 
@@ -174,10 +174,6 @@ labels, of little text, bring .14. Chosen on that shop."""
 _LONG = 40
 """Fetches from which a part that brings next to nothing need not grow to be left: lists of a shop brought
 nothing for a dozen pages, and goods after that. Chosen on that shop."""
-_GOOD_SHARE = 0.25
-"""Share of the fetches of a part in good parts below it from which it is none, as for suspicions."""
-_HOST_AND_ROOT = 2
-"""Nodes above the first shape below the host."""
 _TRAP = 3  # of the wire contract: SKIP_REASON_TRAP
 
 
@@ -219,8 +215,8 @@ class TrapCaps(Stateful):
             for node, good in found.items()
             if good is False
             and (by_reward or _is_endless(shapes[node]))
-            and good_below[node] < _GOOD_SHARE * shapes[node].fetched
-            and len(patterns.lineage(node)) > _HOST_AND_ROOT
+            and good_below[node] < GOOD_SHARE * shapes[node].fetched
+            and len(patterns.lineage(node)) > HOST_AND_ROOT
         }
         fine = {path for (_, path), part in history.groups_now(patterns).items() if is_good(part)}
         self.link_paths = {

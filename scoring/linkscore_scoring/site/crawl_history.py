@@ -49,6 +49,10 @@ LOW_USE = 0.15
 """A later half that brings less than this a fetch is low: some 70 new characters, and no good new link."""
 LOW_SHARE = 0.5
 """With feedback, low is less than this share of the site's mean reward, at most `LOW_USE`."""
+GOOD_SHARE = 0.25
+"""Share of the fetches of a part in good parts below it from which it is neither reported nor left."""
+HOST_AND_ROOT = 2  # nodes above the first shape below the host
+HORIZON = 100  # fetches looked ahead and back, as the wire contract says
 GROWTH = 0.9
 """New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
 Bin = list[float]
@@ -59,11 +63,10 @@ Bin = list[float]
 class Tally:
     """Sums over some fetches, each a number of fetches unless it says otherwise.
 
-    `text` sums the novelty rewards x / (x + 400), x = characters of long text the site had never shown, 4,000
-    for a thing that a page is about (`features.things`); `hub`
-    what the links found first there are worth, at most 1 a fetch; `grown` counts the links of the same group
-    found first there; `reward` sums the rewards of feedback on the `reported` ones. `copies` showed long text
-    and none of it new, or were led to a page fetched before; `silent` had no long text, failed ones included.
+    `text` sums the novelty rewards x / (x + 400), x = new characters of long text, 4,000 for a thing that the
+    page is about; `hub` what links found first there are worth, at most 1 a fetch; `grown` counts the links
+    of the same group among them; `reward` sums the rewards of feedback on the `reported` ones. `copies`
+    showed long text, none of it new, or led to a page fetched before; `silent` had none, as failed ones.
     """
 
     fetched: float = 0.0
@@ -367,6 +370,16 @@ def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
         return dict(histories)
     kept = set(sorted(histories, key=lambda key: -histories[key].fetched)[: 3 * most // 4])
     return {key: history for key, history in histories.items() if key in kept}
+
+
+def best_ahead(worth: Iterable[tuple[float, int]]) -> tuple[int, float]:
+    """Return how many links the next fetches take and what they bring in all, of (reward, links) each."""
+    left, total = HORIZON, 0.0
+    for reward, n in sorted(worth, reverse=True):
+        taken = min(left, n)
+        total += taken * reward
+        left -= taken
+    return HORIZON - left, total
 
 
 def late_worth(history: History, prior: float, *, by_reward: bool) -> float:
