@@ -62,6 +62,17 @@ def test_a_list_of_excerpts_loses_what_its_articles_take() -> None:
     assert worth_of(board, "/").reward == 0.0
 
 
+def test_a_link_to_a_copy_takes_no_more_than_its_share_of_other_pages() -> None:
+    """The printed page takes all 1,200 characters, a share is 300: another page fears for 4 x 300 x 1/3."""
+    board = Board("harvest")
+    for path in ("/a", "/b"):
+        links = [(f"{path}/{n}", LIST) for n in range(4)]
+        board.page(path, links, texts=[(f"text of {path}", 1_200)])
+    board.page("/a/0", texts=[("text of /a", 1_200), ("comments", 1_200)])
+    assert worth_of(board, "/a").reward == 0.0
+    assert worth_of(board, "/b").reward == pytest.approx(800 / 1_200)
+
+
 def test_text_between_untried_links_is_little_known_and_not_little_worth() -> None:
     """A doubt of 2 / (2 + 1/3), by the page itself; and three links more that were followed."""
     policy, site = Harvest(Harvest.Params()), SiteModel("h", LearningConfig(), SiteBounds())

@@ -205,7 +205,7 @@ class Harvest(Policy):
         gone, n = [(source, path) for (source, _), path in zip(ways, paths, strict=True)], len(page.contexts)
         sources = dict(reversed(gone[:n]))
         for source, path in sources.items():
-            self.tables.test(path, page.lost.get(source, 0))
+            self.tables.test(source, path, page.lost.get(source, 0))
         self.tables.wait_no_more(Counter([*sources.items(), *gone[n:]]))
         own, rows = self.tables.pages["own"], self.tables.page_of
         for key, chars in chain(page.lost.items(), page.thing_lost.items()):

@@ -282,11 +282,17 @@ class Tables(Stateful):
         if between and self.pages["own"][last] >= HALF_CHARS:
             nodes["beside"][list(between)] += 1
 
-    def test(self, path: int, taken: int) -> None:
-        """Count a link of a link path that was followed, and what text of its page went with it."""
-        row = self.row((ANY, path))
+    def test(self, source: int, path: int, taken: int) -> None:
+        """Count a link of a page that was followed, and what text of the page went with it: at most its share
+        among those that wait beside it, for one may lead to a copy and take all.
+        """
+        row, page = self.row((ANY, path)), self.page_of.get(source)
         self.nodes["tested"][row] += 1
-        self.nodes["taken"][row] += taken
+        if taken and page is not None:
+            place = (page << 32) + row
+            here = slice(*self.places["place"].searchsorted([place, place + 1]))
+            share = self.pages["own"][page] / max(1, self.places["waits"][here].sum())
+            self.nodes["taken"][row] += min(taken, share)
 
     def wait_no_more(self, gone: Mapping[tuple[int, int], int]) -> None:
         """Note how many links of each (source page, link path) are not waited for on that page any more."""
