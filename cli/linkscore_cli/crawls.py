@@ -144,7 +144,6 @@ _SETTINGS: tuple[_Option, ...] = (
           "Example of a target page: its URL, its URL and a file of its HTML, or the file"),
     _many("--wanted", "queries", "QUERY",
           "What the crawl is for, a query in words, for which topic scores unless --policy says otherwise"),
-    _many("--language", "languages", "CODE", "Language of target pages: en"),
     _many("--budget", "budget", "NAME=NUMBER",
           "Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95"),
     _many("--respect", "respect", "USE", "Use that sites may reserve: ai-train, ai-input, search, tdm"),
@@ -165,7 +164,6 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
 def _given(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
-    languages: tuple[str, ...],
     budget: tuple[str, ...],
     revisit: float | None,
     **others: Any,
@@ -175,10 +173,9 @@ def _given(
         pages = [example_page(text) for text in examples]
     except ValueError as exc:
         raise click.BadParameter(str(exc), param_hint="--example") from exc
-    wanted = {"queries": queries, "languages": languages}
     found = {
         "examples": pages,
-        "wanted": wanted if any(wanted.values()) else None,
+        "wanted": {"queries": queries} if queries else None,
         "budget": budget_of(budget, "--budget"),
         "revisit": revisit and {"fetches_per_day": revisit},
         **others,
@@ -329,7 +326,7 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "learning": _numbers,
     "create_time": lambda time: time.ToJsonString(),
     "examples": lambda pages: [page.url or "a page without URL" for page in pages],
-    "wanted": lambda wanted: [*wanted.queries, *wanted.languages],
+    "wanted": lambda wanted: list(wanted.queries),
     "experience_count": lambda n: f"of {n} sites",
     "budget": _numbers,
     "copies": _numbers,

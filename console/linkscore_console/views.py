@@ -119,15 +119,11 @@ async def _row(client: AsyncClient, crawl: crawl_service_pb2.Crawl) -> Found:
         raise
     except LinkscoreError as error:
         trouble = [str(error)]
-    said = [
-        f"in {', '.join(wanted.languages)}" if wanted.languages else "",
-        f"{len(wanted.samples)} samples" if wanted.samples else "",
-    ]
     return {
         "name": name,
         "crawl": crawl,
         "policy": words.policy_name(crawl.policy),
-        "wanted": ", ".join(filter(None, said)),
+        "wanted": f"{len(wanted.samples)} samples" if wanted.samples else "",
         "activity": activity,
         "trouble": trouble,
     }

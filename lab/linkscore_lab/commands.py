@@ -52,7 +52,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
 @click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
 @click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
 @click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
-@click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
 @click.option(
     "--warm-start",
     type=FILE,

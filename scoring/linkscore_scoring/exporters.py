@@ -126,10 +126,9 @@ _SUBDOMAINS = "(?:[0-9A-Za-z_-]+[.])*"
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A file for a crawler: name without folder, media type, text, and what of the rules it does not say."""
+    """A file for a crawler: name without folder, text, and what of the rules it does not say."""
 
     name: str
-    media_type: str
     text: str
     notes: tuple[str, ...] = ()
 
@@ -155,7 +154,7 @@ def json_file(site: SiteRules) -> RuleFile:
     if not (site.rules or site.denied or site.tag_paths):
         raise _nothing_yet(site)
     document = {"format": "linkscore.rules", "version": 1, **asdict(site)}
-    return RuleFile("linkscore-rules.json", "application/json", json.dumps(document, indent=2) + "\n")
+    return RuleFile("linkscore-rules.json", json.dumps(document, indent=2) + "\n")
 
 
 def nutch(site: SiteRules) -> RuleFile:
@@ -171,7 +170,7 @@ def nutch(site: SiteRules) -> RuleFile:
         for entry in entries:
             lines += [f"# {entry.comment}", f"{sign}{entry.pattern}"]
     lines += ["# all other URLs of the site", f"{'-' if allowed else '+'}{_url_of_site(site)}"]
-    return RuleFile("regex-urlfilter.txt", "text/plain", "\n".join(lines) + "\n", notes)
+    return RuleFile("regex-urlfilter.txt", "\n".join(lines) + "\n", notes)
 
 
 def browsertrix(site: SiteRules) -> RuleFile:
@@ -188,7 +187,7 @@ def browsertrix(site: SiteRules) -> RuleFile:
         lines += [f"{name}:"] if entries else []
         for entry in entries:
             lines += [f"  # {entry.comment}", f"  - {_yaml(entry.pattern)}"]
-    return RuleFile("browsertrix.yaml", "application/yaml", "\n".join(lines) + "\n", notes)
+    return RuleFile("browsertrix.yaml", "\n".join(lines) + "\n", notes)
 
 
 _BEANS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -223,7 +222,7 @@ def heritrix(site: SiteRules) -> RuleFile:
         if entries:
             rules.append(_decided(decision, [f".*(?:{entry.pattern}).*" for entry in entries]))
     text = _BEANS % ("\n".join(map(_xml_comment, _heading(site))), "\n".join(rules))
-    return RuleFile("linkscore-decide-rules.xml", "application/xml", text, notes)
+    return RuleFile("linkscore-decide-rules.xml", text, notes)
 
 
 _CALLBACKS = {
@@ -255,7 +254,7 @@ def scrapy(site: SiteRules) -> RuleFile:
         *_listed("DENY = [", "    ", [(entry.comment, entry.pattern) for entry in denied]),
         *("]", "RULES = (", *rules, ")", ""),
     ]
-    return RuleFile("linkscore_rules.py", "text/x-python", "\n".join(lines), notes)
+    return RuleFile("linkscore_rules.py", "\n".join(lines), notes)
 
 
 FORMATS: dict[str, Callable[[SiteRules], RuleFile]] = {

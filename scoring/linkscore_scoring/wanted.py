@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.features.types import PageWords, Words
-from linkscore_scoring.features.words import languages, url_hashes, word_hash, words_of
+from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.features.words import url_hashes, word_hash, words_of
 from linkscore_scoring.state import State, Stateful, Stored, plain
 
 MAX_QUERIES, MAX_QUERY_BYTES = 20, 2_000
 """A bound of the wire contract: query texts of a crawl, and UTF-8 bytes of one."""
 MAX_SAMPLES = 100
 """A bound of the wire contract: sample pages of a crawl, wanted and unwanted."""
-MAX_LANGUAGES = 20
-"""A bound of the wire contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +43,14 @@ class Wanted:
 
     Examples
     --------
-    >>> wanted = Wanted(queries=("pricing", "?"), languages=("en", "xx"))
+    >>> wanted = Wanted(queries=("pricing", "?"))
     >>> [problem.field for problem in wanted.problems("wanted")]
-    ['wanted.queries[1]', 'wanted.languages[1]']
+    ['wanted.queries[1]']
     """
 
     # texts a user would type into a search box: a page about any of them is wanted
     queries: tuple[str, ...] = ()
     samples: tuple[WantedSample, ...] = ()  # pages like those wanted or not wanted
-    languages: tuple[str, ...] = ()  # ISO 639 codes: pages in any other language are not wanted
-
-    @property
-    def reads(self) -> Words:
-        """What is to be read of the words of pages."""
-        return Words.WITH_LANGUAGE if self.languages else Words.COUNTED
 
     def to_state(self) -> State:
         """Return it as plain values."""
@@ -67,13 +59,12 @@ class Wanted:
 
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""
-        if not (self.queries or self.languages or any(not s.unwanted for s in self.samples)):
-            rule = "must have a query, a wanted sample or a language"
+        if not (self.queries or any(not s.unwanted for s in self.samples)):
+            rule = "must have a query or a wanted sample"
             yield FieldProblem(field, rule, "REQUIRED")
         for name, items, most in (
             ("queries", self.queries, MAX_QUERIES),
             ("samples", self.samples, MAX_SAMPLES),
-            ("languages", self.languages, MAX_LANGUAGES),
         ):
             if len(items) > most:
                 rule = f"must have at most {most} entries, got {len(items)}"
@@ -81,11 +72,6 @@ class Wanted:
                 return  # what is too much is not looked at one by one
         yield from self._query_problems(f"{field}.queries")
         yield from self._sample_problems(f"{field}.samples")
-        for i, code in enumerate(self.languages):
-            if code not in languages():
-                known = " ".join(sorted(languages()))
-                rule = f"must be an ISO 639 code, got {code!r:.20}: there are {known}"
-                yield FieldProblem(f"{field}.languages[{i}]", rule)
 
     def _query_problems(self, field: str) -> Iterator[FieldProblem]:
         for i, query in enumerate(self.queries):
@@ -269,16 +255,6 @@ class Topic:
         return max(
             min(1.0, left_sum(facet[word] for word in words if word in facet)) for facet in self.facets
         )
-
-
-def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> float:
-    """Return what a page is worth, in [0, 1]; without a query and samples its words count as `without_words`.
-
-    Its words by `Topic`; 0 in a language that is not wanted.
-    """
-    if wanted.languages and page.language not in ("", *wanted.languages):
-        return 0.0
-    return without_words if topic is None else topic.relevance(page)
 
 
 def expansion_of(

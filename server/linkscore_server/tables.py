@@ -53,7 +53,7 @@ _DDL = {
     ),
     "templates": (
         "shard UTINYINT, site VARCHAR, template VARCHAR, sample_pages UINTEGER, crawled_pages UBIGINT, "
-        "judged UBIGINT, reward DOUBLE, dissimilarity DOUBLE, min_depth UINTEGER, example_url VARCHAR"
+        "judged UBIGINT, reward DOUBLE, min_depth UINTEGER, example_url VARCHAR"
     ),
     "judged": "shard UTINYINT, site VARCHAR, page UBIGINT, number UBIGINT, reward DOUBLE",
 }
@@ -142,7 +142,7 @@ def _of_site(site: SiteShard) -> Iterator[Row]:
     yield from (("arms", arm) for arm in _arms(site))
     for one in templates_of(site.model, 0):
         counts = (one.sample_pages, one.crawled_pages, one.judged_count, one.reward)
-        yield "templates", (one.name, *counts, one.dissimilarity, one.min_depth, one.example_url)
+        yield "templates", (one.name, *counts, one.min_depth, one.example_url)
     yield from (("judged", row) for row in site.model.history.judged())
 
 

@@ -53,7 +53,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "decay_pulls": 10,
             "hub_weight": 0.0,
         },
-        {"classifier": "ftrl"},
+        {"classifier": "multinomial_nb"},
     ],
     "focus": [{"dry_pages": 5}],
     "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],

@@ -112,7 +112,6 @@ def test_an_endless_calendar_is_named_with_evidence(server: Stubs, crawl: str) -
     ingest(server, crawl, *pages)
     (trap,) = advice(server, crawl).traps
     assert (trap.kind, trap.url_pattern) == (pb.TRAP_KIND_ENDLESS, f"{HOST}/cal")
-    assert (trap.fetched_count, trap.waiting_count, trap.growth) == (39, 1, 1.0)
-    assert trap.late_yield < 0.01
+    assert (trap.fetched_count, trap.waiting_count) == (39, 1)
     assert "100% showed only known text" in trap.evidence
     assert trap.example_urls[-1] == f"{ROOT}/cal?month=39"

@@ -67,7 +67,6 @@ def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -
     assert (site.page_count, site.failed_count, site.sample_count) == (3, 1, 2)
     assert (site.stage, site.model_revision, site.next_learning_at) == (common.SITE_STAGE_SAMPLING, 0, 200)
     assert site.link_count > 12
-    assert site.text_chars > 0
 
 
 def test_a_site_names_the_session_ids_in_its_urls(server: Stubs, crawl: str) -> None:

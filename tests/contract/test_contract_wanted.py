@@ -76,11 +76,11 @@ def test_what_is_wanted_is_read_back_without_texts_of_samples(
 ) -> None:
     text = pb.WantedSample(text="How a kayak is repaired")
     body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
-    given = wanting("kayak", samples=[text, body], languages=["en"])
+    given = wanting("kayak", samples=[text, body])
     name = new_crawl(groups=ONE, wanted=given)
     made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
     kept = [pb.WantedSample(), pb.WantedSample(url="http://words.example/s", unwanted=True)]
-    assert made == wanting("kayak", samples=kept, languages=["en"])
+    assert made == wanting("kayak", samples=kept)
 
 
 def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -97,7 +97,6 @@ def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: C
     [
         (wanting(""), "crawl.wanted.queries[0]"),
         (wanting("x" * 100_000), "crawl.wanted.queries[0]"),
-        (wanting("a", languages=["xx"]), "crawl.wanted.languages[0]"),
         (wanting(), "crawl.wanted"),
         (wanting("a", samples=[pb.WantedSample()]), "crawl.wanted.samples[0].url"),
         (wanting("a", samples=[pb.WantedSample(url="nowhere")]), "crawl.wanted.samples[0].url"),

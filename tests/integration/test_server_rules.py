@@ -85,7 +85,7 @@ async def test_rules_come_as_files(client: AsyncClient) -> None:
     assert got == await client.export_rules(crawl="c", site=HOST, formats=[1, 2, 3, 5, 6])
     (nutch,) = (await client.export_rules(crawl="c", site=HOST, formats=["nutch"])).files
     assert nutch.format == site_pb.RULE_FORMAT_NUTCH
-    assert (nutch.name, nutch.media_type) == ("regex-urlfilter.txt", "text/plain")
+    assert nutch.name == "regex-urlfilter.txt"
     assert rb"+^https?://forum\.test/thread/\d+$" in nutch.content.splitlines()
     assert rb"+^http://forum\.test/board/0$" in nutch.content.splitlines(), "the seed"
 

@@ -14,7 +14,6 @@ LATER = {
     "linkscore.client",
     "linkscore_cli.connection",
     "pandas",
-    "py3langid",
     "rich",
     "river",
     "scipy",

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.types import PageFeatures, Words
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.kernels import KERNELS, PURE
 
 URL = "http://site.example/forum/list.php?page=2"
@@ -69,7 +69,7 @@ class Readers:
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
     try:
-        return reader.extract(body, url=url, content_type=content_type, layout=True, words=Words.COUNTED)
+        return reader.extract(body, url=url, content_type=content_type, layout=True, words=True)
     except InvalidPage as error:
         return str(error)
 

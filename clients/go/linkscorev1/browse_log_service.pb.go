@@ -177,8 +177,6 @@ type ImportBrowseRecordsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl had the batch already: nothing was taken in, and the counts are 0.
 	Duplicate bool `protobuf:"varint,1,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
-	// Records of the batch, those its sender left out included.
-	RecordCount uint64 `protobuf:"varint,2,opt,name=record_count,json=recordCount,proto3" json:"record_count,omitempty"`
 	// What was kept of them: one visit a client, page and day of a batch.
 	VisitCount uint64 `protobuf:"varint,3,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
 	// Records left out, by rule; see docs/guides/browse-logs.md.
@@ -222,13 +220,6 @@ func (x *ImportBrowseRecordsResponse) GetDuplicate() bool {
 		return x.Duplicate
 	}
 	return false
-}
-
-func (x *ImportBrowseRecordsResponse) GetRecordCount() uint64 {
-	if x != nil {
-		return x.RecordCount
-	}
-	return 0
 }
 
 func (x *ImportBrowseRecordsResponse) GetVisitCount() uint64 {
@@ -619,10 +610,9 @@ const file_linkscore_v1_browse_log_service_proto_rawDesc = "" +
 	"\bleft_out\x18\x04 \x03(\v25.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntryR\aleftOut\x1a:\n" +
 	"\fLeftOutEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x8e\x02\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xeb\x01\n" +
 	"\x1bImportBrowseRecordsResponse\x12\x1c\n" +
-	"\tduplicate\x18\x01 \x01(\bR\tduplicate\x12!\n" +
-	"\frecord_count\x18\x02 \x01(\x04R\vrecordCount\x12\x1f\n" +
+	"\tduplicate\x18\x01 \x01(\bR\tduplicate\x12\x1f\n" +
 	"\vvisit_count\x18\x03 \x01(\x04R\n" +
 	"visitCount\x12Q\n" +
 	"\bleft_out\x18\x04 \x03(\v26.linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntryR\aleftOut\x1a:\n" +

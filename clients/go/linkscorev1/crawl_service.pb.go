@@ -405,8 +405,7 @@ func (x *WantedSample) GetUnwanted() bool {
 	return false
 }
 
-// What a crawl is for, said in words. At least one of a query, a wanted sample and a language is
-// required. Policies that go by it: `topic` and `keyword`.
+// What a crawl is for, said in words. A query or a wanted sample is required. Policies that go by it: `topic` and `keyword`.
 type Wanted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Texts like those a user would type into a search box, at most 20: a page about any of them is wanted. Each has a word
@@ -414,9 +413,7 @@ type Wanted struct {
 	Queries []string `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
 	// Sample pages and texts, at most 100: links beside a link to a sample page are worth more; samples without a URL, and
 	// all of them where there is no query, add their most telling words.
-	Samples []*WantedSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
-	// ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
-	Languages     []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
+	Samples       []*WantedSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -461,13 +458,6 @@ func (x *Wanted) GetQueries() []string {
 func (x *Wanted) GetSamples() []*WantedSample {
 	if x != nil {
 		return x.Samples
-	}
-	return nil
-}
-
-func (x *Wanted) GetLanguages() []string {
-	if x != nil {
-		return x.Languages
 	}
 	return nil
 }
@@ -1953,11 +1943,10 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
 	"\x04body\x18\x03 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x04 \x01(\tR\vcontentType\x12\x1a\n" +
-	"\bunwanted\x18\x05 \x01(\bR\bunwanted\"v\n" +
+	"\bunwanted\x18\x05 \x01(\bR\bunwanted\"X\n" +
 	"\x06Wanted\x12\x18\n" +
 	"\aqueries\x18\x01 \x03(\tR\aqueries\x124\n" +
-	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
-	"\tlanguages\x18\x03 \x03(\tR\tlanguages\"\xa0\x04\n" +
+	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\"\xa0\x04\n" +
 	"\x06Budget\x12$\n" +
 	"\vmax_fetches\x18\x01 \x01(\x04H\x00R\n" +
 	"maxFetches\x88\x01\x01\x12 \n" +

@@ -173,8 +173,6 @@ type Template struct {
 	ExampleUrl string `protobuf:"bytes,4,opt,name=example_url,json=exampleUrl,proto3" json:"example_url,omitempty"`
 	// Most telling tag paths, best first.
 	TagPaths []string `protobuf:"bytes,5,rep,name=tag_paths,json=tagPaths,proto3" json:"tag_paths,omitempty"`
-	// Dissimilarity of its pages (Xu 2018, eq. 10).
-	Dissimilarity float64 `protobuf:"fixed64,6,opt,name=dissimilarity,proto3" json:"dissimilarity,omitempty"`
 	// Clicks from a seed to the nearest of its sampled pages.
 	MinDepth uint32 `protobuf:"varint,7,opt,name=min_depth,json=minDepth,proto3" json:"min_depth,omitempty"`
 	// Fetches that are remembered one by one and judged, at most 20,000 of a site.
@@ -252,13 +250,6 @@ func (x *Template) GetTagPaths() []string {
 	return nil
 }
 
-func (x *Template) GetDissimilarity() float64 {
-	if x != nil {
-		return x.Dissimilarity
-	}
-	return 0
-}
-
 func (x *Template) GetMinDepth() uint32 {
 	if x != nil {
 		return x.MinDepth
@@ -300,8 +291,6 @@ type ListTemplatesResponse struct {
 	SampleCount uint32 `protobuf:"varint,6,opt,name=sample_count,json=sampleCount,proto3" json:"sample_count,omitempty"`
 	// Sample size at which it learns next; 0 if only on drift, or when asked.
 	NextLearningAt uint32 `protobuf:"varint,7,opt,name=next_learning_at,json=nextLearningAt,proto3" json:"next_learning_at,omitempty"`
-	// Revision of the model.
-	ModelRevision uint64 `protobuf:"varint,8,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
 	// What rewards are here.
 	RewardSource  RewardSource `protobuf:"varint,9,opt,name=reward_source,json=rewardSource,proto3,enum=linkscore.v1.RewardSource" json:"reward_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -369,13 +358,6 @@ func (x *ListTemplatesResponse) GetSampleCount() uint32 {
 func (x *ListTemplatesResponse) GetNextLearningAt() uint32 {
 	if x != nil {
 		return x.NextLearningAt
-	}
-	return 0
-}
-
-func (x *ListTemplatesResponse) GetModelRevision() uint64 {
-	if x != nil {
-		return x.ModelRevision
 	}
 	return 0
 }
@@ -832,27 +814,25 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\vdestination\x18\x04 \x01(\tR\vdestination\x12)\n" +
 	"\x10destination_prob\x18\x05 \x01(\x01R\x0fdestinationProb\x12\x1d\n" +
 	"\n" +
-	"page_links\x18\x06 \x01(\bR\tpageLinks\"\xd4\x02\n" +
+	"page_links\x18\x06 \x01(\bR\tpageLinks\"\xae\x02\n" +
 	"\bTemplate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsample_pages\x18\x02 \x01(\rR\vsamplePages\x12#\n" +
 	"\rcrawled_pages\x18\x03 \x01(\x04R\fcrawledPages\x12\x1f\n" +
 	"\vexample_url\x18\x04 \x01(\tR\n" +
 	"exampleUrl\x12\x1b\n" +
-	"\ttag_paths\x18\x05 \x03(\tR\btagPaths\x12$\n" +
-	"\rdissimilarity\x18\x06 \x01(\x01R\rdissimilarity\x12\x1b\n" +
+	"\ttag_paths\x18\x05 \x03(\tR\btagPaths\x12\x1b\n" +
 	"\tmin_depth\x18\a \x01(\rR\bminDepth\x12!\n" +
 	"\fjudged_count\x18\b \x01(\x04R\vjudgedCount\x12\x16\n" +
 	"\x06reward\x18\t \x01(\x01R\x06reward\x120\n" +
 	"\x05exits\x18\n" +
-	" \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\"\xcd\x02\n" +
+	" \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\"\xa6\x02\n" +
 	"\x15ListTemplatesResponse\x124\n" +
 	"\ttemplates\x18\x01 \x03(\v2\x16.linkscore.v1.TemplateR\ttemplates\x12-\n" +
 	"\x05stage\x18\x04 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12\x1a\n" +
 	"\blearning\x18\x05 \x01(\bR\blearning\x12!\n" +
 	"\fsample_count\x18\x06 \x01(\rR\vsampleCount\x12(\n" +
-	"\x10next_learning_at\x18\a \x01(\rR\x0enextLearningAt\x12%\n" +
-	"\x0emodel_revision\x18\b \x01(\x04R\rmodelRevision\x12?\n" +
+	"\x10next_learning_at\x18\a \x01(\rR\x0enextLearningAt\x12?\n" +
 	"\rreward_source\x18\t \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\"k\n" +
 	"\x18ListTemplatePagesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +

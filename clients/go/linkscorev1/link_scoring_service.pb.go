@@ -214,8 +214,6 @@ type PageResult struct {
 	NovelChars uint32 `protobuf:"varint,6,opt,name=novel_chars,json=novelChars,proto3" json:"novel_chars,omitempty"`
 	// Sequence number of the event in the crawl's log; 0 if none was written.
 	EventSeq uint64 `protobuf:"varint,8,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	// Revision of the site's model that scored.
-	ModelRevision uint64 `protobuf:"varint,9,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
 	// A learning of the site is running: scores will change when its model becomes active.
 	Learning bool `protobuf:"varint,11,opt,name=learning,proto3" json:"learning,omitempty"`
 	// URL of the first page of the thread that the page belongs to, the same for all pages of a thread: store the posts of
@@ -316,13 +314,6 @@ func (x *PageResult) GetNovelChars() uint32 {
 func (x *PageResult) GetEventSeq() uint64 {
 	if x != nil {
 		return x.EventSeq
-	}
-	return 0
-}
-
-func (x *PageResult) GetModelRevision() uint64 {
-	if x != nil {
-		return x.ModelRevision
 	}
 	return 0
 }
@@ -1918,8 +1909,6 @@ type DuePage struct {
 	Reason RevisitReason `protobuf:"varint,4,opt,name=reason,proto3,enum=linkscore.v1.RevisitReason" json:"reason,omitempty"`
 	// Its last fetch.
 	LastFetchTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_fetch_time,json=lastFetchTime,proto3" json:"last_fetch_time,omitempty"`
-	// Changes to expect since then.
-	ExpectedChanges float64 `protobuf:"fixed64,6,opt,name=expected_changes,json=expectedChanges,proto3" json:"expected_changes,omitempty"`
 	// Changes a day that it is believed to have.
 	ChangeRate float64 `protobuf:"fixed64,7,opt,name=change_rate,json=changeRate,proto3" json:"change_rate,omitempty"`
 	// `ETag` of the copy, as it was sent in `Page.headers`, for `If-None-Match`; empty if there was none.
@@ -1995,13 +1984,6 @@ func (x *DuePage) GetLastFetchTime() *timestamppb.Timestamp {
 		return x.LastFetchTime
 	}
 	return nil
-}
-
-func (x *DuePage) GetExpectedChanges() float64 {
-	if x != nil {
-		return x.ExpectedChanges
-	}
-	return 0
 }
 
 func (x *DuePage) GetChangeRate() float64 {
@@ -2259,7 +2241,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"'linkscore/v1/link_scoring_service.proto\x12\flinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\"T\n" +
 	"\x12IngestPagesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
-	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\xde\x05\n" +
+	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\"\xb7\x05\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2269,8 +2251,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05links\x18\x05 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x1f\n" +
 	"\vnovel_chars\x18\x06 \x01(\rR\n" +
 	"novelChars\x12\x1b\n" +
-	"\tevent_seq\x18\b \x01(\x04R\beventSeq\x12%\n" +
-	"\x0emodel_revision\x18\t \x01(\x04R\rmodelRevision\x12\x1a\n" +
+	"\tevent_seq\x18\b \x01(\x04R\beventSeq\x12\x1a\n" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
 	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
@@ -2399,14 +2380,13 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
 	"\vmax_results\x18\x03 \x01(\rR\n" +
 	"maxResults\x12,\n" +
-	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xef\x02\n" +
+	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xc4\x02\n" +
 	"\aDuePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
 	"\x05worth\x18\x03 \x01(\x01R\x05worth\x123\n" +
 	"\x06reason\x18\x04 \x01(\x0e2\x1b.linkscore.v1.RevisitReasonR\x06reason\x12B\n" +
-	"\x0flast_fetch_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFetchTime\x12)\n" +
-	"\x10expected_changes\x18\x06 \x01(\x01R\x0fexpectedChanges\x12\x1f\n" +
+	"\x0flast_fetch_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFetchTime\x12\x1f\n" +
 	"\vchange_rate\x18\a \x01(\x01R\n" +
 	"changeRate\x12\x12\n" +
 	"\x04etag\x18\b \x01(\tR\x04etag\x12#\n" +

@@ -790,7 +790,7 @@ type AnthelionParams struct {
 	ExploreProb *float64 `protobuf:"fixed64,2,opt,name=explore_prob,json=exploreProb,proto3,oneof" json:"explore_prob,omitempty"`
 	// Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0: lambda is constant.
 	DecayPulls *int64 `protobuf:"varint,3,opt,name=decay_pulls,json=decayPulls,proto3,oneof" json:"decay_pulls,omitempty"`
-	// Link classifier: arow, ftrl or multinomial_nb. Default arow.
+	// Link classifier: arow or multinomial_nb. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
 	// Worth of a page that leads to relevant pages against one that is relevant itself, [0, 1]; default 0.1. The paper
 	// has none of it: 0.

@@ -227,8 +227,6 @@ type Site struct {
 	ClusterCount uint32 `protobuf:"varint,9,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
 	// Distinct links remembered.
 	LinkCount uint64 `protobuf:"varint,11,opt,name=link_count,json=linkCount,proto3" json:"link_count,omitempty"`
-	// Characters of distinct long text.
-	TextChars uint64 `protobuf:"varint,12,opt,name=text_chars,json=textChars,proto3" json:"text_chars,omitempty"`
 	// Share of fetched pages whose long text was all known, [0, 1].
 	DuplicateShare float64 `protobuf:"fixed64,13,opt,name=duplicate_share,json=duplicateShare,proto3" json:"duplicate_share,omitempty"`
 	// A learning is running: scores will change when its model becomes active.
@@ -339,13 +337,6 @@ func (x *Site) GetClusterCount() uint32 {
 func (x *Site) GetLinkCount() uint64 {
 	if x != nil {
 		return x.LinkCount
-	}
-	return 0
-}
-
-func (x *Site) GetTextChars() uint64 {
-	if x != nil {
-		return x.TextChars
 	}
 	return 0
 }
@@ -1061,14 +1052,6 @@ type TrapSuspicion struct {
 	FetchedCount uint64 `protobuf:"varint,4,opt,name=fetched_count,json=fetchedCount,proto3" json:"fetched_count,omitempty"`
 	// Links found and not fetched.
 	WaitingCount uint64 `protobuf:"varint,5,opt,name=waiting_count,json=waitingCount,proto3" json:"waiting_count,omitempty"`
-	// What a fetch of the first half brought: its reward, and what new links of other shapes found there promise, >= 0.
-	EarlyYield float64 `protobuf:"fixed64,6,opt,name=early_yield,json=earlyYield,proto3" json:"early_yield,omitempty"`
-	// The same of the last half.
-	LateYield float64 `protobuf:"fixed64,7,opt,name=late_yield,json=lateYield,proto3" json:"late_yield,omitempty"`
-	// Share of the last half that showed long text and none of it new, [0, 1].
-	CopyShare float64 `protobuf:"fixed64,8,opt,name=copy_share,json=copyShare,proto3" json:"copy_share,omitempty"`
-	// New links of the same kind found by a fetch of the last half, >= 0.
-	Growth float64 `protobuf:"fixed64,9,opt,name=growth,proto3" json:"growth,omitempty"`
 	// The reasons in words and numbers, for a person.
 	Evidence string `protobuf:"bytes,10,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// URLs of its latest fetches, at most 3.
@@ -1138,34 +1121,6 @@ func (x *TrapSuspicion) GetFetchedCount() uint64 {
 func (x *TrapSuspicion) GetWaitingCount() uint64 {
 	if x != nil {
 		return x.WaitingCount
-	}
-	return 0
-}
-
-func (x *TrapSuspicion) GetEarlyYield() float64 {
-	if x != nil {
-		return x.EarlyYield
-	}
-	return 0
-}
-
-func (x *TrapSuspicion) GetLateYield() float64 {
-	if x != nil {
-		return x.LateYield
-	}
-	return 0
-}
-
-func (x *TrapSuspicion) GetCopyShare() float64 {
-	if x != nil {
-		return x.CopyShare
-	}
-	return 0
-}
-
-func (x *TrapSuspicion) GetGrowth() float64 {
-	if x != nil {
-		return x.Growth
 	}
 	return 0
 }
@@ -1559,8 +1514,6 @@ type RuleFile struct {
 	Format RuleFormat `protobuf:"varint,1,opt,name=format,proto3,enum=linkscore.v1.RuleFormat" json:"format,omitempty"`
 	// Name to save it under, without folder.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Its media type, for example `text/x-python`.
-	MediaType string `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
 	// The file, UTF-8 text.
 	Content []byte `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	// What the rules say and the file does not, one sentence each; empty if it says all.
@@ -1609,13 +1562,6 @@ func (x *RuleFile) GetFormat() RuleFormat {
 func (x *RuleFile) GetName() string {
 	if x != nil {
 		return x.Name
-	}
-	return ""
-}
-
-func (x *RuleFile) GetMediaType() string {
-	if x != nil {
-		return x.MediaType
 	}
 	return ""
 }
@@ -1711,7 +1657,7 @@ var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\"\x83\x04\n" +
+	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\"\xe4\x03\n" +
 	"\x04Site\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12-\n" +
@@ -1724,9 +1670,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x0emodel_revision\x18\b \x01(\x04R\rmodelRevision\x12#\n" +
 	"\rcluster_count\x18\t \x01(\rR\fclusterCount\x12\x1d\n" +
 	"\n" +
-	"link_count\x18\v \x01(\x04R\tlinkCount\x12\x1d\n" +
-	"\n" +
-	"text_chars\x18\f \x01(\x04R\ttextChars\x12'\n" +
+	"link_count\x18\v \x01(\x04R\tlinkCount\x12'\n" +
 	"\x0fduplicate_share\x18\r \x01(\x01R\x0eduplicateShare\x12\x1a\n" +
 	"\blearning\x18\x0f \x01(\bR\blearning\x12!\n" +
 	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12#\n" +
@@ -1789,21 +1733,14 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\rwaiting_count\x18\x05 \x01(\x04R\fwaitingCount\x12!\n" +
 	"\fearly_reward\x18\x06 \x01(\x01R\vearlyReward\x12\x1f\n" +
 	"\vlate_reward\x18\a \x01(\x01R\n" +
-	"lateReward\"\xf7\x02\n" +
+	"lateReward\"\x80\x02\n" +
 	"\rTrapSuspicion\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.linkscore.v1.TrapKindR\x04kind\x12\x1f\n" +
 	"\vurl_pattern\x18\x02 \x01(\tR\n" +
 	"urlPattern\x12\x19\n" +
 	"\btag_path\x18\x03 \x01(\tR\atagPath\x12#\n" +
 	"\rfetched_count\x18\x04 \x01(\x04R\ffetchedCount\x12#\n" +
-	"\rwaiting_count\x18\x05 \x01(\x04R\fwaitingCount\x12\x1f\n" +
-	"\vearly_yield\x18\x06 \x01(\x01R\n" +
-	"earlyYield\x12\x1d\n" +
-	"\n" +
-	"late_yield\x18\a \x01(\x01R\tlateYield\x12\x1d\n" +
-	"\n" +
-	"copy_share\x18\b \x01(\x01R\tcopyShare\x12\x16\n" +
-	"\x06growth\x18\t \x01(\x01R\x06growth\x12\x1a\n" +
+	"\rwaiting_count\x18\x05 \x01(\x04R\fwaitingCount\x12\x1a\n" +
 	"\bevidence\x18\n" +
 	" \x01(\tR\bevidence\x12!\n" +
 	"\fexample_urls\x18\v \x03(\tR\vexampleUrls\"&\n" +
@@ -1830,12 +1767,10 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\tevent_seq\x18\x05 \x01(\x04R\beventSeq\"\\\n" +
 	"\x12ExportRulesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
-	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\"\x9f\x01\n" +
+	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\"\x80\x01\n" +
 	"\bRuleFile\x120\n" +
 	"\x06format\x18\x01 \x01(\x0e2\x18.linkscore.v1.RuleFormatR\x06format\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
-	"\n" +
-	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x18\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
 	"\acontent\x18\x04 \x01(\fR\acontent\x12\x14\n" +
 	"\x05notes\x18\x05 \x03(\tR\x05notes\"\x9b\x01\n" +
 	"\x13ExportRulesResponse\x12,\n" +

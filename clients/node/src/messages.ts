@@ -83,7 +83,7 @@ export function named<G, M>(option: string, given: G, make: (given: G) => M): M 
   }
 }
 
-/** What a crawl is for, in words: a query, or queries, samples and languages by the names of the message. */
+/** What a crawl is for, in words: a query, or queries and samples by the names of the message. */
 export type Wanted = string | MessageInitShape<typeof WantedSchema>;
 
 /** The message of what a crawl is for. */

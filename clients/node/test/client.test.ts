@@ -48,8 +48,8 @@ test("a crawl says in words what it is for, and gets what is asked for", async (
   for (const query of ["kayak repair", "kayak repair", "used cars"]) await client.ensureCrawl("words", { wanted: query });
   await client.ensureCrawl("words");
   assert.equal(fake.crawl?.wanted?.queries[0], "used cars");
-  await client.ensureCrawl("words", { policy: "harvest", wanted: { languages: ["cs"] } });
-  assert.deepEqual([fake.crawl?.policy?.policy.case, fake.crawl?.wanted?.languages], ["harvest", ["cs"]]);
+  await client.ensureCrawl("words", { policy: "harvest", wanted: { queries: ["cars"] } });
+  assert.deepEqual([fake.crawl?.policy?.policy.case, fake.crawl?.wanted?.queries], ["harvest", ["cars"]]);
 });
 
 test("policies have parameters by name", () => {

@@ -141,7 +141,7 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     ----------
     wanted
         A query; or a mapping of ``query`` (one text), ``queries``, ``samples`` (URLs, or mappings of ``url``,
-        ``text``, ``body``, ``unwanted``), ``languages`` (ISO 639 codes); or the message.
+        ``text``, ``body``, ``unwanted``); or the message.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
 
     Examples
     --------
-    >>> wanted_spec({"query": "pricing and limits", "languages": ["en"]}).queries
+    >>> wanted_spec({"query": "pricing and limits"}).queries
     ['pricing and limits']
     >>> wanted_spec({"quarry": "pricing"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):

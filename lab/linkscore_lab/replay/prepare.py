@@ -32,7 +32,6 @@ from linkscore_lab.datasets.site import (
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.hashing import hash64, hash_of
 
 # Redirects followed. Chosen, not measured.
@@ -277,7 +276,7 @@ def prepare_site(
     workers: int = 0,
     seen_page: Callable[[int], None] = lambda n: None,
     layout: bool = False,
-    words: Words = Words.NONE,
+    words: bool = False,
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
 
@@ -316,7 +315,7 @@ def prepare_generated(
 ) -> StoredSite:
     """Return a generated site as one crawled whole; its pages are what it labels, the entry first."""
     answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
-    blobs, parse = Blobs(), partial(_parse, layout=layout, words=Words.NONE)
+    blobs, parse = Blobs(), partial(_parse, layout=layout, words=False)
     records, hashes = _parsed(answers, blobs, parse, workers, seen_page)
     stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", (), blobs)
     stored.links = _linked(stored, hashes)
@@ -357,7 +356,7 @@ def _chunks(answers: Iterable[ArchiveRecord]) -> Iterator[list[ArchiveRecord]]:
         yield chunk
 
 
-def _parse(record: ArchiveRecord, *, layout: bool, words: Words) -> _Parsed | None:
+def _parse(record: ArchiveRecord, *, layout: bool, words: bool) -> _Parsed | None:
     """Read one record; None if its URL cannot be parsed."""
     key = identity_or_none(record.url)
     if key is None:
@@ -372,7 +371,7 @@ def _parse(record: ArchiveRecord, *, layout: bool, words: Words) -> _Parsed | No
     return _parse_page(record, stored, layout=layout, words=words)
 
 
-def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, words: Words) -> _Parsed:
+def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, words: bool) -> _Parsed:
     try:
         features = extract(
             record.body, url=record.url, content_type=stored.content_type, layout=layout, words=words
@@ -395,7 +394,7 @@ def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:
 
 def kept_record(record: ArchiveRecord, blobs: Blobs) -> StoredRecord:
     """Return one record whose bytes are kept; raises ValueError if its URL cannot be parsed."""
-    parsed = _parse(record, layout=False, words=Words.NONE)
+    parsed = _parse(record, layout=False, words=False)
     if parsed is None:
         raise ValueError(record.url)
     return _kept(parsed, blobs)

@@ -184,8 +184,7 @@ class ReplayProtocol(Fetching):
     delay: int = 0  # Fetches by which feedback comes late
     clusterer: str = ""  # How sites are learned; empty means the library's default
     paper: bool = False
-    wanted: str = ""  # What policies which go by words are told: a query, and languages. See `Wanted`
-    languages: tuple[str, ...] = ()
+    wanted: str = ""  # What policies which go by words are told: a query
     experience: tuple[bytes, ...] = ()  # Documents learned elsewhere, `Experience.to_bytes`
     # Settings that forbid links, by their field of `Crawl`: ``{"budget": {"max_trap_share": .05}}``
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -193,9 +192,7 @@ class ReplayProtocol(Fetching):
     @property
     def in_words(self) -> Wanted | None:
         """What is wanted in words; None if nothing is."""
-        if not (self.wanted or self.languages):
-            return None
-        return Wanted((self.wanted,) if self.wanted else (), languages=tuple(self.languages))
+        return Wanted((self.wanted,)) if self.wanted else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,6 @@ from linkscore_lab.replay.runs import (
     reads_layout,
 )
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.site.texts import HALF_CHARS
 
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
@@ -223,13 +222,13 @@ class ReplaySession:
 
     def run(self) -> Iterator[RunResult]:
         """Yield the result of each crawl."""
-        name, wanted = self.source.archives[0].name, self.protocol.in_words
+        name = self.source.archives[0].name
         with prepare_site(
             [self.source],
             workers=self.workers,
             seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
             layout=any(map(reads_layout, self.policies)),
-            words=wanted.reads if wanted is not None else Words.NONE,
+            words=self.protocol.in_words is not None,
         ) as site:
             self.inputs[site.name] = Input(site.digest, len(site.damage))
             experiment = Experiment(site, self.protocol, self.make_scorer)

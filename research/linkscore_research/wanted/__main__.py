@@ -13,8 +13,7 @@ from rich.table import Table
 
 from linkscore_lab.replay.prepare import prepare_site, spread
 from linkscore_research.wanted.measure import ORDERS, TIMES, Bench, Outcome
-from linkscore_research.wanted.tasks import LANGUAGE, SITES, TagTask, sources, tag_tasks
-from linkscore_scoring.features.types import Words
+from linkscore_research.wanted.tasks import SITES, TagTask, sources, tag_tasks
 
 _CRAWLERS_VENV = Path(".venv-crawlers/bin/python")
 
@@ -45,8 +44,7 @@ def main(
         found = sources(spec, list(folders))
         if found is None or (sites and spec.name not in sites):
             continue
-        words = Words.WITH_LANGUAGE if spec.kind == LANGUAGE else Words.COUNTED
-        with prepare_site(found, workers=workers, words=words) as site:
+        with prepare_site(found, workers=workers, words=True) as site:
             bench = Bench(site, python)
             tasks = [task for task in tag_tasks(spec, site) if task.is_judged == (half == "judged")]
             tasks.sort(key=lambda task: len(task.pages))  # what is interrupted has told of whole tasks

@@ -93,7 +93,7 @@ def _recall(order: Sequence[str], wanted: frozenset[str], budget: int) -> tuple[
 
 
 def _query(task: TagTask) -> str:
-    return " ".join(task.wanted.queries) or " ".join(task.wanted.languages)
+    return " ".join(task.wanted.queries)
 
 
 Made = Callable[[Bench, TagTask, Sequence[int]], CrawlScorer]

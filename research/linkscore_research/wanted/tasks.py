@@ -14,11 +14,6 @@ from lxml import etree
 from linkscore_lab.replay.prepare import SiteSource, StoredSite
 from linkscore_scoring.wanted import Wanted
 
-LANGUAGE = "language"
-"""Kind of tasks whose pages are those in a language."""
-_LANG = re.compile(rb"<html[^>]*?\slang=[\"']?([a-zA-Z]{2})", re.IGNORECASE)
-
-
 TAGS = "//a[@rel='tag' or contains(@rel, ' tag') or contains(@class, 'qa-tag-link')]"
 CATEGORIES = "//*[@id='catlinks' or @id='mw-normal-catlinks']//a"
 SECTION = r"/(?:w/(?:cpp/)?|cpp/|c/)([a-z_]+)/"
@@ -41,7 +36,7 @@ class WantedSite:
     types: frozenset[str]  # Types of pages whose tags are their own; lists show the tags of others
     least: int  # Pages of a task: fewer say little, more are no topic
     most: int
-    kind: str  # What its pages are told apart by: a kind of `carried_tags`, or their language
+    kind: str  # What its pages are told apart by: a kind of `carried_tags`
     parts: tuple[str, ...] = ()  # Archives that are crawled as one, an entry each; empty: that of `name`
 
 
@@ -51,7 +46,6 @@ SITES = (
     WantedSite("blog_wordpress", frozenset({"post"}), 8, 200, TAGS),
     WantedSite("wiki_x3", frozenset({"article"}), 20, 200, CATEGORIES),
     WantedSite("wiki_cppref", frozenset({"decl", "prose"}), 20, 200, SECTION),
-    WantedSite("shop_static", frozenset({"product"}), 20, 500, LANGUAGE),
     WantedSite("mixed", frozenset({"question", "post"}), 12, 400, TAGS, _ALL),
 )
 """The sites, and all of them as one crawl for what two of them have; what is no topic is in `_NO_TOPIC`."""
@@ -90,14 +84,13 @@ def tag_tasks(spec: WantedSite, site: StoredSite) -> Iterator[TagTask]:
         record = site.records[number]
         if site.types.get(record.key) in spec.types:
             body = site.body(number)
-            is_language = spec.kind == LANGUAGE
-            tags = _language(body) if is_language else carried_tags(record.url, body, spec.kind)
+            tags = carried_tags(record.url, body, spec.kind)
             for tag in sorted({tag.lower() if spec.parts else tag for tag in tags - _NO_TOPIC}):
                 pages.setdefault(tag, set()).add(record.key)
                 hosts.setdefault(tag, set()).add(urlsplit(record.url).netloc)
     for tag, found in pages.items():
         if spec.least <= len(found) <= spec.most and (len(hosts[tag]) > 1 or not spec.parts):
-            yield TagTask(spec.name, tag, frozenset(found), _wanted(spec, tag))
+            yield TagTask(spec.name, tag, frozenset(found), Wanted((tag.replace("_", " "),)))
 
 
 def sources(spec: WantedSite, folders: list[Path]) -> list[SiteSource] | None:
@@ -119,14 +112,3 @@ def source(name: str, folders: Sequence[Path]) -> SiteSource | None:
         if archive.exists() and labels.exists():
             return SiteSource([archive], labels)
     return None
-
-
-def _wanted(spec: WantedSite, tag: str) -> Wanted:
-    if spec.kind == LANGUAGE:
-        return Wanted(languages=(tag,))
-    return Wanted(queries=(tag.replace("_", " "),))
-
-
-def _language(body: bytes) -> frozenset[str]:
-    found = _LANG.search(body[:4_096])
-    return frozenset({found[1].decode().lower()} if found else ())

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from linkscore_scoring.engine.limits import BUDGET, limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.answers import CrawlKnowledge, Experience
 from linkscore_scoring.policies.base import Params, Policy, make_params
 from linkscore_scoring.policies.guard import failure_of
@@ -151,11 +150,9 @@ class CrawlConfig:
         return self.policy.has("reads_layout")
 
     @cached_property
-    def words(self) -> Words:
-        """What to read of the words of pages: nothing, unless the policy reads them and `wanted` is given."""
-        if self.wanted is None or not self.policy.has("reads_words"):
-            return Words.NONE
-        return self.wanted.reads
+    def words(self) -> bool:
+        """Whether the words of pages are read: if the policy reads them and `wanted` is given."""
+        return self.wanted is not None and self.policy.has("reads_words")
 
     @cached_property
     def reads_templates(self) -> bool:

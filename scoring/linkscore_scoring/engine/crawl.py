@@ -334,7 +334,6 @@ class CrawlModel:
             duplicate=False,
             observation=observation,
             stage=model.stage,
-            revision=model.revision,
             policy=shard.order.name,
             links=links or ScoredLinks(np.zeros(0)),
             learning=model.learning_since > 0,

@@ -80,27 +80,19 @@ class TrapReport:
         return round(self.early.fetched + self.late.fetched)
 
     @property
-    def copy_share(self) -> float:
-        """Share of the last half that showed only known text."""
-        return self.late.copies / self.late.fetched if self.late.fetched else 0.0
-
-    @property
-    def growth(self) -> float:
-        """New links of the same kind found by a fetch of the last half."""
-        return self.late.grown / self.late.fetched if self.late.fetched else 0.0
-
-    @property
     def evidence(self) -> str:
         """The reasons in words and numbers."""
+        late = self.late
+        copies, grown = late.copies / late.fetched, late.grown / late.fetched
         found = [
             f"{self.fetched_count} fetched, {self.waiting_count} waiting",
             f"a fetch brought {self.early_yield:.2f} in the first half, {self.late_yield:.2f} in the last",
-            f"of the last {self.late.fetched:.0f}, {self.copy_share:.0%} showed only known text",
-            f"each found {self.growth:.1f} new links of the same kind",
+            f"of the last {late.fetched:.0f}, {copies:.0%} showed only known text",
+            f"each found {grown:.1f} new links of the same kind",
         ]
-        if self.late.reported:
-            mean = self.late.worth(by_reward=True)
-            found.append(f"{self.late.reported:.0f} of them were reported, mean reward {mean:.2f}")
+        if late.reported:
+            mean = late.worth(by_reward=True)
+            found.append(f"{late.reported:.0f} of them were reported, mean reward {mean:.2f}")
         return "; ".join(found)
 
 

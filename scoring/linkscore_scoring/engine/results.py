@@ -84,7 +84,6 @@ class PageOutcome:
     duplicate: bool
     observation: PageObservation | None
     stage: int
-    revision: int
     policy: str
     links: ScoredLinks
     learning: bool = False

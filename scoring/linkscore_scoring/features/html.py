@@ -31,7 +31,7 @@ from linkscore_scoring.features.body import (
 )
 from linkscore_scoring.features.layout.signals import of_outline, of_tags
 from linkscore_scoring.features.things import thing_of
-from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, PathTrie, Words
+from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.walk import (
     BLOCK_CHARS,
     MAX_ALT_CHARS,
@@ -227,7 +227,7 @@ class Extractor:
         content_type: str = "",
         content_encoding: str = "",
         layout: bool = False,
-        words: Words = Words.NONE,
+        words: bool = False,
     ) -> PageFeatures:
         """Return the features of one page; see `extract`."""
         features = PageFeatures(
@@ -263,7 +263,7 @@ class Extractor:
             _add_refresh(features, head.refresh, resolver)
         if words and (root := self._parse(markup, features)) is not None:
             strip_skipped(root)
-            features.words = page_words(root, " ".join(head.title.split())[:MAX_TITLE_CHARS], words)
+            features.words = page_words(root, " ".join(head.title.split())[:MAX_TITLE_CHARS])
         return features
 
     def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Read | None:
@@ -351,7 +351,7 @@ def extract(
     content_encoding: str = "",
     limits: Limits | None = None,
     layout: bool = False,
-    words: Words = Words.NONE,
+    words: bool = False,
 ) -> PageFeatures:
     """Return the features of one fetched page, from its bytes.
 
@@ -366,7 +366,7 @@ def extract(
     `body`: bytes as fetched. `url`: absolute http(s) URL after redirects. `content_type`,
     `content_encoding`: the HTTP headers, empty if unknown. `limits`: bounds of the extraction; `Limits`
     defaults. `layout`: whether to measure it too, see `features.layout`; it costs twice as much
-    again. `words`: what to read of its words; see `features.words`.
+    again. `words`: whether its words are read; see `features.words`.
 
     Raises `InvalidPage`: `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.
 

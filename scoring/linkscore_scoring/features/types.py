@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import IntFlag
 from typing import Any
 
 import numpy as np
@@ -93,23 +92,13 @@ Hashes = NDArray[np.uint32]
 """(n,), distinct, ascending."""
 
 
-class Words(IntFlag):
-    """What is read of the words of pages: nothing, their counts, and more beside these."""
-
-    NONE = 0
-    COUNTED = 1
-    LANGUAGE = 2
-    WITH_LANGUAGE = COUNTED | LANGUAGE
-
-
 @dataclass(slots=True)
 class PageWords:
     """The words of a page, without their order.
 
     `hashes`: of the distinct words, little-endian uint32, ascending. `title`, `headings`, `text`: how often
     each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors; uint8, at most
-    255. `lengths`: words of title, headings and text, all of them counted. `language`: ISO 639 code of the
-    main text; empty if not looked at, or too short to tell.
+    255. `lengths`: words of title, headings and text, all of them counted.
     """
 
     hashes: bytes = b""
@@ -117,7 +106,6 @@ class PageWords:
     headings: bytes = b""
     text: bytes = b""
     lengths: list[int] = field(default_factory=lambda: [0, 0, 0])
-    language: str = ""
 
     def columns(self) -> tuple[Hashes, NDArray[np.float64]]:
         """Return hashes, (n,), and counts in title, headings and text, (n, 3)."""

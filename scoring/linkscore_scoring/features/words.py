@@ -20,16 +20,14 @@ import numpy as np
 import Stemmer
 from lxml import etree
 
-from linkscore_scoring.features.types import PageWords, Words
+from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.walk import BLOCK_CHARS
 from linkscore_scoring.hashing import hash64
 
 MAX_WORDS = 2_000
 """Distinct words kept of a page, those met first: a bound, chosen; 10 bytes each in the log."""
 MAX_TEXT_CHARS = 200_000
-"""Characters of a page that are read for words, and for the language: a bound, chosen."""
-_LANGUAGE_CHARS = 2_000  # of the main text, by which the language is told; chosen: more says the same
-_LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; chosen, not measured
+"""Characters of a page that are read for words: a bound, chosen."""
 _MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
 _MAX_HEADING_TEXTS = 2_000  # texts in headings that are read, so that headings in headings end; a bound
 _REMEMBERED = 1 << 16  # words and anchors whose hashes are remembered; a bound
@@ -113,7 +111,7 @@ def matching_words(text: str, terms: Container[int], *, is_url: bool = False) ->
     return list(found)[:_MAX_LINK_WORDS]
 
 
-def page_words(root: etree._Element, title: str, read: Words = Words.COUNTED) -> PageWords:
+def page_words(root: etree._Element, title: str) -> PageWords:
     """Return the words of a page of a title, as parsed, without what is not displayed; its tree is used up.
 
     Main text is every text of 25 characters and more outside of anchors, as everywhere in linkscore: menus,
@@ -129,10 +127,10 @@ def page_words(root: etree._Element, title: str, read: Words = Words.COUNTED) ->
     found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
     headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
     etree.strip_elements(root, "a", "title", with_tail=False)
-    return words_of_texts(title, headings, *_blocks(root.itertext()), read=read)
+    return words_of_texts(title, headings, *_blocks(root.itertext()))
 
 
-def words_of_texts(title: str, headings: str, *blocks: str, read: Words = Words.COUNTED) -> PageWords:
+def words_of_texts(title: str, headings: str, *blocks: str) -> PageWords:
     """Return the words of a page whose texts were taken apart already; see `page_words`."""
     texts = [" ".join(one[:MAX_TEXT_CHARS].split()) for one in (title, headings, " ".join(blocks))]
     found = [words_of(one) for one in texts]
@@ -144,32 +142,9 @@ def words_of_texts(title: str, headings: str, *blocks: str, read: Words = Words.
         np.array([min(255, counted[known[row]]) for row in rows.tolist()], np.uint8).tobytes()
         for counted in counts
     )
-    page = PageWords(
+    return PageWords(
         distinct.astype("<u4").tobytes(), title_count, headings_count, text_count, list(map(len, found))
     )
-    if Words.LANGUAGE in read:
-        page.language = language_of(texts[2] or texts[1])
-    return page
-
-
-def language_of(text: str) -> str:
-    """Return the ISO 639 code of a text, by `py3langid`; empty if it is too short to tell.
-
-    The first call of a process takes a second, for the model of the library.
-    """
-    if len(text) < _LEAST_LANGUAGE_CHARS:
-        return ""
-    import py3langid
-
-    return str(py3langid.classify(text[:_LANGUAGE_CHARS])[0])
-
-
-@lru_cache(maxsize=1)
-def languages() -> frozenset[str]:
-    """Return the codes that `language_of` tells."""
-    import py3langid
-
-    return frozenset(code for code, _ in py3langid.rank("x" * _LEAST_LANGUAGE_CHARS))
 
 
 def _url_text(url: str) -> str:

@@ -135,63 +135,6 @@ class Arow(Classifier):
         self._table[_SPENT] = np.maximum(0.0, 1.0 - (1.0 - self._table[_SPENT]) / keep)
 
 
-_Z, _N = 0, 1  # rows of the table, as in the paper
-_ALPHA, _L2 = (
-    0.5,
-    0.01,
-)  # learning rate and regularisation; chosen, not measured; beta is the paper's 1, l1 is 0
-
-
-class Ftrl(Classifier):
-    """Logistic regression with a learning rate per feature; probabilities of its own.
-
-    McMahan et al., Ad click prediction, KDD 2013, algorithm 1.
-    """
-
-    name = "ftrl"
-
-    def __init__(self, *, dim: int = DIM) -> None:
-        super().__init__(dim=dim)
-        self._weights = np.zeros(dim)
-
-    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
-        """Take a step against the gradient."""
-        w = self._weights[indices]
-        p = float(sigmoid(np.array(w @ values)))
-        gradient = weight * (p - relevant) * values
-        n = self._table[_N, indices]
-        sigma = (np.sqrt(n + gradient**2) - np.sqrt(n)) / _ALPHA
-        self._table[_Z, indices] += gradient - sigma * w
-        self._table[_N, indices] = n + gradient**2
-        self._weights[indices] = self._solved(self._table[:, indices])
-
-    def _solved(self, table: Floats) -> Floats:
-        """Return the weights of some columns of (z, n)."""
-        z, n = table
-        weights: Floats = -z / ((1.0 + np.sqrt(n)) / _ALPHA + _L2)
-        return weights
-
-    def predict_prob(self, X: Features) -> Floats:
-        """Return the logistic of the weighted sum."""
-        return sigmoid(X.sums(self.contributions(X)))
-
-    def contributions(self, X: Features) -> Floats:
-        """Return weight x value."""
-        return self._weights[X.indices] * X.values
-
-    def soften(self, keep: float) -> None:
-        """Shrink weights and squared gradients, so that rates rise again."""
-        kept = keep * self._weights
-        self._table[_N] *= keep
-        self._table[_Z] = -kept * ((1.0 + np.sqrt(self._table[_N])) / _ALPHA + _L2)
-        self._weights = self._solved(self._table)
-
-    def after_load(self) -> None:
-        """Work out the weights."""
-        super().after_load()
-        self._weights = self._solved(self._table)
-
-
 _SMOOTHING = 0.5
 """Pseudo-count of every feature and class; chosen, not measured."""
 
@@ -238,7 +181,7 @@ class MultinomialNb(Classifier):
             counts *= keep
 
 
-CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Ftrl, Arow, MultinomialNb)}
+CLASSIFIERS: dict[str, type[Classifier]] = {kind.name: kind for kind in (Arow, MultinomialNb)}
 
 
 # weight of a label of the rarer class, at most; a bound

@@ -400,7 +400,6 @@ class Due(NamedTuple):
     # ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`
     reason: str
     last_s: float  # when it was fetched last, in seconds since the epoch
-    changes: float  # changes to expect since
     rate: float  # changes a day that are believed
     validators: Validators = NOTHING_SAID  # of the copy, to ask the site whether the page is as it was
     kind: str = "page"  # as it was fetched

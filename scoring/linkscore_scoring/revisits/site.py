@@ -319,7 +319,7 @@ class SiteRevisits(Stateful):
         stale = waiting.shape / waiting.days
         new = discovery_worth(waiting.discoveries, waited) > values[best] / 2.0
         return [
-            self._due(int(row), float(values[row]), float(waited[i]), float(stale[i]), is_hub=bool(new[i]))
+            self._due(int(row), float(values[row]), float(stale[i]), is_hub=bool(new[i]))
             for i, row in enumerate(best)
         ]
 
@@ -393,13 +393,13 @@ class SiteRevisits(Stateful):
             links[hubs] = [self._hubs[key] for key in known["key"][rows][hubs].tolist()]
         return links, watched
 
-    def _due(self, row: int, value: float, waited: float, rate: float, *, is_hub: bool) -> Due:
+    def _due(self, row: int, value: float, rate: float, *, is_hub: bool) -> Due:
         known = self.pages.row(row)
         reason = "check" if value == math.inf else "hub" if is_hub else "stale"
         validators = self._validators.get(known.key, NOTHING_SAID)
         kind = next(name for name, flag in KINDS.items() if flag == known.flags & (SITEMAP | FEED))
         url, last_s = self.pages.url(row), float(known.last)
-        return Due(url, known.key, value, reason, last_s, waited * rate, rate, validators, kind)
+        return Due(url, known.key, value, reason, last_s, rate, validators, kind)
 
     def _known_rows(self) -> NDArray[np.intp]:
         return np.flatnonzero((self.pages.rows["flags"] & GONE) == 0)

@@ -60,9 +60,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         if event is None:
             return pb.ImportBrowseRecordsResponse(duplicate=True)
         counts = Counter(event.counts)
-        return pb.ImportBrowseRecordsResponse(
-            record_count=counts.total(), visit_count=counts[""], left_out=_left_out(counts)
-        )
+        return pb.ImportBrowseRecordsResponse(visit_count=counts[""], left_out=_left_out(counts))
 
     async def MineSite(self, request: pb.MineSiteRequest, context: Any) -> pb.MineSiteResponse:
         """Mine a site now."""

@@ -17,8 +17,6 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import Words
-from linkscore_scoring.features.words import languages
 from linkscore_scoring.state import packed
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
 from linkscore_server.groups import Shard
@@ -28,8 +26,6 @@ from linkscore_server.store import Store, StoredEvent, StoredShard
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     config.policy.made().load_libraries()
-    if Words.LANGUAGE in config.words:
-        languages()
     if config.scope == "domain":
         _suffixes()
 

@@ -19,7 +19,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.limits import LIMITS
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import PageWords, Words
+from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_scoring.site.learning import LearningConfig
@@ -289,7 +289,6 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
     wanted = Wanted(
         tuple(message.queries),
         _each(message.samples, _sample, "crawl.wanted.samples"),
-        tuple(message.languages),
     )
     if problems := list(wanted.problems("crawl.wanted")):
         raise InvalidInput(problems)
@@ -323,9 +322,7 @@ def _words(message: pb.WantedSample) -> PageWords | None:
         return words
     if not message.body:
         return None
-    page = extract(
-        message.body, url=message.url or _NO_URL, content_type=message.content_type, words=Words.COUNTED
-    )
+    page = extract(message.body, url=message.url or _NO_URL, content_type=message.content_type, words=True)
     if page.words is None or not page.words.hashes:
         raise InvalidPage("must be a page in HTML with words", field="body")
     return page.words

@@ -334,7 +334,6 @@ def add_page_result(
     result.links.SetInParent()
     add_link_scores(result.links, outcome.links, links)
     result.event_seq = 0 if outcome.duplicate else outcome.seq
-    result.model_revision = outcome.revision
     result.learning = outcome.learning
     result.thread_id = outcome.note.thread_id
     result.page_type = cast("Any", outcome.note.page_type)

@@ -25,7 +25,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html, too_large
 from linkscore_scoring.features.given_links import ExtractedLink, with_links
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.limits.respect import is_same_host, site_file
 from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.revisits.pages import read_facts
@@ -62,7 +62,7 @@ class ParseOptions(NamedTuple):
     """What is read of a page: layout and words if a policy goes by them, and facts that settings go by."""
 
     layout: bool = False
-    words: Words = Words.NONE
+    words: bool = False
     facts: tuple[str, ...] = ()
 
     @classmethod

@@ -128,7 +128,6 @@ def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
         site=site_name(crawl, site),
         worth=page.worth,
         reason=f"REVISIT_REASON_{page.reason.upper()}",
-        expected_changes=page.changes,
         change_rate=page.rate,
         etag=page.validators.etag,
         last_modified=page.validators.last_modified,

@@ -142,7 +142,6 @@ class SiteModelService:
             file = pb.RuleFile(
                 format=pb.RULE_FORMAT_EXPERIENCE,
                 name="experience.json",
-                media_type="application/json",
                 content=learned.to_bytes(),
                 notes=[f"{len(learned.groups):,} groups of links, {shard.model.history.fetches:,} pages"],
             )
@@ -165,7 +164,6 @@ def _site(actor: CrawlActor, name: str) -> pb.Site:
         model_revision=site.revision,
         cluster_count=len(site.templates.clusters) if site.templates else 0,
         link_count=len(site.memory),
-        text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
         policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
@@ -245,7 +243,6 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
     return pb.RuleFile(
         format=f"RULE_FORMAT_{name.upper()}",
         name=file.name,
-        media_type=file.media_type,
         content=file.text.encode(),
         notes=file.notes,
     )
@@ -278,7 +275,6 @@ class InspectionService:
                 learning=site.learning_since > 0,
                 sample_count=len(site.sample),
                 next_learning_at=site.schedule.next_at,
-                model_revision=site.revision,
                 reward_source=messages.reward_source(site),
             )
 
@@ -320,7 +316,7 @@ def _parse_template(name: str) -> int:
 
 
 def templates_of(site: SiteModel, max_exits: int) -> Iterator[look.Template]:
-    """Yield templates, most crawled first; dissimilarity: Xu 2018, eq. 10; cost O(fetches)."""
+    """Yield templates, most crawled first; cost O(fetches)."""
     if site.templates is None:
         return
     chosen = sorted(site.templates.clusters, key=lambda stats: (-site.crawled[stats.id], stats.id))
@@ -340,7 +336,6 @@ def templates_of(site: SiteModel, max_exits: int) -> Iterator[look.Template]:
             crawled_pages=site.crawled[stats.id],
             example_url=stats.example,
             tag_paths=stats.top_paths,
-            dissimilarity=stats.dsim,
             min_depth=depths.get(stats.id, 0),
             judged_count=len(judged),
             reward=float(np.mean(judged)) if judged else 0.0,

@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_scoring.clustering.class_paths import plain_nodes
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.kernels import PURE, choose
 
 URL = "http://example.org/dir/page.html"
@@ -118,7 +118,7 @@ def test_a_link_to_nothing_leads_to_the_base_unless_that_is_the_page() -> None:
     ],
 )
 def test_a_title_is_the_text_of_its_element_cut_at_the_bound(markup: bytes, words: int) -> None:
-    found = extract(markup, url=URL, content_type="text/html; charset=latin-1", words=Words.COUNTED)
+    found = extract(markup, url=URL, content_type="text/html; charset=latin-1", words=True)
     assert found.words is not None
     assert found.words.lengths[0] == words
 

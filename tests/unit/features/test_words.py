@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import PageFeatures, Words
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.features.words import (
     matching_words,
     text_hashes,
@@ -20,7 +20,7 @@ PAGE = b"""<html><head><title>Shadow Selection</title><style>p{}</style></head><
 <p>The drawing editor remembers which objects were selected.</p><p>short</p></body></html>"""
 
 
-def read(body: bytes, words: Words = Words.COUNTED) -> PageFeatures:
+def read(body: bytes, words: bool = True) -> PageFeatures:
     return extract(body, url="http://a.org/", content_type="text/html; charset=utf-8", words=words)
 
 
@@ -60,16 +60,6 @@ def test_an_event_keeps_hashes_and_no_word() -> None:
     assert again.features.words == read(PAGE).words
     assert b"editor" not in raw
     assert b"Shadow" not in raw
-
-
-def test_the_language_is_told_of_long_texts_only() -> None:
-    czech = "<p>Toto je česká stránka o nákupu a prodeji zboží v internetovém obchodě, kde je levně.</p>"
-    page = read(czech.encode(), Words.WITH_LANGUAGE)
-    assert page.words is not None
-    assert page.words.language == "cs"
-    short = read(b"<p>only a few words here, no more", Words.WITH_LANGUAGE)
-    assert short.words is not None
-    assert short.words.language == ""
 
 
 def test_words_of_a_url_are_those_of_path_and_query() -> None:

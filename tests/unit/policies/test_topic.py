@@ -13,7 +13,6 @@ from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.topic import Topical
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.wanted import Wanted, WantedSample
@@ -29,10 +28,7 @@ def crawl(wanted: Wanted | None = KAYAKS) -> CrawlModel:
     return CrawlModel(config, ticket_key=b"key")
 
 
-ALL = Words.WITH_LANGUAGE
-
-
-def fetch(model: CrawlModel, path: str, html: str, *, words: Words = ALL) -> PageOutcome:
+def fetch(model: CrawlModel, path: str, html: str, *, words: bool = True) -> PageOutcome:
     url = HOST + path
     page = extract(html.encode(), url=url, content_type="text/html; charset=utf-8", words=words)
     outcome: PageOutcome = model.apply(model.seq + 1, PageFetched("", "h", url, url, 200, "", b"", 0.0, page))
@@ -127,15 +123,6 @@ def test_feedback_takes_the_place_of_relevance() -> None:
     assert after > before
 
 
-def test_pages_in_another_language_are_worth_less() -> None:
-    text = "<title>Kayak repair</title><p>" + "How to repair a kayak at home with simple tools and glue. " * 5
-    worth = []
-    for wanted in (KAYAKS, replace(KAYAKS, languages=("cs",))):
-        model = crawl(wanted)
-        worth.append(scores(fetch(model, "/", text + links(("/x", "next"))))[0])
-    assert worth[0] > worth[1]
-
-
 def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:
     sample = WantedSample(f"{HOST}/s", f"{HOST}/s")
     model = crawl(Wanted(samples=(sample,)))
@@ -204,7 +191,7 @@ def test_sites_with_pages_about_the_topic_come_first() -> None:
         ("good.org", "Kayak repair II"),
     ):
         url = f"http://{site}/{len(title)}"
-        page = extract(f"<title>{title}</title>".encode(), url=url, words=Words.COUNTED)
+        page = extract(f"<title>{title}</title>".encode(), url=url, words=True)
         model.apply(model.seq + 1, PageFetched("", site, url, url, 200, "", b"", 0.0, page))
     ranked = CrawlQueries(model).rank_sites(["bad.org", "new.org", "good.org"], [5, 5, 5], 3)
     assert [["bad.org", "new.org", "good.org"][row] for row in ranked.order()] == [
@@ -217,7 +204,7 @@ def test_sites_with_pages_about_the_topic_come_first() -> None:
 def fetch_from(model: CrawlModel, site: str, path: str, html: str) -> PageOutcome:
     """Fetch a page of one of several sites."""
     url = f"http://{site}{path}"
-    page = extract(html.encode(), url=url, words=Words.COUNTED)
+    page = extract(html.encode(), url=url, words=True)
     return model.apply(model.seq + 1, PageFetched("", site, url, url, 200, "", b"", 0.0, page))
 
 

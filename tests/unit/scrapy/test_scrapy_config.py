@@ -26,9 +26,9 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_TLS=True,
         LINKSCORE_REPORT_EMPTY=False,
         LINKSCORE_OBEY_SKIP=True,
-        LINKSCORE_WANTED='{"query": "pricing", "languages": ["en"]}',  # as on the command line
+        LINKSCORE_WANTED='{"queries": ["pricing", "limits"]}',  # as on the command line
     )
-    policy, wanted = ("source_ucc", {"alpha": 0.2}), {"query": "pricing", "languages": ["en"]}
+    policy, wanted = ("source_ucc", {"alpha": 0.2}), {"queries": ["pricing", "limits"]}
     said = {
         "target": "h:1",
         "observe_only": True,

@@ -6,7 +6,6 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.features.types import Words
 from linkscore_scoring.wanted import Wanted, WantedSample
 
 TOPIC = PolicyChoice("topic")
@@ -24,7 +23,6 @@ A_PAGE = "http://a.org/1"
         (Wanted((' {"query": "kayaks"} ',)), "wanted.queries[0]"),
         (Wanted(("x" * 100_000,)), "wanted.queries[0]"),
         (Wanted((QUERY,) * 21), "wanted.queries"),
-        (Wanted((QUERY,), languages=("en", "klingon")), "wanted.languages[1]"),
         (
             Wanted(samples=(WantedSample(A_PAGE, A_PAGE), WantedSample(A_PAGE, A_PAGE, unwanted=True))),
             "wanted.samples[1].unwanted",
@@ -44,7 +42,6 @@ def test_a_crawl_needs_a_policy_that_goes_by_words() -> None:
 
 
 def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:
-    assert CrawlConfig("c", TOPIC).words is Words.NONE
-    assert CrawlConfig("c", PolicyChoice("keyword"), wanted=Wanted((QUERY,))).words is Words.NONE
-    assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,))).words is Words.COUNTED
-    assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), languages=("cs",))).words is Words.WITH_LANGUAGE
+    assert not CrawlConfig("c", TOPIC).words
+    assert not CrawlConfig("c", PolicyChoice("keyword"), wanted=Wanted((QUERY,))).words
+    assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,))).words

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/browse_log_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"j\n\x0c\x42rowseRecord\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tclient_id\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x10\n\x08referrer\x18\x04 \x01(\t\"\xe3\x01\n\x1aImportBrowseRecordsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\t\x12+\n\x07records\x18\x03 \x03(\x0b\x32\x1a.linkscore.v1.BrowseRecord\x12G\n\x08left_out\x18\x04 \x03(\x0b\x32\x35.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\xd5\x01\n\x1bImportBrowseRecordsResponse\x12\x11\n\tduplicate\x18\x01 \x01(\x08\x12\x14\n\x0crecord_count\x18\x02 \x01(\x04\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12H\n\x08left_out\x18\x04 \x03(\x0b\x32\x36.linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x1f\n\x0fMineSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xbb\x01\n\x10MineSiteResponse\x12\x30\n\x0cwindow_start\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bwindow_days\x18\x02 \x01(\r\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12\x12\n\npage_count\x18\x04 \x01(\x04\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x0f\n\x07summary\x18\x06 \x01(\t\x12\x16\n\x0eleft_out_count\x18\x07 \x01(\x04\"&\n\x15GetBrowseStatsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\"\xd1\x01\n\nBrowseSite\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x13\n\x0bvisit_count\x18\x02 \x01(\x04\x12-\n\tfirst_day\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08last_day\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bmined_start\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nmined_days\x18\x06 \x01(\r\"\xe0\x01\n\x16GetBrowseStatsResponse\x12\'\n\x05sites\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.BrowseSite\x12\x13\n\x0b\x62\x61tch_count\x18\x02 \x01(\x04\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12\x43\n\x08left_out\x18\x04 \x03(\x0b\x32\x31.linkscore.v1.GetBrowseStatsResponse.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x32\xa6\x02\n\x10\x42rowseLogService\x12j\n\x13ImportBrowseRecords\x12(.linkscore.v1.ImportBrowseRecordsRequest\x1a).linkscore.v1.ImportBrowseRecordsResponse\x12I\n\x08MineSite\x12\x1d.linkscore.v1.MineSiteRequest\x1a\x1e.linkscore.v1.MineSiteResponse\x12[\n\x0eGetBrowseStats\x12#.linkscore.v1.GetBrowseStatsRequest\x1a$.linkscore.v1.GetBrowseStatsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/browse_log_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"j\n\x0c\x42rowseRecord\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tclient_id\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x10\n\x08referrer\x18\x04 \x01(\t\"\xe3\x01\n\x1aImportBrowseRecordsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\t\x12+\n\x07records\x18\x03 \x03(\x0b\x32\x1a.linkscore.v1.BrowseRecord\x12G\n\x08left_out\x18\x04 \x03(\x0b\x32\x35.linkscore.v1.ImportBrowseRecordsRequest.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\xbf\x01\n\x1bImportBrowseRecordsResponse\x12\x11\n\tduplicate\x18\x01 \x01(\x08\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12H\n\x08left_out\x18\x04 \x03(\x0b\x32\x36.linkscore.v1.ImportBrowseRecordsResponse.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x1f\n\x0fMineSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xbb\x01\n\x10MineSiteResponse\x12\x30\n\x0cwindow_start\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bwindow_days\x18\x02 \x01(\r\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12\x12\n\npage_count\x18\x04 \x01(\x04\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x0f\n\x07summary\x18\x06 \x01(\t\x12\x16\n\x0eleft_out_count\x18\x07 \x01(\x04\"&\n\x15GetBrowseStatsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\"\xd1\x01\n\nBrowseSite\x12\x0c\n\x04site\x18\x01 \x01(\t\x12\x13\n\x0bvisit_count\x18\x02 \x01(\x04\x12-\n\tfirst_day\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08last_day\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bmined_start\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nmined_days\x18\x06 \x01(\r\"\xe0\x01\n\x16GetBrowseStatsResponse\x12\'\n\x05sites\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.BrowseSite\x12\x13\n\x0b\x62\x61tch_count\x18\x02 \x01(\x04\x12\x13\n\x0bvisit_count\x18\x03 \x01(\x04\x12\x43\n\x08left_out\x18\x04 \x03(\x0b\x32\x31.linkscore.v1.GetBrowseStatsResponse.LeftOutEntry\x1a.\n\x0cLeftOutEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\x32\xa6\x02\n\x10\x42rowseLogService\x12j\n\x13ImportBrowseRecords\x12(.linkscore.v1.ImportBrowseRecordsRequest\x1a).linkscore.v1.ImportBrowseRecordsResponse\x12I\n\x08MineSite\x12\x1d.linkscore.v1.MineSiteRequest\x1a\x1e.linkscore.v1.MineSiteResponse\x12[\n\x0eGetBrowseStats\x12#.linkscore.v1.GetBrowseStatsRequest\x1a$.linkscore.v1.GetBrowseStatsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,21 +46,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_IMPORTBROWSERECORDSREQUEST_LEFTOUTENTRY']._serialized_start=378
   _globals['_IMPORTBROWSERECORDSREQUEST_LEFTOUTENTRY']._serialized_end=424
   _globals['_IMPORTBROWSERECORDSRESPONSE']._serialized_start=427
-  _globals['_IMPORTBROWSERECORDSRESPONSE']._serialized_end=640
+  _globals['_IMPORTBROWSERECORDSRESPONSE']._serialized_end=618
   _globals['_IMPORTBROWSERECORDSRESPONSE_LEFTOUTENTRY']._serialized_start=378
   _globals['_IMPORTBROWSERECORDSRESPONSE_LEFTOUTENTRY']._serialized_end=424
-  _globals['_MINESITEREQUEST']._serialized_start=642
-  _globals['_MINESITEREQUEST']._serialized_end=673
-  _globals['_MINESITERESPONSE']._serialized_start=676
-  _globals['_MINESITERESPONSE']._serialized_end=863
-  _globals['_GETBROWSESTATSREQUEST']._serialized_start=865
-  _globals['_GETBROWSESTATSREQUEST']._serialized_end=903
-  _globals['_BROWSESITE']._serialized_start=906
-  _globals['_BROWSESITE']._serialized_end=1115
-  _globals['_GETBROWSESTATSRESPONSE']._serialized_start=1118
-  _globals['_GETBROWSESTATSRESPONSE']._serialized_end=1342
+  _globals['_MINESITEREQUEST']._serialized_start=620
+  _globals['_MINESITEREQUEST']._serialized_end=651
+  _globals['_MINESITERESPONSE']._serialized_start=654
+  _globals['_MINESITERESPONSE']._serialized_end=841
+  _globals['_GETBROWSESTATSREQUEST']._serialized_start=843
+  _globals['_GETBROWSESTATSREQUEST']._serialized_end=881
+  _globals['_BROWSESITE']._serialized_start=884
+  _globals['_BROWSESITE']._serialized_end=1093
+  _globals['_GETBROWSESTATSRESPONSE']._serialized_start=1096
+  _globals['_GETBROWSESTATSRESPONSE']._serialized_end=1320
   _globals['_GETBROWSESTATSRESPONSE_LEFTOUTENTRY']._serialized_start=378
   _globals['_GETBROWSESTATSRESPONSE_LEFTOUTENTRY']._serialized_end=424
-  _globals['_BROWSELOGSERVICE']._serialized_start=1345
-  _globals['_BROWSELOGSERVICE']._serialized_end=1639
+  _globals['_BROWSELOGSERVICE']._serialized_start=1323
+  _globals['_BROWSELOGSERVICE']._serialized_end=1617
 # @@protoc_insertion_point(module_scope)

@@ -41,7 +41,7 @@ class ImportBrowseRecordsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class ImportBrowseRecordsResponse(_message.Message):
-    __slots__ = ("duplicate", "record_count", "visit_count", "left_out")
+    __slots__ = ("duplicate", "visit_count", "left_out")
     class LeftOutEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -50,14 +50,12 @@ class ImportBrowseRecordsResponse(_message.Message):
         value: int
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
-    RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
     duplicate: bool
-    record_count: int
     visit_count: int
     left_out: _containers.ScalarMap[str, int]
-    def __init__(self, duplicate: bool = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    def __init__(self, duplicate: bool = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class MineSiteRequest(_message.Message):
     __slots__ = ("name",)

@@ -82,14 +82,12 @@ class WantedSample(_message.Message):
     def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ...) -> None: ...
 
 class Wanted(_message.Message):
-    __slots__ = ("queries", "samples", "languages")
+    __slots__ = ("queries", "samples")
     QUERIES_FIELD_NUMBER: _ClassVar[int]
     SAMPLES_FIELD_NUMBER: _ClassVar[int]
-    LANGUAGES_FIELD_NUMBER: _ClassVar[int]
     queries: _containers.RepeatedScalarFieldContainer[str]
     samples: _containers.RepeatedCompositeFieldContainer[WantedSample]
-    languages: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, queries: _Optional[_Iterable[str]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, queries: _Optional[_Iterable[str]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ...) -> None: ...
 
 class Budget(_message.Message):
     __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")

@@ -26,7 +26,7 @@ from linkscore.v1 import common_pb2 as linkscore_dot_v1_dot_common__pb2
 from linkscore.v1 import site_model_service_pb2 as linkscore_dot_v1_dot_site__model__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/inspection_service.proto\x12\x0clinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a%linkscore/v1/site_model_service.proto\"$\n\x14ListTemplatesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x8f\x01\n\x0cTemplateExit\x12\x10\n\x08tag_path\x18\x01 \x01(\t\x12\x12\n\nlink_count\x18\x02 \x01(\x04\x12\x16\n\x0e\x66ollowed_count\x18\x03 \x01(\x04\x12\x13\n\x0b\x64\x65stination\x18\x04 \x01(\t\x12\x18\n\x10\x64\x65stination_prob\x18\x05 \x01(\x01\x12\x12\n\npage_links\x18\x06 \x01(\x08\"\xe8\x01\n\x08Template\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0csample_pages\x18\x02 \x01(\r\x12\x15\n\rcrawled_pages\x18\x03 \x01(\x04\x12\x13\n\x0b\x65xample_url\x18\x04 \x01(\t\x12\x11\n\ttag_paths\x18\x05 \x03(\t\x12\x15\n\rdissimilarity\x18\x06 \x01(\x01\x12\x11\n\tmin_depth\x18\x07 \x01(\r\x12\x14\n\x0cjudged_count\x18\x08 \x01(\x04\x12\x0e\n\x06reward\x18\t \x01(\x01\x12)\n\x05\x65xits\x18\n \x03(\x0b\x32\x1a.linkscore.v1.TemplateExit\"\xf7\x01\n\x15ListTemplatesResponse\x12)\n\ttemplates\x18\x01 \x03(\x0b\x32\x16.linkscore.v1.Template\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x10\n\x08learning\x18\x05 \x01(\x08\x12\x14\n\x0csample_count\x18\x06 \x01(\r\x12\x18\n\x10next_learning_at\x18\x07 \x01(\r\x12\x16\n\x0emodel_revision\x18\x08 \x01(\x04\x12\x31\n\rreward_source\x18\t \x01(\x0e\x32\x1a.linkscore.v1.RewardSource\"O\n\x18ListTemplatePagesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08template\x18\x02 \x01(\t\x12\x13\n\x0bmax_results\x18\x03 \x01(\r\"*\n\x06InLink\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08tag_path\x18\x02 \x01(\t\"r\n\x0cTemplatePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\r\n\x05\x64\x65pth\x18\x02 \x01(\r\x12\x13\n\x06reward\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12&\n\x08in_links\x18\x04 \x03(\x0b\x32\x14.linkscore.v1.InLinkB\t\n\x07_reward\"F\n\x19ListTemplatePagesResponse\x12)\n\x05pages\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.TemplatePage\"!\n\x11GetHarvestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x89\x01\n\x0cHarvestPoint\x12\x13\n\x0b\x66irst_fetch\x18\x01 \x01(\x04\x12\x13\n\x0b\x66\x65tch_count\x18\x02 \x01(\x04\x12\x13\n\x0btext_reward\x18\x03 \x01(\x01\x12\x16\n\x0ereported_count\x18\x04 \x01(\x04\x12\x0e\n\x06reward\x18\x05 \x01(\x01\x12\x12\n\ncopy_count\x18\x06 \x01(\x04\"s\n\x12GetHarvestResponse\x12*\n\x06points\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.HarvestPoint\x12\x31\n\rreward_source\x18\x02 \x01(\x0e\x32\x1a.linkscore.v1.RewardSource2\xa4\x02\n\x11InspectionService\x12X\n\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12\x64\n\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a\'.linkscore.v1.ListTemplatePagesResponse\x12O\n\nGetHarvest\x12\x1f.linkscore.v1.GetHarvestRequest\x1a .linkscore.v1.GetHarvestResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/inspection_service.proto\x12\x0clinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a%linkscore/v1/site_model_service.proto\"$\n\x14ListTemplatesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x8f\x01\n\x0cTemplateExit\x12\x10\n\x08tag_path\x18\x01 \x01(\t\x12\x12\n\nlink_count\x18\x02 \x01(\x04\x12\x16\n\x0e\x66ollowed_count\x18\x03 \x01(\x04\x12\x13\n\x0b\x64\x65stination\x18\x04 \x01(\t\x12\x18\n\x10\x64\x65stination_prob\x18\x05 \x01(\x01\x12\x12\n\npage_links\x18\x06 \x01(\x08\"\xd1\x01\n\x08Template\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0csample_pages\x18\x02 \x01(\r\x12\x15\n\rcrawled_pages\x18\x03 \x01(\x04\x12\x13\n\x0b\x65xample_url\x18\x04 \x01(\t\x12\x11\n\ttag_paths\x18\x05 \x03(\t\x12\x11\n\tmin_depth\x18\x07 \x01(\r\x12\x14\n\x0cjudged_count\x18\x08 \x01(\x04\x12\x0e\n\x06reward\x18\t \x01(\x01\x12)\n\x05\x65xits\x18\n \x03(\x0b\x32\x1a.linkscore.v1.TemplateExit\"\xdf\x01\n\x15ListTemplatesResponse\x12)\n\ttemplates\x18\x01 \x03(\x0b\x32\x16.linkscore.v1.Template\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x10\n\x08learning\x18\x05 \x01(\x08\x12\x14\n\x0csample_count\x18\x06 \x01(\r\x12\x18\n\x10next_learning_at\x18\x07 \x01(\r\x12\x31\n\rreward_source\x18\t \x01(\x0e\x32\x1a.linkscore.v1.RewardSource\"O\n\x18ListTemplatePagesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08template\x18\x02 \x01(\t\x12\x13\n\x0bmax_results\x18\x03 \x01(\r\"*\n\x06InLink\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08tag_path\x18\x02 \x01(\t\"r\n\x0cTemplatePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\r\n\x05\x64\x65pth\x18\x02 \x01(\r\x12\x13\n\x06reward\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12&\n\x08in_links\x18\x04 \x03(\x0b\x32\x14.linkscore.v1.InLinkB\t\n\x07_reward\"F\n\x19ListTemplatePagesResponse\x12)\n\x05pages\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.TemplatePage\"!\n\x11GetHarvestRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x89\x01\n\x0cHarvestPoint\x12\x13\n\x0b\x66irst_fetch\x18\x01 \x01(\x04\x12\x13\n\x0b\x66\x65tch_count\x18\x02 \x01(\x04\x12\x13\n\x0btext_reward\x18\x03 \x01(\x01\x12\x16\n\x0ereported_count\x18\x04 \x01(\x04\x12\x0e\n\x06reward\x18\x05 \x01(\x01\x12\x12\n\ncopy_count\x18\x06 \x01(\x04\"s\n\x12GetHarvestResponse\x12*\n\x06points\x18\x01 \x03(\x0b\x32\x1a.linkscore.v1.HarvestPoint\x12\x31\n\rreward_source\x18\x02 \x01(\x0e\x32\x1a.linkscore.v1.RewardSource2\xa4\x02\n\x11InspectionService\x12X\n\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12\x64\n\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a\'.linkscore.v1.ListTemplatePagesResponse\x12O\n\nGetHarvest\x12\x1f.linkscore.v1.GetHarvestRequest\x1a .linkscore.v1.GetHarvestResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,23 +39,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TEMPLATEEXIT']._serialized_start=160
   _globals['_TEMPLATEEXIT']._serialized_end=303
   _globals['_TEMPLATE']._serialized_start=306
-  _globals['_TEMPLATE']._serialized_end=538
-  _globals['_LISTTEMPLATESRESPONSE']._serialized_start=541
-  _globals['_LISTTEMPLATESRESPONSE']._serialized_end=788
-  _globals['_LISTTEMPLATEPAGESREQUEST']._serialized_start=790
-  _globals['_LISTTEMPLATEPAGESREQUEST']._serialized_end=869
-  _globals['_INLINK']._serialized_start=871
-  _globals['_INLINK']._serialized_end=913
-  _globals['_TEMPLATEPAGE']._serialized_start=915
-  _globals['_TEMPLATEPAGE']._serialized_end=1029
-  _globals['_LISTTEMPLATEPAGESRESPONSE']._serialized_start=1031
-  _globals['_LISTTEMPLATEPAGESRESPONSE']._serialized_end=1101
-  _globals['_GETHARVESTREQUEST']._serialized_start=1103
-  _globals['_GETHARVESTREQUEST']._serialized_end=1136
-  _globals['_HARVESTPOINT']._serialized_start=1139
-  _globals['_HARVESTPOINT']._serialized_end=1276
-  _globals['_GETHARVESTRESPONSE']._serialized_start=1278
-  _globals['_GETHARVESTRESPONSE']._serialized_end=1393
-  _globals['_INSPECTIONSERVICE']._serialized_start=1396
-  _globals['_INSPECTIONSERVICE']._serialized_end=1688
+  _globals['_TEMPLATE']._serialized_end=515
+  _globals['_LISTTEMPLATESRESPONSE']._serialized_start=518
+  _globals['_LISTTEMPLATESRESPONSE']._serialized_end=741
+  _globals['_LISTTEMPLATEPAGESREQUEST']._serialized_start=743
+  _globals['_LISTTEMPLATEPAGESREQUEST']._serialized_end=822
+  _globals['_INLINK']._serialized_start=824
+  _globals['_INLINK']._serialized_end=866
+  _globals['_TEMPLATEPAGE']._serialized_start=868
+  _globals['_TEMPLATEPAGE']._serialized_end=982
+  _globals['_LISTTEMPLATEPAGESRESPONSE']._serialized_start=984
+  _globals['_LISTTEMPLATEPAGESRESPONSE']._serialized_end=1054
+  _globals['_GETHARVESTREQUEST']._serialized_start=1056
+  _globals['_GETHARVESTREQUEST']._serialized_end=1089
+  _globals['_HARVESTPOINT']._serialized_start=1092
+  _globals['_HARVESTPOINT']._serialized_end=1229
+  _globals['_GETHARVESTRESPONSE']._serialized_start=1231
+  _globals['_GETHARVESTRESPONSE']._serialized_end=1346
+  _globals['_INSPECTIONSERVICE']._serialized_start=1349
+  _globals['_INSPECTIONSERVICE']._serialized_end=1641
 # @@protoc_insertion_point(module_scope)

@@ -31,13 +31,12 @@ class TemplateExit(_message.Message):
     def __init__(self, tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., page_links: bool = ...) -> None: ...
 
 class Template(_message.Message):
-    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "min_depth", "judged_count", "reward", "exits")
+    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "min_depth", "judged_count", "reward", "exits")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
     CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
     TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
-    DISSIMILARITY_FIELD_NUMBER: _ClassVar[int]
     MIN_DEPTH_FIELD_NUMBER: _ClassVar[int]
     JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
@@ -47,30 +46,27 @@ class Template(_message.Message):
     crawled_pages: int
     example_url: str
     tag_paths: _containers.RepeatedScalarFieldContainer[str]
-    dissimilarity: float
     min_depth: int
     judged_count: int
     reward: float
     exits: _containers.RepeatedCompositeFieldContainer[TemplateExit]
-    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
 
 class ListTemplatesResponse(_message.Message):
-    __slots__ = ("templates", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")
+    __slots__ = ("templates", "stage", "learning", "sample_count", "next_learning_at", "reward_source")
     TEMPLATES_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_COUNT_FIELD_NUMBER: _ClassVar[int]
     NEXT_LEARNING_AT_FIELD_NUMBER: _ClassVar[int]
-    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     templates: _containers.RepeatedCompositeFieldContainer[Template]
     stage: _common_pb2.SiteStage
     learning: bool
     sample_count: int
     next_learning_at: int
-    model_revision: int
     reward_source: _site_model_service_pb2.RewardSource
-    def __init__(self, templates: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., learning: bool = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
+    def __init__(self, templates: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., learning: bool = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
 
 class ListTemplatePagesRequest(_message.Message):
     __slots__ = ("name", "template", "max_results")

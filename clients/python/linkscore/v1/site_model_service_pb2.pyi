@@ -46,7 +46,7 @@ RULE_FORMAT_BROWSERTRIX: RuleFormat
 RULE_FORMAT_EXPERIENCE: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "link_count", "text_chars", "duplicate_share", "learning", "policy_state", "session_names")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "link_count", "duplicate_share", "learning", "policy_state", "session_names")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
@@ -57,7 +57,6 @@ class Site(_message.Message):
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
-    TEXT_CHARS_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
@@ -72,12 +71,11 @@ class Site(_message.Message):
     model_revision: int
     cluster_count: int
     link_count: int
-    text_chars: int
     duplicate_share: float
     learning: bool
     policy_state: str
     session_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., link_count: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListSitesRequest(_message.Message):
     __slots__ = ("crawl", "page_size", "page_token")
@@ -201,16 +199,12 @@ class GroupYield(_message.Message):
     def __init__(self, url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., reported_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., early_reward: _Optional[float] = ..., late_reward: _Optional[float] = ...) -> None: ...
 
 class TrapSuspicion(_message.Message):
-    __slots__ = ("kind", "url_pattern", "tag_path", "fetched_count", "waiting_count", "early_yield", "late_yield", "copy_share", "growth", "evidence", "example_urls")
+    __slots__ = ("kind", "url_pattern", "tag_path", "fetched_count", "waiting_count", "evidence", "example_urls")
     KIND_FIELD_NUMBER: _ClassVar[int]
     URL_PATTERN_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_FIELD_NUMBER: _ClassVar[int]
     FETCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
     WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
-    EARLY_YIELD_FIELD_NUMBER: _ClassVar[int]
-    LATE_YIELD_FIELD_NUMBER: _ClassVar[int]
-    COPY_SHARE_FIELD_NUMBER: _ClassVar[int]
-    GROWTH_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_URLS_FIELD_NUMBER: _ClassVar[int]
     kind: TrapKind
@@ -218,13 +212,9 @@ class TrapSuspicion(_message.Message):
     tag_path: str
     fetched_count: int
     waiting_count: int
-    early_yield: float
-    late_yield: float
-    copy_share: float
-    growth: float
     evidence: str
     example_urls: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, kind: _Optional[_Union[TrapKind, str]] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., early_yield: _Optional[float] = ..., late_yield: _Optional[float] = ..., copy_share: _Optional[float] = ..., growth: _Optional[float] = ..., evidence: _Optional[str] = ..., example_urls: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, kind: _Optional[_Union[TrapKind, str]] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., evidence: _Optional[str] = ..., example_urls: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LearnSiteRequest(_message.Message):
     __slots__ = ("name",)
@@ -283,18 +273,16 @@ class ExportRulesRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ...) -> None: ...
 
 class RuleFile(_message.Message):
-    __slots__ = ("format", "name", "media_type", "content", "notes")
+    __slots__ = ("format", "name", "content", "notes")
     FORMAT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
-    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
     format: RuleFormat
     name: str
-    media_type: str
     content: bytes
     notes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, format: _Optional[_Union[RuleFormat, str]] = ..., name: _Optional[str] = ..., media_type: _Optional[str] = ..., content: _Optional[bytes] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, format: _Optional[_Union[RuleFormat, str]] = ..., name: _Optional[str] = ..., content: _Optional[bytes] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ExportRulesResponse(_message.Message):
     __slots__ = ("files", "policy", "policy_state", "event_seq")

@@ -46,7 +46,7 @@ class TagPathBanditParams(Params):
     exploration: float = 2.0 * 2.0**0.5
     # Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code
     similarity: float = 0.75
-    classifier: str = "ftrl"  # Name of the classifier of URLs
+    classifier: str = "arow"  # Name of the classifier of URLs
 
     def problems(self) -> Iterator[Any]:
         """Yield a problem for each field out of range."""

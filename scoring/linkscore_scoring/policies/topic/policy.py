@@ -32,7 +32,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
-from linkscore_scoring.wanted import Wanted, relevance_of
+from linkscore_scoring.wanted import Wanted
 
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
@@ -227,7 +227,8 @@ class Topical(Policy):
             return text_reward(page.own_chars)
         if page.words is None:
             return None
-        return relevance_of(page.words, wanted, self.crawl.topic, text_reward(page.own_chars))
+        topic = self.crawl.topic
+        return text_reward(page.own_chars) if topic is None else topic.relevance(page.words)
 
     def _unseen_links(self, page: PageObservation, site: SiteModel) -> int:
         """Return how many pages a page links to that no page did before."""

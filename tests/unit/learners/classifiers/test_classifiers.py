@@ -10,7 +10,6 @@ from linkscore_scoring.learners.online import (
     Arow,
     Classifier,
     Features,
-    Ftrl,
     MultinomialNb,
 )
 from support.sparse_rows import features_of
@@ -27,16 +26,6 @@ def learn(model: Classifier, X: Features, *labels: bool) -> None:
 
 def sigma(x: float) -> float:
     return 1.0 / (1.0 + exp(-x))
-
-
-def test_ftrl_after_two_labels() -> None:
-    w, alpha = 0.5 / 3.01, 0.5
-    g = sigma(w) - 1.0
-    n = 0.25 + g * g
-    z = -0.5 + g - (sqrt(n) - 0.5) / alpha * w
-    model = Ftrl(dim=8)
-    learn(model, features_of([{2: 1.0}, {2: 1.0}]), True, True)
-    assert model.contributions(row(2))[0] == pytest.approx(-z / ((1.0 + sqrt(n)) / alpha + 0.01))
 
 
 def test_arow_after_one_label() -> None:

@@ -14,7 +14,7 @@ from linkscore_scoring.learners.online import (
 )
 from support.sparse_rows import features_of
 
-HOT = ("ftrl", "arow", "multinomial_nb")
+HOT = ("arow", "multinomial_nb")
 
 DIM = 1_024
 _GOOD, _BAD, _NOISE = 40, 40, 400  # words of each kind in the generated rows; chosen, not measured

@@ -48,7 +48,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.features.types import Limits, Words
+from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import all_policies
 from linkscore_scoring.wanted import Wanted
 from linkscore_server.crawls.opening import load_libraries, registrable_domain
@@ -64,7 +64,7 @@ def late(config):
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
-    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
+    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb"})
 
 def needs_params(name):
     try:
@@ -74,8 +74,7 @@ def needs_params(name):
 
 configs = [CrawlConfig("c", PolicyChoice(name)) for name in all_policies() if not needs_params(name)]
 configs.append(CrawlConfig("c", scope="domain"))
-configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted(("x",), languages=("en",))))
-assert configs[-1].words is Words.WITH_LANGUAGE
+configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted(("x",))))
 print({(c.policy.name, c.scope): found for c in configs if (found := late(c))})
 """
 

@@ -409,7 +409,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
   decayPulls?: bigint | undefined;
 
   /**
-   * Link classifier: arow, ftrl or multinomial_nb. Default arow.
+   * Link classifier: arow or multinomial_nb. Default arow.
    *
    * @generated from field: optional string classifier = 4;
    */
