@@ -16,9 +16,10 @@ from linkscore_scoring.policies.registry import builtin, policy_class
 from linkscore_scoring.testing.conformance import Subject, check_state_round_trip_gives_the_same_future
 from linkscore_scoring.testing.crawl import GeneratedSite, trie_of
 from support.command_line import run
+from support.link_graph.webs import Web
 from support.replay_sites import shop
 
-POLICIES = ("tpm", "irobot", "tag_path_bandit")
+POLICIES = ("tpm", "irobot", "tag_path_bandit", "rank_mass", "fractional_pagerank")
 EXAMPLE = {"example_url": GeneratedSite(0).example}
 
 
@@ -43,9 +44,27 @@ def test_a_site_is_replayed_under_them_by_name(tmp_path: Path) -> None:
         "--clusterer",
         "dbscan",
     ]
-    got = run("replay", warc, *options, "--policy", "irobot")
+    got = run("replay", warc, *options, "--policy", "irobot", "--policy", "rank_mass:damping=0.5")
     assert got.exit_code == 0, got.output
     assert "irobot" in got.output
+    assert "rank_mass" in got.output
+
+
+def test_rank_mass_hands_half_on_and_covers_the_rest() -> None:
+    """Cho and Schonfeld 2007, damping 1/2: a page keeps half of its mass, its links share the rest."""
+    web = Web("rank_mass", damping=0.5)
+    web.fetch("a", "b", "c")
+    web.fetch("b", "c", "d")
+    assert web.policy.covered == 5 / 8
+    assert web.values("abcd") == [0, 0, 5 / 32, 1 / 32]
+
+
+def test_fractional_pagerank_flows_to_unfetched_pages_only() -> None:
+    """Alam 2012: b has a quarter, and hands half of it to three links of which a is fetched."""
+    web = Web("fractional_pagerank", damping=0.5)
+    web.fetch("a", "b", "c")
+    web.fetch("b", "a", "c", "c", "b")
+    assert web.values("abc") == [1, 1 / 4, 5 / 16]
 
 
 def test_trees_differ_by_inserted_nodes() -> None:

@@ -100,12 +100,13 @@ class LinkGraph(Stateful):
     `first`: lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
 
     A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
-    gives its value to the page. At most `LINKS_PER_URL` x `max_urls` links are kept; beyond that the pages
-    fetched first lose theirs and count as pages without links. Cost O(1) a link, about 150 bytes a URL, 8
-    bytes a link.
+    gives its value to the page (`moved`), so no credit is lost. At most `LINKS_PER_URL` x `max_urls` links
+    are kept; beyond that the pages fetched first lose theirs and count as pages without links. Cost O(1) a
+    link, about 150 bytes a URL, 8 bytes a link.
     """
 
     first: Stored[int]
+    moved: Stored[dict[int, int]]
     _ids: Stored[dict[int, int]]
     _kinds: Stored[list[int]]
     _values: Stored[list[float]]
@@ -137,6 +138,10 @@ class LinkGraph(Stateful):
         node = self._ids.get(key)
         return 0.0 if node is None else self._values[node - self.first]
 
+    def is_open(self, node: int) -> bool:
+        """Say whether a URL was not fetched yet."""
+        return self._kinds[node - self.first] == _OPEN
+
     def is_fetched(self, node: int) -> bool:
         """Say whether a usable page came back from a URL."""
         return self._kinds[node - self.first] == _FETCHED
@@ -149,11 +154,10 @@ class LinkGraph(Stateful):
             reusable = asked is not None and not self.is_fetched(asked)
             node = asked if reusable and asked is not None else self._add(page.key)
         elif asked is not None and asked != node and not self.is_fetched(asked):
-            self[node] += self[asked]
-            self[asked], self._kinds[asked - self.first] = 0.0, _FETCHED
+            self._move(asked, node)
         self._ids[page.requested] = self._ids[page.key] = node
         is_first = not page.failed and not self.is_fetched(node)
-        if is_first or self._kinds[node - self.first] == _OPEN:
+        if is_first or self.is_open(node):
             self._kinds[node - self.first] = _DEAD if page.failed else _FETCHED
         return Arrival(node, is_seed, is_first)
 
@@ -178,6 +182,7 @@ class LinkGraph(Stateful):
         self.first += n
         del self._kinds[:n], self._values[:n]
         self._ids = {key: node for key, node in self._ids.items() if node >= self.first}
+        self.moved = {old: new for old, new in self.moved.items() if old >= self.first}
         for node in [node for node in self._out if node < self.first]:
             self._unlink(node)
         return lost
@@ -191,16 +196,31 @@ class LinkGraph(Stateful):
         self._values.append(0.0)
         return node
 
+    def _move(self, old: int, new: int) -> None:
+        """Let a URL that redirects give its value to where it leads."""
+        self.moved[old] = new
+        self[new] += self[old]
+        self[old] = 0.0
+        self._kinds[old - self.first] = _FETCHED
+
     def link(self, node: int, targets: Sequence[int]) -> None:
         """Keep the out-links of a page, distinct and without itself; they replace those it had."""
         self._unlink(node)
         self._out[node] = np.array(targets, dtype=np.int64)
         self.links += len(targets)
 
+    def out(self, node: int) -> list[int]:
+        """Return what a page links to, as far as it is remembered, redirects followed."""
+        found = self._out.get(node)
+        targets = [] if found is None else found.tolist()
+        if self.moved:
+            targets = [to for to in dict.fromkeys(self.moved.get(t, t) for t in targets) if to != node]
+        return [target for target in targets if target >= self.first]
+
     def edges(self) -> tuple[Ints, Ints]:
         """Return source and target of every link, both (n_links,), as numbers less `first`; cost O(n_links).
 
-        Links to URLs that were forgotten are left out.
+        Links to URLs that were forgotten are left out, redirects are followed.
         """
         if not self._out:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -208,11 +228,21 @@ class LinkGraph(Stateful):
         sources = np.repeat(np.fromiter(self._out, dtype=np.int64), sizes) - self.first
         targets = np.concatenate(list(self._out.values())) - self.first
         kept = targets >= 0
-        return sources[kept], targets[kept]
+        sources, targets = sources[kept], targets[kept]
+        return self._redirected(sources, targets) if self.moved else (sources, targets)
+
+    def _redirected(self, sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
+        n = len(self)
+        lead = np.arange(n)
+        lead[np.array(list(self.moved)) - self.first] = np.array(list(self.moved.values())) - self.first
+        targets = lead[targets]
+        kept = (targets >= 0) & (targets != sources)
+        pairs = np.unique(sources[kept] * n + targets[kept])
+        return pairs // n, pairs % n
 
     def after_load(self) -> None:
         """Refuse columns that differ in length, and numbers that stand for nothing."""
-        n, known = len(self), [*self._ids.values()]
+        n, known = len(self), [*self._ids.values(), *self.moved]
         known += [int(out.max()) for out in self._out.values() if len(out) and out.max() >= self.first]
         if len(self._kinds) != n:
             raise ValueError(f"{len(self._kinds)} kinds of {n} URLs")
