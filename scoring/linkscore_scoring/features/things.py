@@ -1,9 +1,7 @@
 """What a page says that it is: a page of its own about one product, job or article, and no list.
 
-Read are JSON-LD (schema.org) and Open Graph, which shops and boards write for search engines, and classes by
-which three engines tell such pages from lists. A page counts if it names one thing; lists name several.
-Articles of JSON-LD and Open Graph do not count, for static pages say so too: see
-research/notebook/what-pages-say.md.
+Read are JSON-LD (schema.org) and Open Graph, written for search engines, and classes by which three engines
+tell such pages from lists; no articles, for static pages say so too: research/notebook/what-pages-say.md.
 """
 
 from __future__ import annotations
@@ -34,8 +32,10 @@ _BODY = re.compile(rb"""<body\s[^<>]{0,1000}?\bclass\s{0,9}=\s{0,9}["']([^"'<>]{
 _SINGLE = re.compile(rb"(?:^|\s)(?:single|ns-0|page-node[\w-]*)(?:\s|$)")
 """Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
 MediaWiki (articles) and Drupal (nodes)."""
-_BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))")
-"""Classes of pages beside such a page: of a picture in it, of a form to edit it."""
+_OF_A_POST = b" current-post-"
+"""Class of WordPress of a category in the menu, on posts of it: for themes that say no more."""
+_BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))|^(?!.*\bsingle-product\b).*\bwoocommerce")
+"""Classes of pages beside such a page: of a picture in it, of a form to edit it, of posts of a shop."""
 
 
 def thing_of(markup: bytes, title: str) -> int:
@@ -60,7 +60,8 @@ def thing_of(markup: bytes, title: str) -> int:
 
 def _is_single(markup: bytes) -> bool:
     found = _BODY.match(markup, max(0, markup.find(b"<body")))
-    return found is not None and bool(_SINGLE.search(found[1])) and not _BESIDE.search(found[1])
+    said = found[1] if found else b""
+    return bool(_SINGLE.search(said) or _OF_A_POST in markup) and not _BESIDE.search(said)
 
 
 def _names_in(markup: bytes) -> Iterator[str]:

@@ -109,8 +109,7 @@ class Tables(Stateful):
     `reported`: pages of which feedback came. `texts`: pages by the characters in their long blocks, from the
     first one on of which all was new, but for the first pages of a site. `share`, `site_mean`: how far
     labels, not text, decide, and the mean reward of the site. `changes`: events since all was worked out.
-    `n_examples`, `starts`: what was told beside that, from the policy. Cost: O(pages + links) to work out, of
-    the latest pages: older ones keep their last reward.
+    `n_examples`, `starts`: what was told beside that. Cost: O(pages + links) to work out, of the latest ones.
     """
 
     keys: Stored[list[int]]
@@ -129,7 +128,9 @@ class Tables(Stateful):
     ways: Stored[Table]
     nodes: Stored[Table]
 
-    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
+    def __init__(
+        self, tunables: Tunables = DEFAULTS, starts: Callable[[Tables, Worked], Floats] | None = None
+    ) -> None:
         real, whole = np.float64, np.int64
         self.t = tunables
         self.page_of: dict[int, int] = {}
@@ -159,7 +160,7 @@ class Tables(Stateful):
             **dict.fromkeys(TOLD, np.bool_),
         )
         self.nodes.add(3, arm=[NOBODY, NOBODY, EXAMPLE])
-        self.starts: Callable[[Tables, Worked], Floats] | None = None
+        self.starts = starts
 
     @property
     def pulls(self) -> int:
