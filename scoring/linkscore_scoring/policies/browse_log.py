@@ -322,14 +322,13 @@ class BehaviorFetch(BehaviorOrder):
     """Order links by the visits a day that their pages will have, as the browse log of the site tells.
 
     Choose it to fetch what people look at with as few fetches as possible, on sites with browse logs. A page
-    of the log is worth its recent visits; another one what newcomers of its URL pattern had, or, if its URL
-    has a number beyond all of the log (thread 1204 after 1203), what pages had that were born within the log.
-    Without a log of the site the fallback scores.
+    of the log is worth its recent visits; another one what newcomers of its URL pattern had. Without a log of
+    the site the fallback scores.
 
     Shapes: n links in, (n,) float64 out. Cost: O(keys of the URL) a link, some 40 us. References: Liu, Cai,
     Zhang and Zhang 2011, User browsing behavior-driven web crawling, CIKM, sections 3 and 4. Differences from
     the paper, whose order of patterns is measured in research: URLs have evidence of their own beside that of
-    their pattern, recent visits count more, and growing numbers tell new pages.
+    their pattern, and recent visits count more.
 
     Examples
     --------
@@ -377,8 +376,6 @@ class BehaviorFetch(BehaviorOrder):
         """Say where the expectation comes from."""
         if place.page != UNKNOWN_PAGE and model.pages.demand[place.page] > 0.0:
             return "visits a day of the page itself, recent days first"
-        if place.ahead is not None:
-            return f"visits a day expected of a new page, {place.ahead:.0f} days beyond the log by its number"
         return "visits a day expected of a page that the log does not have"
 
 
@@ -419,7 +416,9 @@ class BehaviorDiscovery(BehaviorOrder):
         fresh = dict(zip(compress(links.keys, page.fresh), compress(links.urls, page.fresh), strict=True))
         name = self.names(model)[place.node]
         expected, found, pages = self.shown.get(name, (0.0, 0.0, 0))
-        found += left_sum(model.demand_once_born(model.place(url, key)) for key, url in fresh.items())
+        found += left_sum(
+            float(model.stats.newcomer[p.node]) for p in model.places(list(fresh.values()), list(fresh))
+        )
         self.shown[name] = expected + self.worth(place, model), found, pages + 1
 
     def logs_mined(self, site: SiteModel) -> None:
