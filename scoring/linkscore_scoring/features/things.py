@@ -1,7 +1,6 @@
-"""What a page says that it is: a page of its own about one product, job or article, and no list.
+"""What a page says that it is, to search engines (JSON-LD, Open Graph) or in classes: one product, job, post.
 
-Read are JSON-LD (schema.org) and Open Graph, written for search engines, and classes by which three engines
-tell such pages from lists; no articles, for static pages say so too: research/notebook/what-pages-say.md.
+No articles of JSON-LD count, for static pages say so too: research/notebook/what-pages-say.md.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import Any
 from linkscore_scoring.hashing import hash64
 
 JSON_LD = re.compile(rb"application/ld\+json[^>]{0,200}>(.*?)(?:</script|\Z)", re.DOTALL)
-_JSON_BYTES = 262_144
-"""Bytes of JSON-LD that are read, in all blocks of a page together. A bound."""
+_JSON_BYTES = 262_144  # of JSON-LD that are read, in all blocks of a page together. A bound
 _THINGS = frozenset(
     (
         *("Product", "ProductGroup", "ProductModel", "IndividualProduct", "Vehicle", "Car"),
@@ -25,17 +23,19 @@ _THINGS = frozenset(
     )
 )
 """Types of schema.org of which a site has a page each, often without much text. Chosen."""
-_AROUND = ("@graph", "mainEntity")
-"""Properties that lead from a document, or a page, to what it is about."""
+_AROUND = ("@graph", "mainEntity")  # lead from a document, or a page, to what it is about
 _OG_PRODUCT = re.compile(rb"""og:type["']?\s{1,9}content\s{0,9}=\s{0,9}["']?product["'\s/>]""")
 _BODY = re.compile(rb"""<body\s[^<>]{0,1000}?\bclass\s{0,9}=\s{0,9}["']([^"'<>]{0,2000})""")
-_SINGLE = re.compile(rb"(?:^|\s)(?:single|ns-0|page-node[\w-]*)(?:\s|$)")
+_SINGLE = re.compile(
+    rb"(?:^|\s)(?:single|ns-0|page-node[\w-]*|node-type-[\w-]+|post-template|view-article|item-view"
+    rb"|catalog-product-view|pkp_page_article|pg_viewthread|portaltype-news-item)(?:\s|$)"
+)
 """Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
-MediaWiki (articles) and Drupal (nodes)."""
+MediaWiki and Drupal, measured; of Ghost, Joomla, Blogger, Magento, OJS, Discuz and Plone, by their docs."""
 _OF_A_POST = b" current-post-"
 """Class of WordPress of a category in the menu, on posts of it: for themes that say no more."""
 _BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))|^(?!.*\bsingle-product\b).*\bwoocommerce")
-"""Classes of pages beside such a page: of a picture in it, of a form to edit it, of posts of a shop."""
+"""Classes of pages beside: of a picture in such a page, of a form to edit it, of posts of a shop."""
 
 
 def thing_of(markup: bytes, title: str) -> int:

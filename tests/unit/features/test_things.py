@@ -72,19 +72,19 @@ def test_a_list_an_article_and_what_is_broken_say_nothing(head: str) -> None:
     [
         ("post-template single single-post", True),
         ("mediawiki ns-0 action-view", True),
-        ("html page-node page-node- page-node-12 node-type-article", True),
+        ("html page-node page-node- page-node-12", True),
+        ("com_content view-article itemid-7", True),
+        ("not-front node-type-article", True),
         ("single-product single woocommerce-no-js", True),
         ("single-post single woocommerce-no-js", False),
-        ("page page-id-7 single-column", False),
+        ("page page-id-7 single-column view-category", False),
         ("single single-attachment attachment", False),
         ("mediawiki ns-0 action-edit", False),
         ("mediawiki ns-14 action-view", False),
     ],
 )
 @pytest.mark.parametrize("body", ['<body class="%s">', "<body id='b'\n class='%s' dir=ltr>"])
-def test_three_engines_tell_pages_of_one_thing_from_lists_by_a_class(
-    body: str, classes: str, is_one: bool
-) -> None:
+def test_engines_tell_such_pages_from_lists_by_a_class(body: str, classes: str, is_one: bool) -> None:
     assert (thing(body=body % classes) != 0) is is_one
     assert thing(body=body % classes, title="") == 0
 
