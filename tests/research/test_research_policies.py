@@ -9,6 +9,7 @@ import pytest
 
 from linkscore_research.clusterers.eps import scan
 from linkscore_research.policies.irobot.arborescence import maximum_arborescence
+from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups, vector_of
 from linkscore_research.policies.tpm.rtdm import Tree, distance, similarity
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.policies.registry import builtin, policy_class
@@ -18,7 +19,7 @@ from support.command_line import run
 from support.link_graph.webs import Web
 from support.replay_sites import shop
 
-POLICIES = ("tpm", "irobot", "rank_mass", "fractional_pagerank")
+POLICIES = ("tpm", "irobot", "tag_path_bandit", "rank_mass", "fractional_pagerank")
 EXAMPLE = {"example_url": GeneratedSite(0).example}
 
 
@@ -81,16 +82,26 @@ def test_every_kind_of_pages_is_reached_by_its_heaviest_arc() -> None:
     assert maximum_arborescence(0, weights) == {1: 0, 2: 0, 3: 2}
 
 
+def test_a_tag_path_joins_the_nearest_group() -> None:
+    """Gauquier 2026: 5 of 6 and 7 two-grams in common, cosine 5 / sqrt(42) = .772."""
+    paths = "html/body/div/p/a[]", "html/body/div/p/em/a[]"
+    assert float(vector_of(paths[0]) @ vector_of(paths[1])) > 0
+    for least, groups in ((0.75, 1), (0.78, 2)):
+        found = TagPathGroups(similarity=least)
+        assert len({found.join(n, path) for n, path in enumerate(paths)}) == groups
+
+
 def test_eps_is_the_first_sparse_bin_past_half_of_the_pages() -> None:
     """Xu 2018, section 4.2, of 40 pages: bins of .1 hold 21 0 1 1 1 1 1 1 6 7."""
     distances = np.array([0.0] * 21 + [0.25, 0.35, 0.45, 0.55, 0.65, 0.75] + [0.85] * 6 + [1.0] * 7)
     assert scan(distances, bins=10, min_pts=4) == pytest.approx(0.1)
 
 
-def test_dbscan_tells_two_templates_apart() -> None:
+@pytest.mark.parametrize("name", ["dbscan", "irobot_regions"])
+def test_a_clusterer_of_research_tells_two_templates_apart(name: str) -> None:
     post = ["html/body/div.post/p/text()", "html/body/div.post/a", "html/body/nav/a"]
     table = [*["html/body/ul.list/li/a"] * 8, *["html/body/ul.list/li/img"] * 8, "html/body/h2/text()"]
     tries = [trie_of(table if n % 2 else post) for n in range(20)]
-    found = CLUSTERERS["dbscan"]().fit(tries)
+    found = CLUSTERERS[name]().fit(tries)
     assert len(found.labels) == 20
     assert [found.model.nearest(trie)[0] for trie in tries[:2]] == found.labels[:2].tolist()

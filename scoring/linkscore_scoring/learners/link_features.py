@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from zlib import crc32
@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, Ints, Remembered, Repeated, drop_oldest
-from linkscore_scoring.learners.online import DIM, Features
+from linkscore_scoring.learners.online import Features
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
+
+DIM = 1 << 18
+"""Features of a crawl's classifier: a table of 2 x 2^18 float64 is 4 MB; chosen, not measured."""
 
 # Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
 _MOST_SEGMENTS = 12  # of a path
@@ -31,25 +34,28 @@ Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
 
 
-def link_features(urls: Sequence[str], neighbours: Floats) -> Features:
-    """Return a bias and the features of links: host, words of the URL, and `NeighbourLabels.counts`."""
-    n = len(urls)
-    bias = np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
+def link_features(urls: Sequence[str], neighbours: Floats, dim: int = DIM) -> Features:
+    """Return the features of links: host, words of the URL, and `NeighbourLabels.counts` of each."""
     of_neighbours = [_of_neighbours(neighbours, kind) for kind in range(len(KINDS))]
-    columns = bias, _of_hosts(urls), _of_urls(urls), *of_neighbours
-    rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Features(n, rows, hashes.astype(np.int64) % DIM, values)
+    return hashed(len(urls), [_of_hosts(urls), of_urls(urls), *of_neighbours], dim)
 
 
-def feature_names(url: str) -> dict[int, str]:
+def hashed(n: int, columns: Sequence[Column], dim: int) -> Features:
+    """Return columns of `n` links, and a bias, as features in [0, dim)."""
+    bias = np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
+    rows, hashes, values = (np.concatenate(parts) for parts in zip(bias, *columns, strict=True))
+    return Features(n, rows, hashes.astype(np.int64) % dim, values)
+
+
+def feature_names(url: str, dim: int = DIM) -> dict[int, str]:
     """Return the names of the features of one link, for explanations."""
-    names = {crc32(b"bias") % DIM: "bias"}
+    names = {crc32(b"bias") % dim: "bias"}
     tokens = [("host", host_of_url(url)), *(("url", token) for token in url_words(url))]
     for group, token in tokens:
-        names[_hash(group, token) % DIM] = f"{group} {token}"
+        names[_hash(group, token) % dim] = f"{group} {token}"
     for kind in KINDS:
-        names[_hash("relatives", f"{kind} any") % DIM] = f"any {kind}"
-        names[_hash("relatives", f"{kind} log") % DIM] = f"number of {kind}"
+        names[_hash("relatives", f"{kind} any") % dim] = f"any {kind}"
+        names[_hash("relatives", f"{kind} log") % dim] = f"number of {kind}"
     return names
 
 
@@ -113,8 +119,9 @@ def _of_hosts(urls: Sequence[str]) -> Column:
 _HOSTS = Remembered(partial(_hash, "host"), _CACHED)
 
 
-def _of_urls(urls: Sequence[str]) -> Column:
-    found = list(map(_url_hashes, urls))
+def of_urls(urls: Sequence[str], hashes_of: Callable[[str], bytes] = _url_hashes) -> Column:
+    """Return the features of URLs by the packed hashes of each."""
+    found = list(map(hashes_of, urls))
     hashes = np.frombuffer(b"".join(found), dtype=np.uint32)
     lengths = np.array(list(map(len, found)), dtype=np.int64) // hashes.itemsize
     return np.repeat(np.arange(len(found), dtype=np.int64), lengths), hashes, np.ones(len(hashes))
@@ -139,8 +146,7 @@ _NEIGHBOURS = np.array(
 
 
 _NONE = (0, 0)  # bad and good children of a page that has none
-MAX_PAGES = 50_000
-"""A bound: pages whose label is kept for a crawl."""
+_MAX_PAGES = 50_000  # pages; a bound
 
 
 class NeighbourLabels(Stateful):
@@ -149,8 +155,8 @@ class NeighbourLabels(Stateful):
     _labels: Stored[dict[int, bool]]
     _children: Stored[dict[int, tuple[int, int]]]
 
-    def __init__(self) -> None:
-        self.max_pages = MAX_PAGES
+    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
+        self.max_pages = max_pages
 
     def label(self, page: int) -> bool | None:
         """Return the label of a page, None if it has none."""

@@ -16,7 +16,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.state import Stateful, Stored
 
 DIM = 1 << 18
-"""Features of a classifier: 4 MB a table of two rows; chosen, not measured."""
+"""Features of a classifier unless it is told otherwise: 4 MB a table of two rows; chosen, not measured."""
 
 _CERTAIN = 1e-9  # distance that probabilities keep from 0 and 1, so that log odds are finite
 
@@ -27,7 +27,7 @@ class Features:
     up."""
 
     n: int  # number of rows; a row without entries is fine
-    rows: Ints  # (nnz,) int64: row and feature of each entry; features are in [0, DIM)
+    rows: Ints  # (nnz,) int64: row and feature of each entry; features are in [0, dim)
     indices: Ints
     values: Floats  # (nnz,) float64
 
@@ -49,7 +49,7 @@ class Features:
 
 
 class Classifier(Stateful, ABC):
-    """An online binary classifier over hashed features; bounded by `DIM`, deterministic, no clock, no
+    """An online binary classifier over hashed features; bounded by `dim`, deterministic, no clock, no
     draws. What it knows of a feature is a column of a table, zero before its first label.
     """
 
@@ -57,8 +57,9 @@ class Classifier(Stateful, ABC):
     balanced: ClassVar[bool] = True
     _table: Stored[Floats]
 
-    def __init__(self) -> None:
-        self._table = np.zeros((2, DIM))
+    def __init__(self, *, dim: int = DIM) -> None:
+        self.dim = dim
+        self._table = np.zeros((2, dim))
 
     @abstractmethod
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
@@ -75,6 +76,11 @@ class Classifier(Stateful, ABC):
     @abstractmethod
     def soften(self, keep: float) -> None:
         """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
+
+    def after_load(self) -> None:
+        """Refuse the table of another number of features."""
+        if self._table.shape != (2, self.dim):
+            raise ValueError(f"want 2 rows of {self.dim} features, got {self._table.shape}")
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -145,8 +151,8 @@ class MultinomialNb(Classifier):
     _classes: Stored[Floats]
     _seen: Stored[int]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, dim: int = DIM) -> None:
+        super().__init__(dim=dim)
         self._totals, self._classes = np.zeros(2), np.zeros(2)
 
     def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
@@ -189,6 +195,7 @@ _STEPS, _MOST_STEP = 8, 2.0  # Newton steps of a fit and their greatest length; 
 _TINY = 1e-12  # keeps the length of no step from dividing by zero
 _PULL = 1.0  # pseudo-labels that pull the curve to the identity; chosen, not measured
 _MIN_SLOPE = 0.05  # the curve rises at least so, or scores would turn round; chosen, not measured
+_DELTA = 0.002  # the default of river's ADWIN
 
 
 class OnlineClassifier(Stateful):
@@ -201,8 +208,8 @@ class OnlineClassifier(Stateful):
     labels: Stored[list[int]]
     _recent: Stored[list[float]]
 
-    def __init__(self, kind: str) -> None:
-        self.model = CLASSIFIERS[kind]()
+    def __init__(self, kind: str, *, dim: int = DIM) -> None:
+        self.model = CLASSIFIERS[kind](dim=dim)
         self.calibration = PlattCalibration()
         self.drift = DriftDetector()
         self.labels = [0, 0]
@@ -257,15 +264,16 @@ class PlattCalibration(Stateful):
     shift: Stored[float]
     _since: Stored[int]
 
-    def __init__(self) -> None:
+    def __init__(self, *, window: int = _WINDOW, every: int = _EVERY, least: int = _EVERY) -> None:
+        self.every, self.least = every, least
         self.slope, self.shift = 1.0, 0.0
-        self._window = deque(maxlen=_WINDOW)
+        self._window = deque(maxlen=window)
 
     def add(self, prob: float, relevant: bool) -> None:
         """Take in a prediction whose label has come."""
         self._window.append((float(logit(np.array(prob))), relevant))
         self._since += 1
-        if self._since >= _EVERY:
+        if self._since >= self.every and len(self._window) >= self.least:
             self._since = 0
             self._fit()
 
@@ -305,13 +313,14 @@ class DriftDetector(Stateful):
     changes: Stored[int]
     _values: Stored[list[float]]
 
-    def __init__(self) -> None:
+    def __init__(self, *, delta: float = _DELTA, max_values: int = _WINDOW) -> None:
+        self.delta, self.max_values = delta, max_values
         self._adwin: Any = None
 
     def add(self, value: float) -> bool:
         """Take in a value; say whether the mean has just risen."""
-        if len(self._values) >= _WINDOW:
-            self._rebuild(self._values[-_WINDOW // 2 :])
+        if len(self._values) >= self.max_values:
+            self._rebuild(self._values[-self.max_values // 2 :])
         adwin = self._ready()
         before = adwin.estimation
         self._values.append(value)
@@ -327,7 +336,7 @@ class DriftDetector(Stateful):
         if self._adwin is None:
             from river.drift import ADWIN
 
-            self._adwin = ADWIN()
+            self._adwin = ADWIN(delta=self.delta)
         return self._adwin
 
     def _rebuild(self, values: Iterable[float]) -> None:

@@ -19,7 +19,6 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, hash64, mix64
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import (
-    MAX_PAGES,
     LatestLinks,
     NeighbourLabels,
     feature_names,
@@ -197,6 +196,8 @@ def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
     return lexical(values / (1.0 + values), probs)
 
 
+MAX_PAGES = 50_000
+"""A bound: pages whose label is kept for a crawl."""
 _RELEVANT = 0.5
 """Least reward that counts as relevant: in the middle of [0, 1], so that yes and no are told apart."""
 _HUB_YIELD = 2.5
@@ -226,7 +227,7 @@ class HostCrawl(Stateful):
 
     def __init__(self, *, classifier: str, hosts: HostBandit, hub_weight: float = 0.0) -> None:
         self.classifier, self.hubs = OnlineClassifier(classifier), OnlineClassifier(classifier)
-        self.neighbours = NeighbourLabels()
+        self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
 

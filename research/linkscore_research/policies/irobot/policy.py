@@ -69,9 +69,10 @@ class Irobot(Policy):
     Shapes: n links in, (n,) float64 out. Cost: O(n_links + kept arcs) a call; O(sampled links + kinds x arcs)
     when a model becomes active. References: Cai et al. 2008, iRobot: an intelligent crawler for web forums,
     WWW, sections 3 to 5; without human review as run by Xu, Gao and Callan 2018, section 5.3. Differences
-    from the paper: the sample is the crawl's, the clusters are those of the crawl's clusterer; the formula
-    of informativeness is ours; kinds that lie on the path to an informative one are kept; an arc tells source
-    pages by cluster alone; links to better kinds come first.
+    from the paper: the sample is the crawl's, the clusters are those of the crawl's clusterer
+    (``irobot_regions`` comes nearest); the formula of informativeness is ours; kinds that lie on the path to
+    an informative one are kept; an arc tells source pages by cluster alone; links to better kinds come
+    first.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def sigma(x: float) -> float:
 
 def test_arow_after_one_label() -> None:
     """Two features: v = 2, beta = 1 / 3, loss 1: mu = 1 / 3 each, sigma = 1 - 1 / 3."""
-    model = Arow()
+    model = Arow(dim=8)
     learn(model, row(1, 2), True)
     margin, variance = 2 / 3, 4 / 3
     assert model.contributions(row(1, 2)).tolist() == pytest.approx([1 / 3, 1 / 3])
@@ -39,7 +39,7 @@ def test_arow_after_one_label() -> None:
 
 def test_multinomial_nb_by_hand() -> None:
     """Relevant {a, b}, not relevant {a}: three tokens... vocabulary 2, so floors are .5 x 3."""
-    model = MultinomialNb()
+    model = MultinomialNb(dim=8)
     learn(model, features_of([{0: 1.0, 1: 1.0}, {0: 1.0}]), True, False)
     b = log((1.5 / (2 + 1.5)) / (0.5 / (1 + 1.5)))
     assert model.contributions(row(1))[0] == pytest.approx(b)

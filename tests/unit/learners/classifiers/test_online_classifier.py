@@ -16,6 +16,7 @@ from support.sparse_rows import features_of
 
 HOT = ("arow", "multinomial_nb")
 
+DIM = 1_024
 _GOOD, _BAD, _NOISE = 40, 40, 400  # words of each kind in the generated rows; chosen, not measured
 
 
@@ -44,7 +45,7 @@ def test_one_relevant_page_in_a_hundred_is_learned(kind: str) -> None:
     """AUC at least .85 after 2,000 labels of which about 20 are relevant; chance .5, spread .07 with 20."""
     reached = []
     for seed in (1, 2, 3):
-        model = OnlineClassifier(kind)
+        model = OnlineClassifier(kind, dim=DIM)
         model.learn(*drawn_rows(seed, 2_000, share=0.01))
         X, y = drawn_rows(seed + 50, 2_000, share=0.01)
         reached.append(auc(model.predict_prob(X), y))
@@ -54,7 +55,7 @@ def test_one_relevant_page_in_a_hundred_is_learned(kind: str) -> None:
 @pytest.mark.parametrize("kind", HOT)
 def test_probabilities_keep_the_base_rate_in_spite_of_weights(kind: str) -> None:
     """One in twenty relevant: the mean probability of unseen rows is within a factor of two of that."""
-    model = OnlineClassifier(kind)
+    model = OnlineClassifier(kind, dim=DIM)
     model.learn(*drawn_rows(4, 1_500, share=0.05))
     X, _ = drawn_rows(5, 1_000, share=0.05)
     assert 0.025 <= model.predict_prob(X).mean() <= 0.1
@@ -63,7 +64,7 @@ def test_probabilities_keep_the_base_rate_in_spite_of_weights(kind: str) -> None
 @pytest.mark.parametrize("kind", HOT)
 def test_labels_that_turn_round_are_noticed_and_relearned(kind: str) -> None:
     """After 800 labels good and bad change places; 300 labels later the new order holds."""
-    model = OnlineClassifier(kind)
+    model = OnlineClassifier(kind, dim=DIM)
     model.learn(*drawn_rows(6, 800))
     assert model.drift.changes == 0
     X, y = drawn_rows(7, 300)
