@@ -210,8 +210,6 @@ def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read. The list below it has all."""
-_CLEAR = 0.3
-"""Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
 _SAMPLES = 60
 """Sample URLs of a template, the latest: more are not read."""
 _LEARN_S = 300.0
@@ -326,7 +324,6 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
                 "pages": node.pages,
                 "reward": node.template.reward if node.template.judged_count else None,
                 "entry": node.entry,
-                "pagination": node.page_links,
                 "href": f"{address}/{node.template.name}",
             }
             for node in nodes
@@ -354,7 +351,6 @@ def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:
             "links": sum(leaving.link_count for leaving in exits),
             "prob": first.destination_prob,
             "pagination": any(leaving.page_links for leaving in exits),
-            "clear": first.destination_prob >= _CLEAR or len(best) == 1,
         }
 
 

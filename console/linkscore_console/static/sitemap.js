@@ -6,8 +6,7 @@ const frame = document.getElementById("map");
 const detail = document.getElementById("detail");
 const everything = document.getElementById("all-edges");
 const LEVELS = 5; // shades of reward, as in the legend
-const FEW = 9; // templates up to which they stand on an ellipse, and every arrow has its label
-const NARROW = { width: 600, few: 4, high: 120 }; // a phone: more than so few on an ellipse would cover each other
+const NARROW = { width: 600, high: 120 }; // a phone: narrower than so much, and a row of templates so high
 const CELL = { wide: 165, high: 92 }; // room of a template and its label, pixels at zoom 1
 
 let graph = null;
@@ -15,7 +14,6 @@ let drawn = "";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const isNarrow = () => frame.clientWidth < NARROW.width;
-const isFew = (count) => count <= (isNarrow() ? NARROW.few : FEW);
 const level = (reward) => (reward === null ? "none" : String(Math.min(LEVELS - 1, Math.floor(reward * LEVELS))));
 
 function elements({ nodes, edges }) {
@@ -25,12 +23,12 @@ function elements({ nodes, edges }) {
     classes: node.entry ? "entry" : "",
   }));
   const links = Math.max(1, ...edges.map((edge) => edge.links));
-  const few = isFew(nodes.length), best = strongest(edges);
+  const best = strongest(edges);
   const arrows = edges.map((edge, at) => ({
     data: { ...edge, id: `edge-${at}`, width: 1 + 4 * Math.sqrt(edge.links / links), name: edge.label },
     classes: [
-      edge.pagination && "pagination", best.has(edge) && "tree", few || "unlabelled",
-      (few ? edge.clear : best.has(edge) || edge.pagination) || "faint",
+      edge.pagination && "pagination", best.has(edge) && "tree",
+      best.has(edge) || edge.pagination || "faint",
     ].filter((one) => typeof one === "string").join(" "),
   }));
   return [...circles, ...arrows];
@@ -61,12 +59,11 @@ function style() {
     { selector: "node:selected", style: { "overlay-color": colour("--accent"), "overlay-opacity": 0.18, "overlay-padding": 6 } },
     { selector: "edge", style: {
       width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
-      "arrow-scale": 1.1, "curve-style": "bezier", label: "data(name)", "font-size": 10, color: faint,
+      "arrow-scale": 1.1, "curve-style": "bezier", "font-size": 10, color: faint,
       "text-background-color": page, "text-background-opacity": 0.9, "text-background-padding": 2,
       "text-rotation": "autorotate", "loop-direction": "-45deg", "loop-sweep": "50deg", "control-point-step-size": 55,
     } },
     { selector: "edge:loop", style: { "text-rotation": "none" } },
-    { selector: "edge.unlabelled", style: { label: "" } },
     { selector: "edge.faint", style: { display: everything.checked ? "element" : "none", opacity: 0.6 } },
     { selector: "edge.pagination", style: { "line-style": "dashed", "line-color": colour("--accent"), "target-arrow-color": colour("--accent") } },
     { selector: "node.away, edge.away", style: { opacity: 0.15 } },
@@ -95,17 +92,7 @@ function draw() {
   else arrange();
 }
 
-/** Few templates stand on an ellipse, the entry at the left: there no link runs through a circle. */
-function round() {
-  const [wide, high] = [frame.clientWidth - 240, frame.clientHeight - 190];
-  const order = graph.nodes().sort((one, other) => other.data("entry") - one.data("entry") || other.data("pages") - one.data("pages"));
-  order.forEach((node, at) => {
-    const angle = Math.PI + (2 * Math.PI * at) / order.length;
-    node.position({ x: (wide / 2) * Math.cos(angle), y: (high / 2) * Math.sin(angle) });
-  });
-}
-
-/** More stand in layers: how many links they are from the entry, by the strongest way; a layer may take several columns. */
+/** Templates stand in layers: how many links they are from the entry, by the strongest way; a layer may take several columns. */
 function layers() {
   const depth = new Map();
   const roots = graph.nodes().filter((node) => node.data("entry") || !node.incomers("edge.tree").length);
@@ -141,8 +128,7 @@ function columns() {
 }
 
 function arrange() {
-  if (isFew(graph.nodes().length)) round();
-  else columns();
+  columns();
   graph.fit(undefined, 26);
   if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
 }
