@@ -52,10 +52,11 @@ class Board:
         ticket: bytes = b"",
         noindex: bool = False,
         thing: int = 0,
+        canonical: str = "",
     ) -> PageOutcome:
         """Fetch a page; links are (path, link path)."""
         found = [(ROOT + target, link_path) for target, link_path in links or []]
-        page = page_of(ROOT + path, leaves or [], links=found, texts=texts or [])
+        page = page_of(ROOT + path, leaves or [], links=found, texts=texts or [], canonical=canonical)
         return visit(self.model, ROOT + path, replace(page, noindex=noindex, thing=thing), ticket)
 
     def fail(self, path: str) -> PageOutcome:

@@ -180,6 +180,7 @@ class Harvest(Policy):
             thing=page.thing_chars,
             own=page.own_chars + page.thing_chars,
             noindex=page.noindex,
+            renamed=page.is_copy,
             pattern=page.pattern,
             askable=not (page.failed or (page.is_copy and site.memory.is_fetched(page.canonical))),
             source=source,
@@ -297,9 +298,7 @@ class Harvest(Policy):
         likeness = self.likeness
         if page.failed:
             return Source.FAILED, 0.0, 0.0, False
-        if not likeness.examples:
-            return Source.TEXT, 0.0, 0.0, False
-        if likeness.see(page.key, page.url, page.paths, site.aliases):
+        if likeness.examples and likeness.see(page.key, page.url, page.paths, site.aliases):
             self._relabel(site)
         found = self._label(page.url, page.paths, site)
         likeness.unlike += bool(likeness) and found[1] < self.tunables.wanted

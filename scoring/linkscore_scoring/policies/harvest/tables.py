@@ -137,10 +137,10 @@ class Tables(Stateful):
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.n_examples = 0
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
-        # asked about it, whether layout alone may say so, whether all its text is that of other pages, and
-        # whether searches shall not list it.
+        # asked about it, whether layout alone may say so, whether all its text is that of other pages,
+        # whether it names another URL as its canonical form, and whether searches shall not list it.
         labels = {"source": whole, "label": real, "near": real}
-        told = dict.fromkeys(("askable", "alone", "copied", "noindex"), np.bool_)
+        told = dict.fromkeys(("askable", "alone", "copied", "renamed", "noindex"), np.bool_)
         self.pages = Table(own=real, pattern=whole, **told, **labels)
         # Of the links of a page by arm: those nobody had linked to.
         self.links = Table(page=whole, arm=whole, fresh=whole)
@@ -402,8 +402,8 @@ class Worked:
         its owner keeps it out of searches, where that is not all but one page in 16.
         What may be excerpts counts as little known until links between were followed, or `few` times as many
         pages seen with such links. By likeness: 1 like an example, unlike all its text times 2 / (2 + n), n
-        examples, and wanted pages found where URL and layout are of none. Feedback replaces all, and its
-        silence lessens text.
+        examples, and wanted pages found where URL and layout are of none; a copy that names its original, or
+        where layout alone tells, is like none. Feedback replaces all, and its silence lessens text.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
         pages, places, nodes, n = tables.pages, tables.places, tables.nodes, tables.pages.rows
@@ -431,7 +431,8 @@ class Worked:
         silence = self._silence(is_text) if tables.reported else 0.0
         self.weight = np.where(is_text, np.maximum(silence, (1.0 - self.share) * sure), 1.0)
         if is_like.any():
-            label = np.where(is_like & pages["alone"] & pages["copied"], 0.0, label)
+            is_seen = pages["alone"] | pages["renamed"] & (label == 1.0)
+            label = np.where(is_like & pages["copied"] & is_seen, 0.0, label)
             elsewhere = np.maximum(max(t.least_left, 1.0 - self.share), pages["near"] ** t.same_layout)
             unsaid = np.where(label == 0.0, elsewhere, k / (k + tables.n_examples))
             label = np.where(is_like, label + (1.0 - label) * self.text * sure * unsaid, label)

@@ -27,11 +27,6 @@ def started(example: str, *urls: str) -> list[float]:
     return starts(tables, Worked(tables))[:, row].tolist()
 
 
-def is_named(example: str, *urls: str) -> bool:
-    """Whether the pattern of the last URL is named, once the tree knows all of them."""
-    return started(example, *urls) == [1.0, 1.0, 0.0]
-
-
 @pytest.mark.parametrize(
     ("example", "url", "named"),
     [
@@ -50,7 +45,7 @@ def is_named(example: str, *urls: str) -> bool:
 def test_a_pattern_is_named_by_an_example_that_differs_in_its_last_name(
     example: str, url: str, named: bool
 ) -> None:
-    assert is_named(example, url) is named
+    assert (started(example, url) == [1.0, 1.0, 0.0]) is named
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -81,11 +81,6 @@ def test_a_class_of_the_body_does_not_rename_a_page() -> None:
     assert cosine(layouts.vector(trie_of(one)), layouts.vector(trie_of(other))) > 0.2
 
 
-def test_templates_that_differ_in_a_class_share_nothing() -> None:
-    layouts = fitted(POST_LEAVES, POST_LEAVES, LIST_LEAVES, LIST_LEAVES)
-    assert cosine(layouts.vector(trie_of(POST_LEAVES)), layouts.vector(trie_of(LIST_LEAVES))) == 0.0
-
-
 def test_classes_of_one_page_alone_do_not_count() -> None:
     layouts = fitted(POST_LEAVES, POST_LEAVES, LIST_LEAVES)
     unique = trie_of(["html/body/main[post special]/text()"])

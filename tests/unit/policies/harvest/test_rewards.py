@@ -64,6 +64,13 @@ def test_where_layout_alone_tells_a_copy_is_like_none_and_a_page_without_text_is
     assert [worth_of(board, path).reward for path in pages] == pytest.approx([1.0, 0.0, 1.0])
 
 
+def test_an_alias_that_names_the_page_it_copies_is_like_none_and_another_with_that_text_is_not() -> None:
+    board = board_with(example("/post/1"))
+    for n, named in ((2, ""), (3, "http://h/post/2"), (4, "")):
+        board.page(f"/post/{n}", leaves=POST, texts=[("rich", 4_000)], canonical=named)
+    assert [worth_of(board, f"/post/{n}").reward for n in (2, 3, 4)] == [1.0, 0.0, 1.0]
+
+
 def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
     board = board_with()
     board.page("/post/1", leaves=POST)
