@@ -32,8 +32,7 @@ _SINGLE = re.compile(
 )
 """Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
 MediaWiki and Drupal, measured; of Ghost, Joomla, Blogger, Magento, OJS, Discuz and Plone, by their docs."""
-_OF_A_POST = b" current-post-"
-"""Class of WordPress of a category in the menu, on posts of it: for themes that say no more."""
+_OF_A_POST = b" current-post-"  # of categories in menus of WordPress, on posts; for a `<body>` without class
 _BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))|^(?!.*\bsingle-product\b).*\bwoocommerce")
 """Classes of pages beside: of a picture in such a page, of a form to edit it, of posts of a shop."""
 
@@ -60,8 +59,9 @@ def thing_of(markup: bytes, title: str) -> int:
 
 def _is_single(markup: bytes) -> bool:
     found = _BODY.match(markup, max(0, markup.find(b"<body")))
-    said = found[1] if found else b""
-    return bool(_SINGLE.search(said) or _OF_A_POST in markup) and not _BESIDE.search(said)
+    if found is None:
+        return _OF_A_POST in markup
+    return bool(_SINGLE.search(found[1])) and not _BESIDE.search(found[1])
 
 
 def _names_in(markup: bytes) -> Iterator[str]:
