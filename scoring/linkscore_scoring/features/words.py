@@ -36,8 +36,8 @@ _REMEMBERED_URLS = 1 << 14  # the same of URLs, which may be ten times as long
 # 200,000. German has words of 80; chosen, not measured.
 _MAX_WORD_CHARS = 100
 
-# With the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to `re`.
-_WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff])+")
+# With accents of their own, and vowel signs of Hebrew, Arabic and the scripts of India: no letters to `re`.
+_WORD = re.compile("[^\\W_](?:[^\\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff])*")
 _HEADINGS = ("h1", "h2", "h3")
 # Scripts written without blanks: Thai, Lao, Khmer, Kana, Han. Hangul has blanks.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -65,7 +65,7 @@ def words_of(text: str) -> list[str]:
     True
     """
     found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFC", text).lower()):
+    for word in _WORD.findall(text.lower()):
         if word.isascii() or not _UNSPACED.search(word):
             found.append(_stem(word))
         else:

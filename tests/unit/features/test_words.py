@@ -77,7 +77,8 @@ def test_words_of_a_url_are_those_of_path_and_query() -> None:
 
 def test_accents_and_vowel_signs_neither_tell_words_apart_nor_part_them() -> None:
     assert words_of("naive STRASSE education محمد") == words_of("naïve Straße E\u0301ducation مُحَمَّد")
-    assert len(words_of("हिन्दी समाचार")) == 2
+    # The last of three words: its normal form takes half a minute.
+    assert words_of("हिन्दी समाचार a" + "\u0300\u0316" * 100_000)[2:] == ["a"]
 
 
 def test_matching_words_are_written_as_they_stand_there() -> None:
