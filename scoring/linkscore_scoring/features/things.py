@@ -33,7 +33,7 @@ _SINGLE = re.compile(
 """Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
 MediaWiki and Drupal, measured; of Ghost, Joomla, Blogger, Magento, OJS, Discuz and Plone, by templates."""
 _OF_A_POST = b" current-post-"  # of categories in menus of WordPress, on posts; for a `<body>` without class
-_BESIDE = re.compile(rb"(?:^|\s)(?:attachment|action-(?!view))|^(?!.*\bsingle-product\b).*\bwoocommerce")
+_BESIDE = re.compile(rb"(?s)(?:^|\s)(?:attachment|action-(?!view))|^(?!.*single-product\b).*\bwoocommerce")
 """Classes of pages beside: of a picture in such a page, of a form to edit it, of posts of a shop."""
 
 

@@ -77,6 +77,7 @@ def test_a_list_an_article_and_what_is_broken_say_nothing(head: str) -> None:
         ("not-front node-type-article", True),
         ("single-product single woocommerce-no-js", True),
         ("single-post single woocommerce-no-js", False),
+        ("single-post single\n woocommerce-no-js", False),
         ("page page-id-7 single-column view-category", False),
         ("single single-attachment attachment", False),
         ("mediawiki ns-0 action-edit", False),
