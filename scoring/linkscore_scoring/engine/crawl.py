@@ -94,7 +94,7 @@ class CrawlModel:
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
     `crawl_wide`: what the policy knows across sites. `budget`: what it has spent, over all sites; None
-    without one.
+    without one. `event_ids`: what `repeat_id` gave of the last 100,000 events that have one.
     `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
     `take_jobs`.
     """
@@ -120,7 +120,7 @@ class CrawlModel:
         self.book = TicketBook(ticket_key, config.ticket_scope)
         self._ticket_key = ticket_key
         self.jobs: list[LearningJob] = []
-        self._event_ids: OrderedDict[str, None] = OrderedDict()
+        self.event_ids: OrderedDict[str, None] = OrderedDict()
         self._domain_of = domain_of or (lambda host: "" if config.scope == "host" else host)
 
     def shard(self, site: str) -> SiteShard:
@@ -203,8 +203,8 @@ class CrawlModel:
         """
         self.seq = seq
         if event_id := repeat_id(event):
-            self._event_ids[event_id] = None
-            drop_oldest(self._event_ids, MAX_EVENT_IDS)
+            self.event_ids[event_id] = None
+            drop_oldest(self.event_ids, MAX_EVENT_IDS)
         try:
             match event:
                 case PageFetched():
@@ -247,10 +247,6 @@ class CrawlModel:
         """Return the learnings that became due since the last call; run them beside the request path."""
         jobs, self.jobs = self.jobs, []
         return jobs
-
-    def is_repeat(self, event: Event) -> bool:
-        """Say whether an event of this id was applied within the window of the last 100,000."""
-        return repeat_id(event) in self._event_ids
 
     def answer_again(self, event: Event) -> Outcome:
         """Return the outcome of an event that was applied before: as of `apply`, and nothing changes."""
@@ -396,7 +392,7 @@ class CrawlModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the crawl as plain values, those of sites that are not in memory too."""
-        config, ids = self.config.to_state(), list(self._event_ids)
+        config, ids = self.config.to_state(), list(self.event_ids)
         return {"config": config, "event_ids": ids, **self.own_state(), "sites": self.sites.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -424,7 +420,7 @@ class CrawlModel:
         self._configure(config)
         self.seq, self.pages, self.feedbacks = state["counts"]
         self._turns = list(state["turns"])
-        self._event_ids = OrderedDict.fromkeys(event_ids)
+        self.event_ids = OrderedDict.fromkeys(event_ids)
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])

@@ -73,7 +73,7 @@ def new_events(group: Sequence[Submission], model: CrawlModel) -> list[NewEvent]
         repeats = set()
         for at, event in enumerate(item.events):
             event_id = repeat_id(event)
-            if event_id and (event_id in ids or model.is_repeat(event)):
+            if event_id and (event_id in ids or event_id in model.event_ids):
                 repeats.add(at)
                 continue
             ids.add(event_id)

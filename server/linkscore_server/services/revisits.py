@@ -62,7 +62,7 @@ def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetche
 
     A listing gives dates of sites of its own registrable domain: others speak for themselves.
     """
-    if model.is_repeat(event) or (found := event.features) is None:
+    if event.event_id in model.event_ids or (found := event.features) is None:
         return
     if model.config.groups == 1 and (asked := model.redirecting_site(event)):  # else the front tells it
         key, event_id = event.requested_key, event.event_id and f"{event.event_id} redirects"

@@ -155,7 +155,7 @@ class Harvest(Policy):
         super().__init__(params, seed=seed)
         self.tunables = tunables
         self.starts = Starts(tunables)
-        self.tables = Tables(tunables, self.starts)
+        self.tables = Tables(tunables)
         self.likeness = Likeness(tunables)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
@@ -238,12 +238,14 @@ class Harvest(Policy):
             self._label_sample(site)
             self._relabel(site)
             self.starts.set_examples((example.key for example in examples), site.patterns)
+            self.tables.starts = self.starts
             self._changed(site)
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
         if experiences:
             self.starts.set_experience(experiences, site.patterns)
+            self.tables.starts = self.starts
             self._changed(site)
 
     def experience(self, site: SiteModel) -> Experience:

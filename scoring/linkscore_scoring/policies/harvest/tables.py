@@ -128,14 +128,13 @@ class Tables(Stateful):
     ways: Stored[Table]
     nodes: Stored[Table]
 
-    def __init__(
-        self, tunables: Tunables = DEFAULTS, starts: Callable[[Tables, Worked], Floats] | None = None
-    ) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         real, whole = np.float64, np.int64
         self.t = tunables
         self.page_of: dict[int, int] = {}
         self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE, TO_EXAMPLE: EXAMPLE}
         self.n_examples = 0
+        self.starts: Callable[[Tables, Worked], Floats] | None = None
         # Of a page: its own text, labels, cosine to the nearest example, URL pattern, whether a user may be
         # asked about it, whether layout alone may say so, whether all its text is that of other pages,
         # whether it names another URL as its canonical form, and whether searches shall not list it.
@@ -160,7 +159,6 @@ class Tables(Stateful):
             **dict.fromkeys(TOLD, np.bool_),
         )
         self.nodes.add(3, arm=[NOBODY, NOBODY, EXAMPLE])
-        self.starts = starts
 
     @property
     def pulls(self) -> int:
