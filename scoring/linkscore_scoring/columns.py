@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import islice
 from math import log, log1p, sqrt
 from operator import add, itemgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,6 @@ class Repeated(Sequence[_V], Generic[_V]):
 
     def __iter__(self) -> Iterator[_V]:
         return map(self.distinct.__getitem__, self.places.tolist())
-
-    @overload
-    def __getitem__(self, row: int) -> _V: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[_V]: ...
 
     def __getitem__(self, row: Any) -> Any:
         found = self.places[row]
@@ -172,13 +166,11 @@ class Records:
         return [column.tobytes() for column in (self.keys, *self.columns)]
 
     def load_state(self, state: Sequence[bytes]) -> None:
-        """Take over what `to_state` returned; raises ValueError if the columns do not fit each other."""
+        """Take over what `to_state` returned."""
         for column, raw in zip((self.keys, *self.columns), state, strict=True):
             del column[:]
             column.frombytes(raw)
         self._number()
-        if {*map(len, self.columns)} != {len(self.keys)}:
-            raise ValueError("columns of records have other lengths than their keys")
 
     def _number(self) -> None:
         self.rows = {key: row for row, key in enumerate(self.keys) if key}

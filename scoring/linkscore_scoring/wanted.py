@@ -17,7 +17,7 @@ from linkscore_scoring.columns import left_sum
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import url_hashes, word_hash, words_of
-from linkscore_scoring.state import State, Stateful, Stored, plain
+from linkscore_scoring.state import Stateful, Stored
 
 MAX_QUERIES, MAX_QUERY_BYTES = 20, 2_000
 """A bound of the wire contract: query texts of a crawl, and UTF-8 bytes of one."""
@@ -51,11 +51,6 @@ class Wanted:
     # texts a user would type into a search box: a page about any of them is wanted
     queries: tuple[str, ...] = ()
     samples: tuple[WantedSample, ...] = ()  # pages like those wanted or not wanted
-
-    def to_state(self) -> State:
-        """Return it as plain values."""
-        state: State = plain(self)
-        return state
 
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""

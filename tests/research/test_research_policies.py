@@ -104,4 +104,4 @@ def test_a_clusterer_of_research_tells_two_templates_apart(name: str) -> None:
     tries = [trie_of(table if n % 2 else post) for n in range(20)]
     found = CLUSTERERS[name]().fit(tries)
     assert len(found.labels) == 20
-    assert [found.model.nearest(trie)[0] for trie in tries[:2]] == found.labels[:2].tolist()
+    assert [found.model.nearest(trie) for trie in tries[:2]] == found.labels[:2].tolist()

@@ -193,7 +193,7 @@ class InProcessScorer(CrawlScorer):
         self.model = CrawlModel(config, ticket_key=b"replay")
         self.queries = CrawlQueries(self.model)
         self._seq = 0
-        self._apply(ConfigChanged(config.to_state()))
+        self._apply(ConfigChanged(plain(config)))
         for counts in logs:
             self._apply(LogsMined(self.model.site_of(counts.urls[0]), plain(mine_site(counts))))
         self._waiting: dict[str, bool] = {}  # By identity: found, and not fetched

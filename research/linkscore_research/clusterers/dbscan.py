@@ -15,7 +15,6 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    check_size,
     labelled,
 )
 from linkscore_scoring.clustering.class_paths import plain_nodes
@@ -79,13 +78,12 @@ class DbscanModel(ClusterModel):
     neighbours: NearestNeighbours
     eps: float
 
-    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+    def nearest(self, trie: PathTrie) -> int:
         """See `ClusterModel.nearest`: Euclidean, to the nearest page of the sample."""
         if not len(self.neighbours.vectors):
-            return OUTLIER, 0.0
+            return OUTLIER
         vectors = self.vectorizer.transform([plain_nodes().bag(trie)])
-        label = int(self.neighbours.classify(vectors)[0]) if vectors.any() else OUTLIER
-        return label, float(pairwise_distances(vectors, self.neighbours.vectors).min())
+        return int(self.neighbours.classify(vectors)[0]) if vectors.any() else OUTLIER
 
     def path_names(self) -> list[str]:
         return list(self.vectorizer.vocabulary)
@@ -122,16 +120,15 @@ class Dbscan(Clusterer):
     guard: bool = True
 
     def fit(self, tries: Sequence[PathTrie]) -> Clustering:
-        check_size(tries)
         bags = list(map(plain_nodes().bag, tries))
         min_df = self.min_pts if len(bags) >= self.min_pts else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l1")
         vectors = vectorizer.transform(bags)
         zero = zero_rows(vectors)
         eps, groups = self._groups(vectors[~zero])
-        labels, notes = labelled(groups, zero)
+        labels = labelled(groups, zero)
         neighbours = NearestNeighbours(vectors, labels, k=max(1, self.min_pts - 1))
-        return Clustering(labels, DbscanModel(vectorizer, neighbours, eps=eps), vectors, notes)
+        return Clustering(labels, DbscanModel(vectorizer, neighbours, eps=eps), vectors)
 
     def _groups(self, vectors: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
         """Return eps and the groups; zero vectors take no part, or they would form a cluster of their own."""

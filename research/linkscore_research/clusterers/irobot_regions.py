@@ -16,7 +16,6 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    check_size,
     labelled,
     large,
     means_of,
@@ -48,14 +47,14 @@ class IRobotModel(ClusterModel):
                 row[self._column[region]] = found[region]
         return normalised(shares, "l2")
 
-    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+    def nearest(self, trie: PathTrie) -> int:
         """See `ClusterModel.nearest`: Euclidean, to the nearest centre."""
         if not len(self.centres):
-            return OUTLIER, 0.0
+            return OUTLIER
         vectors = self.vectors([trie])
         distances = pairwise_distances(vectors, self.centres)[0]
         is_far = distances.min() > self.epsilon or not vectors.any()
-        return OUTLIER if is_far else int(distances.argmin()), float(distances.min())
+        return OUTLIER if is_far else int(distances.argmin())
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`: locations of regions."""
@@ -95,15 +94,14 @@ class IRobotRegions(Clusterer):
     max_regions: int = 4_000
 
     def fit(self, tries: Sequence[PathTrie]) -> Clustering:
-        check_size(tries)
         found = [regions_of(trie, min_depth=self.min_depth, min_share=self.min_share) for trie in tries]
         space = fit_vectorizer([dict.fromkeys(r, 1) for r in found], min_df=1, max_paths=self.max_regions)
         empty = self._model(space.vocabulary, np.zeros((0, len(space.vocabulary))))
         vectors = empty.vectors(tries)
         zero = zero_rows(vectors)
-        labels, notes = labelled(self._linked(vectors[~zero]), zero)
+        labels = labelled(self._linked(vectors[~zero]), zero)
         model = self._model(space.vocabulary, means_of(vectors, labels))
-        return Clustering(labels, model, vectors, notes)
+        return Clustering(labels, model, vectors)
 
     def _model(self, regions: Sequence[str], centres: NDArray[np.float64]) -> IRobotModel:
         return IRobotModel(

@@ -24,7 +24,7 @@ from linkscore_scoring.policies.focus.policy import PageTypeModel
 
 def classified(model: PageTypeModel, examples: Sequence[Example]) -> list[str]:
     """Return the kind of each example as the model has it."""
-    return [model.classify(example.signals)[0].name for example in examples]
+    return [KINDS[model.classify(example.signals)[0] - 1] for example in examples]
 
 
 KINDS = ("INDEX", "THREAD", "OTHER")

@@ -8,7 +8,7 @@ does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -175,10 +175,6 @@ class BehaviorModel:
         """Return the visits a day that visiting a URL discovers, a page of the log or another one."""
         known = place.page != UNKNOWN_PAGE
         return float(self.pages.gain[place.page] if known else self.stats.gain[place.node])
-
-    def __post_init__(self) -> None:
-        if any(getattr(self.stats, each.name).shape != (len(self.tree),) for each in fields(self.stats)):
-            raise ValueError("figures of patterns must be one a node")
 
 
 _MAX_PAGES = 50_000

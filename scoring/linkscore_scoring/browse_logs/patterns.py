@@ -180,10 +180,6 @@ class PatternTree:
         """Return which nodes are leaves, (n_nodes,) bool."""
         return np.array([not node.key for node in self.nodes], dtype=np.bool_)
 
-    def __post_init__(self) -> None:
-        if not self.nodes or any(i >= len(self) for node in self.nodes for i in node.children.values()):
-            raise ValueError("children must be nodes of the tree")
-
 
 def _labels(pairs: KeyValues, key: str) -> list[str]:
     """Return the labels a value of a key may go under, the most telling first."""

@@ -16,7 +16,6 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    check_size,
     labelled,
     large,
     means_of,
@@ -28,7 +27,6 @@ from linkscore_scoring.clustering.class_paths import (
     readable,
 )
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PathTrie
 
 
@@ -57,21 +55,19 @@ class CosineLinkageModel(ClusterModel):
     def _means_by_path(self) -> NDArray[np.float64]:
         return np.ascontiguousarray(self.means.T)
 
-    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+    def nearest(self, trie: PathTrie) -> int:
         """See `ClusterModel.nearest`: by mean cosine distance to the pages of a cluster; farther than the cut
         from every one is an outlier, ties go to the first.
         """
-        if not len(self.means):
-            return OUTLIER, 0.0
-        bag = self._columns.bag(trie)
+        bag = self._columns.bag(trie) if len(self.means) else {}
         if not bag:
-            return OUTLIER, 1.0
+            return OUTLIER
         held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
         weights = np.log(leaves + 1.0) * self.vectorizer.idf[held]  # eq. 1
         cosines = weights @ self._means_by_path[held]
         best = int(cosines.argmax())
         distance = 1.0 - float(cosines[best]) / math.sqrt(weights @ weights)
-        return best if distance <= self.cut else OUTLIER, distance
+        return best if distance <= self.cut else OUTLIER
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
@@ -95,15 +91,14 @@ class CosineLinkage(Clusterer):
 
     def fit(self, tries: Sequence[PathTrie]) -> Clustering:
         """See `Clusterer.fit`."""
-        check_size(tries)
         paths, bags = fit_class_paths(tries, min_pages=min(self.min_df, max(1, len(tries))))
         min_df = self.min_df if len(bags) >= self.min_df else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l2")
         vectors = vectorizer.transform(bags)
         zero = zero_rows(vectors)
-        labels, notes = labelled(self._groups(vectors[~zero]), zero)
+        labels = labelled(self._groups(vectors[~zero]), zero)
         model = CosineLinkageModel(paths, vectorizer, means_of(vectors, labels), cut=self.cut)
-        return Clustering(labels, model, vectors, notes)
+        return Clustering(labels, model, vectors)
 
     def _groups(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
         if len(vectors) < 2:
@@ -175,11 +170,3 @@ def _roots(joined: NDArray[np.int64]) -> NDArray[np.int64]:
 
 DEFAULT = CosineLinkage.name
 CLUSTERERS: dict[str, type[Clusterer]] = {DEFAULT: CosineLinkage}
-
-
-def clusterer_named(name: str) -> type[Clusterer]:
-    """Return the clusterer class of this name."""
-    if name not in CLUSTERERS:
-        names = ", ".join(sorted(CLUSTERERS))
-        raise InvalidParams(f"must be one of {names}, got {name!r}", field="clusterer")
-    return CLUSTERERS[name]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel
-from linkscore_scoring.clustering.cosine_linkage import clusterer_named
-from linkscore_scoring.errors import CorruptState, InvalidParams
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State, from_state, plain
 
@@ -41,18 +40,16 @@ class TemplateModel:
         model: ClusterModel,
         clusters: Sequence[ClusterStats],
         sample: Mapping[str, int],
-        notes: Sequence[str] = (),
     ) -> None:
         self.clusterer = clusterer
         self.model = model
         self.clusters = tuple(clusters)
         self.sample = dict(sample)
-        self.notes = tuple(notes)
         self._ids = [*self.ids(), OUTLIER]
 
     def nearest(self, trie: PathTrie) -> int:
         """Return the persistent cluster id of a page, -1 for an outlier."""
-        return self._ids[self.model.nearest(trie)[0]]
+        return self._ids[self.model.nearest(trie)]
 
     def ids(self) -> list[int]:
         """Return the persistent ids by label, outliers left out."""
@@ -63,27 +60,23 @@ class TemplateModel:
         (`ClusterIdentities.carry_over`)."""
         clusters = [replace(stats, id=ids[stats.id]) for stats in self.clusters]
         sample = {key: ids.get(was, OUTLIER) for key, was in self.sample.items()}
-        return TemplateModel(self.clusterer, self.model, clusters, sample, self.notes)
+        return TemplateModel(self.clusterer, self.model, clusters, sample)
 
     def to_state(self) -> State:
         """Return the model as plain values."""
         return {
             "clusterer": self.clusterer,
-            "model": self.model.to_state(),
+            "model": plain(self.model),
             "clusters": [plain(stats) for stats in self.clusters],
             "sample": self.sample,
-            "notes": list(self.notes),
         }
 
     @classmethod
     def from_state(cls, state: State) -> TemplateModel:
         """Rebuild a model."""
-        try:
-            clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
-            model = from_state(clusterer_named(state["clusterer"]).model, state["model"])
-            return cls(state["clusterer"], model, clusters, state["sample"], state["notes"])
-        except (KeyError, TypeError, ValueError, InvalidParams) as exc:
-            raise CorruptState(f"template state: missing or malformed field {exc}") from exc
+        clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
+        model = from_state(CLUSTERERS[state["clusterer"]].model, state["model"])
+        return cls(state["clusterer"], model, clusters, state["sample"])
 
 
 def learn(keys: Sequence[str], tries: Sequence[PathTrie], clusterer: Clusterer) -> TemplateModel:
@@ -91,7 +84,7 @@ def learn(keys: Sequence[str], tries: Sequence[PathTrie], clusterer: Clusterer) 
     clustering = clusterer.fit(tries)
     clusters = _describe(keys, clustering.vectors, clustering.labels, clustering.model.path_names())
     labels = dict(zip(keys, clustering.labels.tolist(), strict=True))
-    return TemplateModel(clusterer.name, clustering.model, clusters, labels, clustering.notes)
+    return TemplateModel(clusterer.name, clustering.model, clusters, labels)
 
 
 def _describe(

@@ -28,10 +28,6 @@ class Vectorizer:
     n_pages: int
     norm: Norm = "l1"
 
-    def __post_init__(self) -> None:
-        if len(self.vocabulary) != len(self.df):
-            raise ValueError(f"{len(self.vocabulary)} paths need as many df values, got {len(self.df)}")
-
     @cached_property
     def _column(self) -> dict[str, int]:
         return {path: i for i, path in enumerate(self.vocabulary)}

@@ -145,19 +145,9 @@ class CrawlConfig:
         return self.name if self.groups == 1 else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
-    def reads_layout(self) -> bool:
-        """Whether the policy reads the layout of pages."""
-        return self.policy.has("reads_layout")
-
-    @cached_property
     def words(self) -> bool:
         """Whether the words of pages are read: if the policy reads them and `wanted` is given."""
         return self.wanted is not None and self.policy.has("reads_words")
-
-    @cached_property
-    def reads_templates(self) -> bool:
-        """Whether the policy reads the templates of sites."""
-        return self.policy.has("reads_templates")
 
     @cached_property
     def order(self) -> PolicyChoice:
@@ -184,10 +174,7 @@ class CrawlConfig:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> CrawlConfig:
-        """Rebuild a configuration.
-
-        Raises `CorruptState` if a field is missing, unknown or malformed.
-        """
+        """Rebuild a configuration, or raise `CorruptState`: a field is missing, unknown or malformed."""
         return from_state(cls, state)
 
 

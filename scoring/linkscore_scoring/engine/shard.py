@@ -108,7 +108,7 @@ class SiteShard:
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policy; one that stays keeps what it knows unless it failed."""
-        self.model.navigates = config.reads_templates
+        self.model.navigates = config.policy.has("reads_templates")
         is_told = (examples, config.wanted) == (self._examples, self._wanted)
         self._examples, self._wanted = examples, config.wanted
         if self._key != config.policy.key or failure_of(self.served):

@@ -77,11 +77,6 @@ class Classifier(Stateful, ABC):
     def soften(self, keep: float) -> None:
         """Let what was learned count less, `keep` in (0, 1], so that labels of a changed world count more."""
 
-    def after_load(self) -> None:
-        """Refuse the table of another number of features."""
-        if self._table.shape != (2, self.dim):
-            raise ValueError(f"want 2 rows of {self.dim} features, got {self._table.shape}")
-
 
 def sigmoid(x: Floats) -> Floats:
     """Return 1 / (1 + exp(-x)) without overflow."""

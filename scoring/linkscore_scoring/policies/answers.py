@@ -30,17 +30,15 @@ class CrawlKnowledge(Protocol):
 
 
 class FetchesInFlight(Protocol):
-    """What a policy makes of fetches that were begun and not answered yet; made for one question.
-
-    `places`: fetches of the site that may be under way together, by how much is known of it: >= 1.
-    `floor`: value in [0, 1] below which a link should rather wait for the answers that are out; 0 if none is.
-    """
+    """What a policy makes of fetches that were begun and not answered yet; made for one question."""
 
     @property
-    def places(self) -> int: ...
+    def places(self) -> int:
+        """Fetches of the site that may be under way together, by how much is known of it: >= 1."""
 
     @property
-    def floor(self) -> float: ...
+    def floor(self) -> float:
+        """Value in [0, 1] below which a link should wait for the answers that are out; 0 if none is."""
 
     def begin(self, bucket: str, n: int = 1) -> None:
         """Count fetches of links of a bucket as begun."""

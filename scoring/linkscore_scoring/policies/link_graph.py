@@ -240,17 +240,6 @@ class LinkGraph(Stateful):
         pairs = np.unique(sources[kept] * n + targets[kept])
         return pairs // n, pairs % n
 
-    def after_load(self) -> None:
-        """Refuse columns that differ in length, and numbers that stand for nothing."""
-        n, known = len(self), [*self._ids.values(), *self.moved]
-        known += [int(out.max()) for out in self._out.values() if len(out) and out.max() >= self.first]
-        if len(self._kinds) != n:
-            raise ValueError(f"{len(self._kinds)} kinds of {n} URLs")
-        if self.links != sum(map(len, self._out.values())):
-            raise ValueError(f"not {self.links} links")
-        if strange := [node for node in known if not 0 <= node - self.first < n]:
-            raise ValueError(f"number {strange[0]} is not in [{self.first}, {self.first + n})")
-
 
 STEPS = 4
 """Buckets an octave: links of one bucket differ by at most 19 % in value."""

@@ -114,11 +114,6 @@ class StructuralPolicy(Policy):
         P = self._probabilities(links.sources, links.link_paths, site)
         return [self._explanation(row, values, source) for row, source in zip(P, links.sources, strict=True)]
 
-    def after_load(self) -> None:
-        """Refuse a state without a value for each cluster."""
-        if len(self.clusters) != len(self.cluster_worth):
-            raise ValueError(f"{len(self.clusters)} clusters, but {len(self.cluster_worth)} values")
-
     def _refresh(self, site: SiteModel) -> None:
         self._age = 0
         clusters = site.templates.ids() if site.templates else []

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
 
-from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.columns import numbered
 from linkscore_scoring.errors import FieldProblem, reading_state
@@ -57,7 +57,7 @@ class SamplingPlan(Stateful):
                 self._fetched.add(key)
 
 
-_DOUBLINGS = 3
+DOUBLINGS = 3
 """Learnings at n, 2n, 4n and 8n pages; chosen, not measured."""
 _DRIFT_WINDOW = 200
 """Classified pages that decide whether the templates still hold; chosen, not measured."""
@@ -128,11 +128,6 @@ class LearningSchedule:
     outliers: float = 0.0
     classified: float = 0.0
 
-    @classmethod
-    def starting_at(cls, sample_pages: int) -> LearningSchedule:
-        """Return the schedule n, 2n, 4n, 8n pages, as far as the sample may grow."""
-        return cls(sample_pages, min(sample_pages << _DOUBLINGS, MAX_SAMPLE))
-
     def started(self) -> None:
         """Note that a learning was started."""
         self.next_at = self.next_at * 2 if 0 < self.next_at * 2 <= self.last_at else 0
@@ -154,7 +149,7 @@ class LearningSchedule:
 def run(job: LearningJob) -> LearnedSite:
     """Learn a site; cost about .4 s for 1,600 pages by the default clusterer."""
     keys = [page.key for page in job.pages]
-    kind = clusterer_named(job.config.clusterer)
+    kind = CLUSTERERS[job.config.clusterer]
     clusterer = kind(**kind.paper_params) if job.config.paper else kind()
     learned = learn(keys, [page.paths for page in job.pages], clusterer)
     identities = replace(job.identities)

@@ -14,6 +14,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group
 from linkscore_scoring.site.learning import (
+    DOUBLINGS,
     MAX_SAMPLE,
     LearnedSite,
     LearningConfig,
@@ -148,7 +149,8 @@ class SiteModel(Stateful):
         self.templates = None
         self.identities = ClusterIdentities()
         self.sample = deque(maxlen=MAX_SAMPLE)
-        self.schedule = LearningSchedule.starting_at(learning.sample_pages)
+        last = min(learning.sample_pages << DOUBLINGS, MAX_SAMPLE)
+        self.schedule = LearningSchedule(learning.sample_pages, last)
         self.plan = SamplingPlan()
         self.browse = None
 
@@ -185,7 +187,8 @@ class SiteModel(Stateful):
             link_path = page.contexts[0][1]
         page.reported = self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
         if features is not None and features.paths.parents and not page.refetch:
-            self._sample_page(fetch, features, page)
+            of, found = (fetch.seq, features.key, fetch.key, features.paths), page.links
+            self.sample.append(SampledPage.of(*of, found.link_paths, found.keys))
             if self.templates is not None:
                 self.crawled[page.cluster] += 1
             if self.navigates and self.templates is None:
@@ -349,14 +352,8 @@ class SiteModel(Stateful):
         if features.thing:
             named = self.texts.see(fetch.key, fetch.canonical, [features.thing], [THING_CHARS])
             page.thing_chars = named.own_chars
-            self.texts.distinct_chars -= named.new_chars
             page.thing_lost = named.lost
         self.duplicates += bool(page.long_chars and not page.novel_chars + page.thing_chars)
-
-    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
-        """Keep a page for the next learning."""
-        of, links = (fetch.seq, features.key, fetch.key, features.paths), page.links
-        self.sample.append(SampledPage.of(*of, links.link_paths, links.keys))
 
     def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""

@@ -64,7 +64,6 @@ class TextOwners(Stateful):
     `max_blocks`: blocks kept; beyond it the oldest are forgotten and count as new when they come again.
     """
 
-    distinct_chars: Stored[int]
     _blocks: Stored[Records]
 
     def __init__(self, *, max_blocks: int = 500_000) -> None:
@@ -103,7 +102,6 @@ class TextOwners(Stateful):
         if new:
             n = len(new)
             blocks.add(new, [1] * n, [page] * n, [identity] * n, new.values(), [shown] * n)
-        self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         has_own = change.new_chars >= _FULL_SHARE * shown
         for row, size in known:

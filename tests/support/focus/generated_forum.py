@@ -10,7 +10,6 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP
-from linkscore_scoring.policies.focus.policy import PageType
 from linkscore_scoring.testing.crawl import page_of, visit
 
 ROOT = "http://h"
@@ -31,10 +30,10 @@ class TypesAsWritten:
 
     index = thread = Side()
 
-    def classify(self, signals: list[float]) -> tuple[PageType, tuple[float, float]]:
+    def classify(self, signals: list[float]) -> tuple[int, tuple[float, float]]:
         """Return the type, and near certainty of it as margins."""
-        kind = PageType(int(signals[0]))
-        return kind, (0.95 if kind == PageType.INDEX else 0.05, 0.95 if kind == PageType.THREAD else 0.05)
+        kind = int(signals[0])
+        return kind, (0.95 if signals == INDEX_PAGE else 0.05, 0.95 if signals == THREAD_PAGE else 0.05)
 
 
 @dataclass

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER
-from linkscore_scoring.clustering.cosine_linkage import CosineLinkage, clusterer_named
+from linkscore_scoring.clustering.base import OUTLIER
+from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
 from linkscore_scoring.clustering.templates import TemplateModel, distances_to_mean, learn
-from linkscore_scoring.errors import InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.site.learning import LearningConfig
 
 
 def labels_of(*tries: PathTrie, **params: int) -> list[int]:
@@ -26,9 +26,8 @@ def test_two_templates_are_two_clusters_and_new_pages_join_theirs(two_templates,
     assert labels_of(*two_templates.values(), *empty) == [0, 1] * 10 + [OUTLIER] * 10
     assert labels_of(*two_templates.values(), *odd, min_df=2)[-3:] == [OUTLIER] * 3
     found = CosineLinkage().fit(list(two_templates.values())).model
-    cluster, distance = found.nearest(page(*["html/body/ul.list/li/a"] * 4, "html/body/h2/text()"))
-    assert (cluster, distance < 0.5) == (1, True)
-    assert [found.nearest(one)[0] for one in (page("html/frameset/frame/img"), PathTrie())] == [OUTLIER] * 2
+    assert found.nearest(page(*["html/body/ul.list/li/a"] * 4, "html/body/h2/text()")) == 1
+    assert [found.nearest(one) for one in (page("html/frameset/frame/img"), PathTrie())] == [OUTLIER] * 2
 
 
 def test_templates_that_differ_in_classes_only_are_told_apart(page) -> None:
@@ -39,17 +38,15 @@ def test_templates_that_differ_in_classes_only_are_told_apart(page) -> None:
 @pytest.mark.parametrize("n", [0, 1, 3, 8])
 def test_few_pages_are_one_cluster_and_empty_ones_none(page, n: int) -> None:
     found = CosineLinkage().fit([page("html/body/p/text()")] * n)
-    assert (found.labels.tolist(), found.notes) == ([0] * n, ["no_clusters"] * (n in (1, 3)))
+    assert found.labels.tolist() == [0] * n
     assert labels_of(*[PathTrie()] * n) == [OUTLIER] * n
     if not n:
-        assert found.model.nearest(page("html/p/text()")) == (OUTLIER, 0.0)
+        assert found.model.nearest(page("html/p/text()")) == OUTLIER
 
 
-def test_too_many_pages_and_unknown_names_are_refused() -> None:
-    with pytest.raises(LimitExceeded, match="2000"):
-        labels_of(*[PathTrie()] * (MAX_PAGES + 1))
-    with pytest.raises(InvalidParams, match="must be one of cosine_linkage"):
-        clusterer_named("kmeans")
+def test_unknown_names_are_refused() -> None:
+    (problem,) = LearningConfig("kmeans").problems("learning")
+    assert "must be one of cosine_linkage" in problem.rule
 
 
 def test_clusters_are_described_by_what_is_special_about_them(model) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.site.learning import LearningSchedule
+from linkscore_scoring.site.learning import LearningConfig, LearningSchedule, SiteBounds
+from linkscore_scoring.site.model import SiteModel
 
 
 def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
@@ -25,7 +26,8 @@ def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
     ],
 )
 def test_learning_is_due_at_doubling_sizes(sample: int, expected: list[int]) -> None:
-    assert due_at(LearningSchedule.starting_at(sample), 2_000) == expected
+    site = SiteModel("a.org", LearningConfig(sample_pages=sample), SiteBounds())
+    assert due_at(site.schedule, 2_000) == expected
 
 
 def test_afterwards_a_third_of_outliers_makes_it_due_again() -> None:

@@ -303,12 +303,6 @@ class KindVotes(Stateful):
         for node in order[: len(order) // 2]:
             del self._nodes[node]
 
-    def after_load(self) -> None:
-        """Check the lengths of the counts."""
-        lengths = {len(c) for c in self._nodes.values()} | {2 + len(c) for c in self._page_links.values()}
-        if lengths - {5}:
-            raise ValueError("want five counts a node, three of page links")
-
 
 def _with_page_links(place: list[float], page_links: list[float]) -> list[float]:
     """Return a prior that also counts links that turn pages, at most 1.5 votes of them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
 from importlib import resources
 from math import exp
@@ -32,10 +31,14 @@ from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallbac
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import (
+    ENTRY_PAGE,
     INDEX,
+    INDEX_PAGE,
     OTHER,
+    OTHER_PAGE,
     PAGE_FLIP,
     THREAD,
+    THREAD_PAGE,
     LinkBatch,
     PageObservation,
     SeedWanted,
@@ -47,15 +50,6 @@ MAX_DEVIATIONS = 4.0
 """Standard deviations that signals are clipped at, in training and use; chosen, not measured."""
 
 _MAX_LOG_ODDS = 30.0  # beyond it probabilities are 0 or 1 to the last digit
-
-
-class PageType(IntEnum):
-    """Kinds of pages (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
-
-    INDEX = 1
-    THREAD = 2
-    OTHER = 3
-    ENTRY = 4
 
 
 class LinearSide(msgspec.Struct, frozen=True):
@@ -82,14 +76,14 @@ class PageTypeModel(msgspec.Struct, frozen=True):
     index: LinearSide
     thread: LinearSide
 
-    def classify(self, signals: Sequence[float]) -> tuple[PageType, tuple[float, float]]:
+    def classify(self, signals: Sequence[float]) -> tuple[int, tuple[float, float]]:
         """Return the kind of page of `features.layout.SIGNALS`, and the margins for index and for thread."""
         if len(signals) != len(self.mean):
-            return PageType.OTHER, (0.0, 0.0)
+            return OTHER_PAGE, (0.0, 0.0)
         row = np.clip((np.asarray(signals) - self.mean) / self.scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
         index, thread = (float(row @ side.weights) + side.bias for side in (self.index, self.thread))
-        kind = PageType.INDEX if index >= thread else PageType.THREAD
-        return kind if max(index, thread) > 0 else PageType.OTHER, (index, thread)
+        kind = INDEX_PAGE if index >= thread else THREAD_PAGE
+        return kind if max(index, thread) > 0 else OTHER_PAGE, (index, thread)
 
 
 class _Models(msgspec.Struct):
@@ -288,13 +282,11 @@ class Focus(WithFallback):
         if page.failed:
             return 0
         if self.model.is_entry(page):
-            return int(PageType.ENTRY)
+            return ENTRY_PAGE
         estimate = self.model.votes.estimate(self.model.pattern_of(page.requested_url or page.url), ANY)
         if estimate.kind != UNDECIDED and estimate.prob >= _MAJORITY:
-            return int({INDEX: PageType.INDEX, THREAD: PageType.THREAD}.get(estimate.kind, PageType.OTHER))
-        if not page.layout:
-            return 0
-        return int(self.types.classify(page.layout)[0])
+            return {INDEX: INDEX_PAGE, THREAD: THREAD_PAGE}.get(estimate.kind, OTHER_PAGE)
+        return self.types.classify(page.layout)[0] if page.layout else 0
 
     def _valued(self, places: Sequence[str]) -> dict[str, tuple[int, float, bool]]:
         """Return type, value and whether it shows nothing new any more of each place; O(places + indexes)."""

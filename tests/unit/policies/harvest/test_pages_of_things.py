@@ -90,4 +90,3 @@ def test_a_thing_on_every_page_tells_nothing() -> None:
     for path in paths:
         board.page(path, texts=[(path, 100)], thing=7)
     assert [worth_of(board, path).reward for path in paths] == pytest.approx([0.2] * 4)
-    assert board.shard.model.texts.distinct_chars == 400
