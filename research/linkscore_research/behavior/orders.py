@@ -123,7 +123,7 @@ def by_pagerank(mirror: Mirror) -> Iterator[int]:
 
     sources = np.repeat(np.arange(len(mirror.keys)), [len(np.unique(to)) for to in mirror.links])
     targets = np.concatenate([np.unique(to) for to in mirror.links])
-    yield from by_worth(pagerank(sources, targets, len(mirror.keys)).total)
+    yield from by_worth(pagerank(sources, targets, len(mirror.keys))[0])
 
 
 def by_worth(worth: Floats) -> Iterator[int]:

@@ -46,13 +46,13 @@ class FractionalPagerank(UrlValuePolicy):
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Hand the value of a page on to its links not fetched yet."""
         if arrival.is_seed:
-            self.nodes[arrival.node] = 1.0
+            self.values[arrival.page] = 1.0
         if not arrival.is_first:
             return
-        targets = self.nodes.targets(page)
-        share = self.params.damping * self.nodes[arrival.node] / max(1, len(targets))
-        for node in filter(self.nodes.is_open, targets):
-            self.nodes[node] += share
+        targets = self.targets(page)
+        share = self.params.damping * self.values[arrival.page] / max(1, len(targets))
+        for key in set(targets).difference(self.fetched):
+            self.values[key] += share
 
     def reason(self, value: float) -> Explanation:
         """Name the value."""

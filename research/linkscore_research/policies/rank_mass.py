@@ -63,8 +63,6 @@ class RankMass(UrlValuePolicy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.covered = 0.0
-        self.seeds = 0
         self._heaps: tuple[list[Entry], list[Entry]] = ([], [])
 
     def coverage(self) -> float:
@@ -75,56 +73,57 @@ class RankMass(UrlValuePolicy):
         """Pass the mass of a page on, then that of pages fetched before while it is the largest."""
         if arrival.is_seed:
             self.seeds += 1
-            self.nodes[arrival.node] = 1.0 - self.params.damping
-        if page.failed and not self.nodes.is_fetched(arrival.node):
-            self.nodes[arrival.node] = 0.0
+            self.values[arrival.page] = 1.0 - self.params.damping
+        if page.failed and not self.fetched.get(arrival.page):
+            self.values[arrival.page] = 0.0
         if not arrival.is_first:
             return
-        targets = self.nodes.targets(page)
-        self.nodes.link(arrival.node, targets)
-        bar = self.nodes[arrival.node]
-        self._pass_on(arrival.node)
+        targets = self.targets(page)
+        self.link(arrival.page, targets)
+        bar = self.values[arrival.page]
+        self._pass_on(arrival.page)
         self._settle(bar)
 
-    def _pass_on(self, node: int) -> None:
+    def _pass_on(self, page: int) -> None:
         """Cover the mass of a page fetched, and give its links their share."""
-        nodes, mass = self.nodes, self.nodes[node]
-        self.covered += mass
-        nodes[node] = 0.0
-        targets = nodes.out(node)
+        values, links = self.values, self.out[page].tolist() if page in self.out else []
+        self.covered += (mass := values[page])
+        values[page] = 0.0
+        targets = [
+            to for to in dict.fromkeys(map(self.moved.get, links, links)) if to != page and to in values
+        ]
         share = self.params.damping * mass / max(1, len(targets))
         for target in targets:
-            nodes[target] += share
-            heappush(self._heaps[nodes.is_open(target)], (-nodes[target], target))
+            values[target] += share
+            heappush(self._heaps[target not in self.fetched], (-values[target], target))
 
     def _settle(self, bar: float) -> None:
         """Let fetched pages pass mass on while they hold as much as `bar`, or as any unfetched URL."""
         for _ in range(STEPS_A_PAGE):
-            most, node = self._top(is_open=False)
+            most, page = self._top(is_open=False)
             if most < FLOOR or most < min(bar, self._top(is_open=True)[0]):
                 return
-            self._pass_on(node)
+            self._pass_on(page)
 
     def _top(self, *, is_open: bool) -> tuple[float, int]:
-        """Return the most mass that an unfetched URL, or a fetched page, holds, and which; ties by age."""
-        heap, nodes = self._heaps[is_open], self.nodes
-        if len(heap) > 4 * len(nodes) + 1_000:
+        """Return the most mass that an unfetched URL, or a fetched page, holds, and which; ties by hash."""
+        heap = self._heaps[is_open]
+        if len(heap) > 4 * len(self.values) + 1_000:
             self._rebuild()
             heap = self._heaps[is_open]
         while heap and not self._is_current(*heap[0], is_open):
             heappop(heap)
         return (-heap[0][0], heap[0][1]) if heap else (0.0, -1)
 
-    def _is_current(self, negative_mass: float, node: int, is_open: bool) -> bool:
-        nodes = self.nodes
-        return node >= nodes.first and nodes[node] == -negative_mass and nodes.is_open(node) == is_open
+    def _is_current(self, negative_mass: float, page: int, is_open: bool) -> bool:
+        return self.values.get(page) == -negative_mass and (page not in self.fetched) == is_open
 
     def _rebuild(self) -> None:
         """Make the heaps anew, from the masses as they are."""
         self._heaps = [], []
-        for node, mass in enumerate(self.nodes.values().tolist(), self.nodes.first):
+        for page, mass in self.values.items():
             if mass > 0.0:
-                self._heaps[self.nodes.is_open(node)].append((-mass, node))
+                self._heaps[page not in self.fetched].append((-mass, page))
         for heap in self._heaps:
             heapify(heap)
 

@@ -1,7 +1,4 @@
-"""Baselines that give each URL a value by the links found so far: in-degree, PageRank, OPIC.
-
-URLs are numbers in the order they were found, with the links between them.
-"""
+"""Baselines that give each URL a value by the links found so far: in-degree, PageRank, OPIC."""
 
 from __future__ import annotations
 
@@ -10,32 +7,20 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Floats, Ints, left_sum, squash
+from linkscore_scoring.columns import Floats, Ints, drop_oldest, left_sum, squash
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 MAX_ITERATIONS = 200
 """A bound: with damping .85 the change falls below 1e-6 after some 85."""
-
-
-class Ranks(NamedTuple):
-    """PageRank in two parts: `flow`, (n,) float64, came along links; `rest` every page has alike."""
-
-    flow: Floats
-    rest: float
-
-    @property
-    def total(self) -> Floats:
-        """The PageRank itself, (n,) float64, sum 1."""
-        return self.flow + self.rest
 
 
 def pagerank(
@@ -46,8 +31,9 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-6,
     start: Floats | None = None,
-) -> Ranks:
-    """Return the PageRank of `n` pages: PR(u) = (1 - d) / n + d (sum_{v -> u} PR(v) / out(v) + D / n).
+) -> tuple[Floats, float]:
+    """Return the PageRank of `n` pages: PR(u) = (1 - d) / n + d (sum_{v -> u} PR(v) / out(v) + D / n), in two
+    parts: what came along links, (n,) float64, and what every page has alike; the sum of all is 1.
 
     D is the rank of the pages without links. The error is at most d / (1 - d) times the tolerance. Cost
     O(n_links) an iteration, at most `MAX_ITERATIONS`.
@@ -71,174 +57,23 @@ def pagerank(
         change, x = float(np.abs(flow + rest - x).sum()), flow + rest
         if change < tolerance:
             break
-    return Ranks(flow, rest)
+    return flow, rest
 
 
-# Kinds of URLs, bytes in the state: not fetched yet; a usable page came back; none did.
-_OPEN, _FETCHED, _DEAD = 0, 1, 2
-# One in so many is forgotten at a time, since moving the columns costs as much for one as for many.
+# One in so many is forgotten at a time, since looking for the oldest costs as much for one as for many.
 _SLACK = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A fetch as the nodes see it."""
-
-    node: int  # number of the page
-    is_seed: bool  # no page linked it, as far as remembered
-    is_first: bool  # it is the first usable fetch of the page
-
 
 LINKS_PER_URL = 20
 """Links kept for each URL of the bound; a bound of memory, 8 bytes a link; chosen, not measured."""
 
 
-class LinkGraph(Stateful):
-    """Numbers and values of URLs by identity hash, and, as far as `link` says them, the out-links of pages.
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A fetch as the graph sees it."""
 
-    `max_urls`: most URLs kept; `trim` forgets the ones found first, a sixteenth of the bound at a time.
-    `first`: lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
-
-    A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
-    gives its value to the page (`moved`), so no credit is lost. At most `LINKS_PER_URL` x `max_urls` links
-    are kept; beyond that the pages fetched first lose theirs and count as pages without links. Cost O(1) a
-    link, about 150 bytes a URL, 8 bytes a link.
-    """
-
-    first: Stored[int]
-    moved: Stored[dict[int, int]]
-    _ids: Stored[dict[int, int]]
-    _kinds: Stored[list[int]]
-    _values: Stored[list[float]]
-    links: Stored[int]
-    _out: Stored[dict[int, Ints]]
-
-    def __init__(self) -> None:
-        self.max_urls = 200_000
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, node: int) -> float:
-        return self._values[node - self.first]
-
-    def __setitem__(self, node: int, value: float) -> None:
-        self._values[node - self.first] = value
-
-    def values(self) -> NDArray[np.float64]:
-        """Return the value of every URL kept, (n_urls,), by number less `first`; a copy."""
-        return np.array(self._values, dtype=np.float64)
-
-    def replace_values(self, values: NDArray[np.float64]) -> None:
-        """Give every URL kept a new value; (n_urls,) as `values` returns them."""
-        self._values = values.tolist()
-
-    def value_of(self, key: int) -> float:
-        """Return the value of a URL by identity hash, 0 if it is not known."""
-        node = self._ids.get(key)
-        return 0.0 if node is None else self._values[node - self.first]
-
-    def is_open(self, node: int) -> bool:
-        """Say whether a URL was not fetched yet."""
-        return self._kinds[node - self.first] == _OPEN
-
-    def is_fetched(self, node: int) -> bool:
-        """Say whether a usable page came back from a URL."""
-        return self._kinds[node - self.first] == _FETCHED
-
-    def arrive(self, page: PageObservation) -> Arrival:
-        """Take in a fetch, and where it was redirected to; its links are taken in by `targets`."""
-        asked, node = self._ids.get(page.requested), self._ids.get(page.key)
-        is_seed = asked is None and node is None
-        if node is None:
-            reusable = asked is not None and not self.is_fetched(asked)
-            node = asked if reusable and asked is not None else self._add(page.key)
-        elif asked is not None and asked != node and not self.is_fetched(asked):
-            self._move(asked, node)
-        self._ids[page.requested] = self._ids[page.key] = node
-        is_first = not page.failed and not self.is_fetched(node)
-        if is_first or self.is_open(node):
-            self._kinds[node - self.first] = _DEAD if page.failed else _FETCHED
-        return Arrival(node, is_seed, is_first)
-
-    def targets(self, page: PageObservation) -> list[int]:
-        """Return the distinct URLs a page links to, in its order; not itself, nor URLs known to be dead."""
-        own = self._ids[page.key]
-        ids = self._ids
-        found = dict.fromkeys(ids[key] if key in ids else self._add(key) for key in page.links.keys)
-        found.pop(own, None)
-        return [node for node in found if self._kinds[node - self.first] != _DEAD]
-
-    def trim(self) -> float:
-        """Forget what is beyond the bounds; return the sum of the values forgotten."""
-        surplus = len(self) - self.max_urls
-        lost = self._forget(surplus + self.max_urls // _SLACK) if surplus > 0 else 0.0
-        while self.links > LINKS_PER_URL * self.max_urls:
-            self._unlink(next(iter(self._out)))
-        return lost
-
-    def _forget(self, n: int) -> float:
-        lost = left_sum(self._values[:n])
-        self.first += n
-        del self._kinds[:n], self._values[:n]
-        self._ids = {key: node for key, node in self._ids.items() if node >= self.first}
-        self.moved = {old: new for old, new in self.moved.items() if old >= self.first}
-        for node in [node for node in self._out if node < self.first]:
-            self._unlink(node)
-        return lost
-
-    def _unlink(self, node: int) -> None:
-        self.links -= len(self._out.pop(node, ()))
-
-    def _add(self, key: int) -> int:
-        node = self._ids[key] = self.first + len(self)
-        self._kinds.append(_OPEN)
-        self._values.append(0.0)
-        return node
-
-    def _move(self, old: int, new: int) -> None:
-        """Let a URL that redirects give its value to where it leads."""
-        self.moved[old] = new
-        self[new] += self[old]
-        self[old] = 0.0
-        self._kinds[old - self.first] = _FETCHED
-
-    def link(self, node: int, targets: Sequence[int]) -> None:
-        """Keep the out-links of a page, distinct and without itself; they replace those it had."""
-        self._unlink(node)
-        self._out[node] = np.array(targets, dtype=np.int64)
-        self.links += len(targets)
-
-    def out(self, node: int) -> list[int]:
-        """Return what a page links to, as far as it is remembered, redirects followed."""
-        found = self._out.get(node)
-        targets = [] if found is None else found.tolist()
-        if self.moved:
-            targets = [to for to in dict.fromkeys(self.moved.get(t, t) for t in targets) if to != node]
-        return [target for target in targets if target >= self.first]
-
-    def edges(self) -> tuple[Ints, Ints]:
-        """Return source and target of every link, both (n_links,), as numbers less `first`; cost O(n_links).
-
-        Links to URLs that were forgotten are left out, redirects are followed.
-        """
-        if not self._out:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        sizes = np.fromiter(map(len, self._out.values()), dtype=np.int64)
-        sources = np.repeat(np.fromiter(self._out, dtype=np.int64), sizes) - self.first
-        targets = np.concatenate(list(self._out.values())) - self.first
-        kept = targets >= 0
-        sources, targets = sources[kept], targets[kept]
-        return self._redirected(sources, targets) if self.moved else (sources, targets)
-
-    def _redirected(self, sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
-        n = len(self)
-        lead = np.arange(n)
-        lead[np.array(list(self.moved)) - self.first] = np.array(list(self.moved.values())) - self.first
-        targets = lead[targets]
-        kept = (targets >= 0) & (targets != sources)
-        pairs = np.unique(sources[kept] * n + targets[kept])
-        return pairs // n, pairs % n
+    page: int  # identity hash of the page
+    is_seed: bool  # no page linked it, as far as remembered
+    is_first: bool  # it is the first usable fetch of the page
 
 
 STEPS = 4
@@ -256,8 +91,13 @@ class UrlValuePolicy(Policy):
     1/2, 0.001 scores 1/11, 0 scores 0. Bucket = ``q<n>``, n = floor(4 log2 value), ``q-`` for value 0; the
     value of a bucket is the score at its lower edge. URLs never seen in a link have value 0.
 
+    A page reached by a redirect has one value for both URLs; if both had one already, the URL asked for gives
+    its own to the page, so no credit is lost.
+
     Subclasses move the values (`spread`). Cost: O(n_links) a page and a call. The state is bounded by
-    `SiteBounds.links`: the URLs found first are forgotten and start anew when they are found again.
+    `SiteBounds.links`, some 150 bytes a URL: those found first are forgotten and start anew when they are
+    found again. At most `LINKS_PER_URL` times as many links are kept; beyond that the pages fetched first
+    lose theirs and count as pages without links.
     """
 
     per_url = True
@@ -265,11 +105,11 @@ class UrlValuePolicy(Policy):
     baseline = True
     residual = 0.034
 
-    nodes: Stored[LinkGraph]
-
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self.nodes = LinkGraph()
+    values: Stored[dict[int, float]]  # of URLs by identity hash, those found first first
+    fetched: Stored[dict[int, bool]]  # whether a usable page came back, of each URL tried
+    moved: Stored[dict[int, int]]  # where URLs redirect to
+    out: Stored[dict[int, NDArray[np.uint64]]]  # links of pages, as far as `link` says them
+    n_links: Stored[int]
 
     @abstractmethod
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
@@ -284,13 +124,58 @@ class UrlValuePolicy(Policy):
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Move the values along the links of a page."""
-        self.nodes.max_urls = site.bounds.links
-        self.spread(page, self.nodes.arrive(page))
-        self.forgot(self.nodes.trim())
+        self.spread(page, self._arrive(page))
+        self._trim(site.bounds.links)
+
+    def _arrive(self, page: PageObservation) -> Arrival:
+        """Take in a fetch, and where it was redirected to."""
+        asked, key = page.requested, self.moved.get(page.key, page.key)
+        is_seed = self.values.keys().isdisjoint((asked, key)) and asked not in self.moved
+        self.values.setdefault(key, 0.0)
+        if asked != key and not self.fetched.get(asked):
+            self.values[key] += self.values.pop(asked, 0.0)
+            self.moved[asked] = key
+        is_first = not (page.failed or self.fetched.get(key))
+        if is_first or key not in self.fetched:
+            self.fetched[key] = not page.failed
+        return Arrival(key, is_seed, is_first)
+
+    def targets(self, page: PageObservation) -> list[int]:
+        """Return the distinct URLs a page links to, in its order; not itself, nor URLs known to be dead."""
+        found = dict.fromkeys(map(self.moved.get, page.links.keys, page.links.keys))
+        found.pop(self.moved.get(page.key, page.key), None)
+        for key in found:
+            self.values.setdefault(key, 0.0)
+        return [key for key in found if self.fetched.get(key, True)]
+
+    def link(self, page: int, targets: Sequence[int]) -> None:
+        """Keep the out-links of a page, distinct and without itself; they replace those it had."""
+        self._unlink(page)
+        self.out[page] = np.array(targets, dtype=np.uint64)
+        self.n_links += len(targets)
+
+    def _unlink(self, page: int) -> None:
+        self.n_links -= len(self.out.pop(page, ()))
+
+    def _trim(self, most: int) -> None:
+        """Forget what is beyond the bounds."""
+        gone = drop_oldest(self.values, most - most // _SLACK) if len(self.values) > most else []
+        for key, _ in gone:
+            self.fetched.pop(key, None)
+            self._unlink(key)
+        if gone:
+            self.moved = {old: new for old, new in self.moved.items() if new in self.values}
+            self.forgot(left_sum(value for _, value in gone))
+        while self.n_links > LINKS_PER_URL * most:
+            self._unlink(next(iter(self.out)))
+
+    def value_of(self, key: int) -> float:
+        """Return the value of a URL by identity hash, 0 if it is not known."""
+        return self.values.get(self.moved.get(key, key), 0.0)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by the value of each URL."""
-        values = [self.nodes.value_of(key) for key in links.keys]
+        values = list(map(self.value_of, links.keys))
         scores = np.array(list(map(squash, values)), dtype=np.float64)
         return Scored(scores, list(map(_bucket, values)))
 
@@ -300,7 +185,7 @@ class UrlValuePolicy(Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the value of each URL."""
-        return [self.reason(self.nodes.value_of(key)) for key in links.keys]
+        return [self.reason(self.value_of(key)) for key in links.keys]
 
 
 def _bucket(value: float) -> str:
@@ -335,8 +220,8 @@ class InDegree(UrlValuePolicy):
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Count the page once for each URL it links to."""
         if arrival.is_first:
-            for node in self.nodes.targets(page):
-                self.nodes[node] += 1.0
+            for key in self.targets(page):
+                self.values[key] += 1.0
 
     def reason(self, value: float) -> Explanation:
         """Name the count."""
@@ -393,22 +278,38 @@ class Pagerank(UrlValuePolicy):
         """Hand the rank of a page on to its links, or rank the whole graph when it is due."""
         if not arrival.is_first:
             return
-        targets = self.nodes.targets(page)
-        self.nodes.link(arrival.node, targets)
-        share = self.params.damping * (self.nodes[arrival.node] + self.rest) / max(1, len(targets))
-        for node in targets:
-            self.nodes[node] += share
+        targets = self.targets(page)
+        self.link(arrival.page, targets)
+        share = self.params.damping * (self.values[arrival.page] + self.rest) / max(1, len(targets))
+        for key in targets:
+            self.values[key] += share
         self._due -= 1
         if self._due <= 0:
             self._due = self.params.every
             self._rank()
 
     def _rank(self) -> None:
-        n, p = len(self.nodes), self.params
-        start = self.nodes.values() + self.rest
-        ranks = pagerank(*self.nodes.edges(), n, damping=p.damping, start=start)
-        self.rest = n * ranks.rest
-        self.nodes.replace_values(n * ranks.flow)
+        n = len(self.values)
+        start = np.fromiter(self.values.values(), np.float64, n) + self.rest
+        flow, rest = pagerank(*self._edges(), n, damping=self.params.damping, start=start)
+        self.rest = n * rest
+        self.values = dict(zip(self.values, (n * flow).tolist(), strict=True))
+
+    def _edges(self) -> tuple[Ints, Ints]:
+        """Return source and target of every link, both (n_links,), as places among the values.
+
+        Links to URLs that were forgotten are left out, redirects are followed.
+        """
+        places = {key: place for place, key in enumerate(self.values)}
+        sources = np.repeat([places[page] for page in self.out], list(map(len, self.out.values())))
+        places |= {old: places[new] for old, new in self.moved.items()}
+        keys, at = np.fromiter(places, np.uint64), np.fromiter(places.values(), np.int64)
+        order = np.argsort(keys)
+        links = np.concatenate(list(self.out.values()))
+        found = order[np.minimum(np.searchsorted(keys, links, sorter=order), len(keys) - 1)]
+        kept = (keys[found] == links) & (at[found] != sources)
+        pairs = sources[kept] * len(self.values) + at[found][kept]
+        return np.divmod(np.unique(pairs) if self.moved else pairs, len(self.values))
 
     def reason(self, value: float) -> Explanation:
         """Name the rank against the mean."""
@@ -450,14 +351,14 @@ class Opic(UrlValuePolicy):
 
     def total(self) -> float:
         """Return all cash, root included, as the share the paper keeps at 1; 1 before any page."""
-        return (float(self.nodes.values().sum()) + self.root) / self.units if self.units else 1.0
+        return (left_sum(self.values.values()) + self.root) / self.units if self.units else 1.0
 
     def spread(self, page: PageObservation, arrival: Arrival) -> None:
         """Split the cash of the page among its links, or give it to the root."""
-        cash, self.nodes[arrival.node] = self.nodes[arrival.node] + self._endowed(arrival), 0.0
-        targets = [] if page.failed else self.nodes.targets(page)
-        for node in targets:
-            self.nodes[node] += cash / len(targets)
+        cash, self.values[arrival.page] = self.values[arrival.page] + self._endowed(arrival), 0.0
+        targets = [] if page.failed else self.targets(page)
+        for key in targets:
+            self.values[key] += cash / len(targets)
         if not targets:
             self.root += cash
 
@@ -465,8 +366,8 @@ class Opic(UrlValuePolicy):
         """Return what a seed brings along and receives from the root; 0 for other pages."""
         if arrival.is_seed:
             self.units += 1
-            self._seeds[arrival.node] = None
-        if arrival.node not in self._seeds:
+            self._seeds[arrival.page] = None
+        if arrival.page not in self._seeds:
             return 0.0
         share = self.root / len(self._seeds)
         self.root -= share
@@ -475,8 +376,7 @@ class Opic(UrlValuePolicy):
     def forgot(self, value: float) -> None:
         """Give the cash of forgotten URLs to the root."""
         self.root += value
-        if self._seeds and next(iter(self._seeds)) < self.nodes.first:
-            self._seeds = {node: None for node in self._seeds if node >= self.nodes.first}
+        self._seeds = {page: None for page in self._seeds if page in self.values}
 
     def reason(self, value: float) -> Explanation:
         """Name the cash."""

@@ -42,7 +42,7 @@ class Web:
 
     def value(self, name: str) -> float:
         """Return the value of a URL."""
-        value: float = self.policy.nodes.value_of(hash64(ROOT + name))
+        value: float = self.policy.value_of(hash64(ROOT + name))
         return value
 
     def values(self, names: str) -> list[float]:

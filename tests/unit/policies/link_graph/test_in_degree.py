@@ -26,7 +26,7 @@ def test_urls_found_first_are_forgotten_at_the_bound() -> None:
     web = Web("in_degree", max_urls=32)
     web.fetch("a", "b")
     web.fetch("c", *(f"x{n}" for n in range(30)))
-    assert len(web.policy.nodes) == 30, (
+    assert len(web.policy.values) == 30, (
         "33 were found; the bound leaves 32, less a sixteenth for the next ones"
     )
     assert web.values("ab") == [0, 0]

@@ -53,5 +53,5 @@ def test_the_graph_is_bounded_and_still_ranked() -> None:
     web = exact(every=1, max_urls=32)
     for n in range(40):
         web.fetch(f"p{n}", f"p{n + 1}", *(f"x{n}.{i}" for i in range(3)))
-        assert len(web.policy.nodes) <= 32
+        assert len(web.policy.values) <= 32
     assert web.value("p40") > 0
