@@ -66,6 +66,15 @@ _MAY_BE_NEVER_EMPTY = _compiled(
 _CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
 _QUOTED_TAG_END = _compiled(rb"=[\s]*+(?:\"[^\">]*+>|'[^'>]*+>)")
 _TAG_START = _compiled(rb"<[a-zA-Z]")
+# A head without end tag, as far as an element that no head has.
+_OPEN_HEAD = _compiled(
+    rb"(?:[\s]++|<!--(?:-?>|.*?(?:-->|--!>|\Z))|<[!?/][^>]*+>"
+    rb"|<(?:html|head|base|basefont|bgsound|link|meta)(?=[\s/>])(?:" + _ATTRIBUTE + rb")*+[\s/]*+>"
+    rb"|<(script|style|title|noscript|noframes|template)(?=[\s/>])(?:"
+    + _ATTRIBUTE
+    + rb")*+.*?</\1[^>]*+>)*+(?=<(?!(?:body|frameset)[\s/>])[a-zA-Z])",
+    _FLAGS,
+)
 LAST_ENDS = _compiled(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
 """What follows these belongs to the body, as browsers have it (WHATWG HTML, 13.2.6.4.19 and following)."""
 # Empty elements, and those that are links or that the head is read from.
@@ -161,6 +170,15 @@ def opened(markup: bytes, *, is_xml: bool = False) -> bytes:
         if name == b"plaintext" and not (is_closed and is_foreign):
             break
     return b"".join([*parts, markup[done:]])
+
+
+def with_body(markup: bytes) -> bytes:
+    """Return a page whose body has a start tag if its head has no end tag: libxml2 keeps what it does not
+    know, such as ``main``, in the head.
+    """
+    is_closed = b"</head>" in markup or b"</HEAD>" in markup
+    head = None if is_closed else _OPEN_HEAD.match(markup)
+    return markup if head is None else head[0] + b"<body>" + markup[head.end() :]
 
 
 def without_crowds(markup: bytes) -> bytes:

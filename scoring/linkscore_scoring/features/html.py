@@ -27,6 +27,7 @@ from linkscore_scoring.features.body import (
     media_type,
     opened,
     to_utf8,
+    with_body,
     without_crowds,
 )
 from linkscore_scoring.features.layout.signals import of_outline, of_tags
@@ -239,7 +240,7 @@ class Extractor:
             return features
         features.charset = detect_charset(raw, content_type)
         markup, broken = to_utf8(raw, features.charset)
-        markup = LAST_ENDS.sub(b"", markup)
+        markup = with_body(LAST_ENDS.sub(b"", markup))
         if media_type(content_type).essence.endswith("xml"):
             markup = opened(markup, is_xml=True)
         if broken:

@@ -137,6 +137,11 @@ HEAD = "<base href=/b/><base href=/><link rel=Canonical href='/c?&amp;a'><meta n
         ("<!doctype html><a href=/1>a</a></html><!doctype html><html><a href=/2>b</a>", ["/1", "/2"]),
         ("<table><tr><td><a href=/1>a</a></body></html><td><a href=/2>b</a></table>", ["/1", "/2"]),
         ("<a href=/1>a</html", ["/1"]),
+        ("<!doctype html><title>t</title><main><a href=/1>a</a></main>", ["/1"]),
+        ("<HEAD><meta charset=utf-8><x-app><header><a href=/1>a</a></header></x-app><p>b", ["/1"]),
+        ("<head><!-- <p> --><style>p{}</style><noscript><img></noscript><nav><a href=/1>a</a></nav>", ["/1"]),
+        ("<html lang=en><base href=/b/><template><a href=2>no</a></template><svg><a href=1>a</a>", ["/b/1"]),
+        ("<title>t</title><script>'<main>'</script><body class=x><main><a href=/1>a</a></main>", ["/1"]),
         ("<script>'</body></html>'</script><a href=/1>a</a>", ["/1"]),
         (
             "<frameset><frame src=/1><frame src=/2 name=x></frameset><noframes><a href=/3>c</a></noframes>",
