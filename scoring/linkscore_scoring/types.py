@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 
 import numpy as np
 
@@ -86,23 +85,6 @@ class LinkBatch:
         )
         urls, keys, link_paths, sources, depths, patterns, anchors = map(picking(rows), columns)
         return LinkBatch(urls, keys, link_paths, sources, depths, patterns, anchors)
-
-
-def links_of_page(
-    urls: Sequence[str],
-    keys: Sequence[int],
-    link_paths: Sequence[int],
-    patterns: Sequence[int],
-    anchors: Sequence[str],
-    *,
-    source: int,
-    depth: int,
-) -> LinkBatch:
-    """Return the batch of one page's links: one source cluster, one depth."""
-    n = len(urls)
-    return LinkBatch(
-        urls, keys, link_paths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log import BehaviorDiscovery, BehaviorFetch, BehaviorOrder
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page
+from linkscore_scoring.types import LinkBatch, PageObservation
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -187,4 +187,4 @@ class PolicyOrder:
     def _batch(self, mirror: Mirror, rows: Ids) -> LinkBatch:
         urls = [mirror.keys[row] for row in rows.tolist()]
         zeros = [0] * len(urls)
-        return links_of_page(urls, list(map(hash64, urls)), zeros, zeros, [""] * len(urls), source=0, depth=0)
+        return LinkBatch(urls, list(map(hash64, urls)), zeros, zeros, zeros, zeros, [""] * len(urls))

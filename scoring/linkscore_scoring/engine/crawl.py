@@ -94,9 +94,8 @@ class CrawlModel:
 
     `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
     `crawl_wide`: what the policy knows across sites. `budget`: what it has spent, over all sites; None
-    without one. `event_ids`: what `repeat_id` gave of the last 100,000 events that have one.
-    `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
-    `take_jobs`.
+    without one. `event_ids`: what `repeat_id` gave of the last 100,000 events that have one. `ledger`: its
+    browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see `take_jobs`.
     """
 
     def __init__(

@@ -35,7 +35,6 @@ from linkscore_scoring.types import (
     FeedbackObservation,
     LinkBatch,
     PageObservation,
-    links_of_page,
 )
 from linkscore_scoring.urls.pattern_tree import ROOT
 
@@ -203,14 +202,14 @@ class SiteShard:
             pick, rows = picking(inside), range(len(links.urls))
             known = taken.patterns if taken else model.patterns_of(pick(fetch.link_keys), pick(links.keys))
             pattern_of = dict(zip(inside, known, strict=True))
-            batch = links_of_page(
+            batch = LinkBatch(
                 links.urls,
                 fetch.link_keys,
                 list(map(ids.__getitem__, links.link_paths)),
+                [cluster] * len(rows),
+                [depth + 1] * len(rows),
                 list(map(pattern_of.get, rows, repeat(ROOT))),
                 links.anchors,
-                source=cluster,
-                depth=depth + 1,
             )
             if taken is not None:
                 batch.group_like(taken, inside, model.link_paths.folded)

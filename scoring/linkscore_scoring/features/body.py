@@ -173,9 +173,7 @@ def opened(markup: bytes, *, is_xml: bool = False) -> bytes:
 
 
 def with_body(markup: bytes) -> bytes:
-    """Return a page whose body has a start tag if its head has no end tag: libxml2 keeps what it does not
-    know, such as ``main``, in the head.
-    """
+    """Return a page with ``<body>`` where a head without end tag ends: libxml2 would go on with ``main``."""
     is_closed = b"</head>" in markup or b"</HEAD>" in markup
     head = None if is_closed else _OPEN_HEAD.match(markup)
     return markup if head is None else head[0] + b"<body>" + markup[head.end() :]

@@ -340,7 +340,7 @@ class BehaviorFetch(BehaviorOrder):
     >>> from linkscore_scoring.hashing import hash64
     >>> from linkscore_scoring.site.learning import LearningConfig, SiteBounds
     >>> from linkscore_scoring.site.model import SiteModel
-    >>> from linkscore_scoring.types import links_of_page
+    >>> from linkscore_scoring.types import LinkBatch
     >>> urls = ["http://a.org/", "http://a.org/new", "http://a.org/thread/7", "http://a.org/user/3"]
     >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
     >>> site.browse = mine_site(
@@ -355,7 +355,7 @@ class BehaviorFetch(BehaviorOrder):
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
     ... )
-    >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
+    >>> links = LinkBatch(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [1] * 4, [0] * 4, [""] * 4)
     >>> BehaviorFetch(FallbackParams()).score(links, site).scores.round(2).tolist()
     [0.81, 0.86, 0.86, 0.5]
 

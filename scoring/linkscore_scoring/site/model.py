@@ -33,8 +33,8 @@ from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
     UNKNOWN_LINK_PATH,
     FeedbackObservation,
+    LinkBatch,
     PageObservation,
-    links_of_page,
 )
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds
@@ -187,8 +187,11 @@ class SiteModel(Stateful):
             link_path = page.contexts[0][1]
         page.reported = self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
         if features is not None and features.paths.parents and not page.refetch:
-            of, found = (fetch.seq, features.key, fetch.key, features.paths), page.links
-            self.sample.append(SampledPage.of(*of, found.link_paths, found.keys))
+            self.sample.append(
+                SampledPage.of(
+                    fetch.seq, features.key, fetch.key, features.paths, page.links.link_paths, page.links.keys
+                )
+            )
             if self.templates is not None:
                 self.crawled[page.cluster] += 1
             if self.navigates and self.templates is None:
@@ -331,14 +334,14 @@ class SiteModel(Stateful):
         names, patterns_of = pick(links.keys), self.patterns.insert_all
         seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, names, patterns_of)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
-        page.links = links_of_page(
+        page.links = LinkBatch(
             pick(links.urls),
             keys,
             link_paths,
+            [page.cluster] * len(keys),
+            [page.depth + 1] * len(keys),
             seen.patterns,
             pick(links.anchors),
-            source=page.cluster,
-            depth=page.depth + 1,
         )
         page.blocks_before = pick(links.blocks_before)
         page.layout = features.layout

@@ -6,7 +6,7 @@ from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.lists import PageChains
 from linkscore_scoring.pagination.page_links import find_page_links
-from linkscore_scoring.types import PageObservation, links_of_page
+from linkscore_scoring.types import LinkBatch, PageObservation
 
 HOST = "http://f.org"
 
@@ -22,7 +22,7 @@ def page(
     """Return the observation of a page with (anchor, path) links, all at one place."""
     urls, anchors = [HOST + to for _, to in links], [anchor for anchor, _ in links]
     n = len(links)
-    batch = links_of_page(urls, list(map(hash64, urls)), [place] * n, [0] * n, anchors, source=-2, depth=1)
+    batch = LinkBatch(urls, list(map(hash64, urls)), [place] * n, [-2] * n, [1] * n, [0] * n, anchors)
     return PageObservation(
         seq=1,
         key=key_of(url),
