@@ -316,19 +316,15 @@ def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple
     covered: set[int] = set()
     heap = [(-len(to_news[page]), place, page) for place, page in enumerate(ranked)]
     heapify(heap)
-    spent: list[tuple[int, int]] = []
     while heap:
         bound, place, page = heap[0]
         gain = len(to_news[page] - covered)
-        if gain == 0:
-            spent.append((place, heappop(heap)[2]))
-        elif gain < -bound:
+        if gain < -bound:
             heapreplace(heap, (-gain, place, page))
         else:
             heappop(heap)
             covered |= to_news[page]
             yield page, gain
-    yield from ((page, 0) for _, page in sorted(spent))
 
 
 @dataclass(slots=True)

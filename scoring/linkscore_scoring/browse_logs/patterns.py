@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
@@ -74,11 +74,6 @@ MAX_KEYS = 64
 """A bound: keys of a batch of URLs, those that most URLs have; cost grows with each."""
 
 
-def label_of(value: str) -> list[str]:
-    """Return the labels that fit a value, the most telling first."""
-    return [f"={value}", NUMBER, ANY] if is_number(value) else [f"={value}", ANY]
-
-
 def is_number(value: str) -> bool:
     """Say whether a value is a run of ASCII digits."""
     return value.isascii() and value.isdecimal()
@@ -101,10 +96,6 @@ class KeyColumns:
             column[:] = [known.setdefault(row[key], len(known)) if key in row else NO_VALUE for row in rows]
             self.values.append(list(known))
         self.numeric = [np.array([is_number(v) for v in values], dtype=np.bool_) for values in self.values]
-
-    def by_entropy(self, rows: Ints, keys: Sequence[int]) -> list[int]:
-        """Return the keys by the entropy of their values among some URLs, least first; ties as in a URL."""
-        return sorted(keys, key=lambda key: (round(self.entropy(rows, key), 12), key))
 
     def entropy(self, rows: Ints, key: int) -> float:
         """Return H of one key in nats."""
@@ -133,7 +124,7 @@ class PatternNode:
     """One pattern: what it adds to its parent's, and how it is split."""
 
     parent: int  # id of the parent, smaller than its own; -1 for the root
-    # Label (`label_of`) of each key this node adds, the one its parent is split by first.
+    # Label of each key this node adds, the one its parent is split by first.
     fixed: dict[str, str] = field(default_factory=dict)
     key: str = ""  # key it is split by; empty for a leaf
     children: dict[str, int] = field(default_factory=dict)  # child for each label of `key`
@@ -163,14 +154,11 @@ class PatternTree:
 
     def pattern(self, at: int) -> dict[str, str]:
         """Return the label of each key that a pattern fixes."""
-        chain = list(self.lineage(at))
-        return {key: label for node in reversed(chain) for key, label in self.nodes[node].fixed.items()}
-
-    def lineage(self, at: int) -> Iterator[int]:
-        """Yield a node and every node above it, the root last."""
+        fixed: dict[str, str] = {}
         while at >= 0:
-            yield at
+            fixed = self.nodes[at].fixed | fixed
             at = self.nodes[at].parent
+        return fixed
 
     def parents(self) -> Ints:
         """Return the parent of each node, (n_nodes,) int64, -1 for the root."""
@@ -183,7 +171,9 @@ class PatternTree:
 
 def _labels(pairs: KeyValues, key: str) -> list[str]:
     """Return the labels a value of a key may go under, the most telling first."""
-    return label_of(pairs[key]) if key in pairs else [ABSENT]
+    if (value := pairs.get(key)) is None:
+        return [ABSENT]
+    return [f"={value}", NUMBER, ANY] if is_number(value) else [f"={value}", ANY]
 
 
 def _fits(node: PatternNode, pairs: KeyValues) -> bool:
@@ -225,7 +215,9 @@ def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[Pat
     while waiting:
         at, rows, keys = waiting.pop()
         leaf[rows] = at
-        left = columns.by_entropy(rows, keys) if len(rows) >= MIN_URLS or at == ROOT else []
+        # By entropy, least first; ties as in a URL.
+        splits = keys if len(rows) >= MIN_URLS or at == ROOT else []
+        left = sorted(splits, key=lambda key: (round(columns.entropy(rows, key), 12), key))
         while left:
             key = left.pop(0)
             distinct, group = np.unique(labels(columns, key, rows), return_inverse=True)
@@ -245,25 +237,9 @@ def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[Pat
 
 def text_of(pattern: Mapping[str, str]) -> str:
     """Return a pattern as people write it: ``a.org/tag/*``, ``a.org/show.php?t=#``; ``**`` is any rest."""
-    segments, rest = _path(pattern)
-    path = "".join(f"/{_word(label)}" for label in segments) + ("/**" if rest else "")
-    arguments = [
-        f"{key[1:]}={_word(label)}" if key != BARE else _word(label) for key, label in _query(pattern)
-    ]
-    return _word(pattern.get(HOST, "*")) + (path or "/") + ("?" + "&".join(arguments) if arguments else "")
-
-
-def _path(pattern: Mapping[str, str]) -> tuple[list[str], bool]:
-    """Return the label of each segment, any for those not fixed, and whether any more may follow."""
-    fixed = [int(key[1:]) for key, label in pattern.items() if key.startswith("p") and label != ABSENT]
-    n = max(fixed, default=-1) + 1
-    ends = pattern.get(path_key(n)) == ABSENT
-    return [pattern.get(path_key(i), "*") for i in range(n)], not ends
-
-
-def _query(pattern: Mapping[str, str]) -> list[tuple[str, str]]:
-    return sorted((k, label) for k, label in pattern.items() if k.startswith("?") and label != ABSENT)
-
-
-def _word(label: str) -> str:
-    return label[1:] if label.startswith("=") else label
+    words = {key: label.removeprefix("=") for key, label in pattern.items() if label != ABSENT}
+    n = 1 + max((int(key[1:]) for key in words if key.startswith("p")), default=-1)
+    path = "".join(f"/{words.get(path_key(i), ANY)}" for i in range(n))
+    rest = "" if pattern.get(path_key(n)) == ABSENT else "/**"
+    arguments = "&".join(f"{key[1:]}={words[key]}".lstrip("=") for key in sorted(words) if key[0] == "?")
+    return f"{words.get(HOST, ANY)}{path + rest or '/'}{arguments and f'?{arguments}'}"

@@ -1,8 +1,8 @@
 """Regular expressions of the URLs on the way (ITF regexes, Jiang 2013, section 4.3.2).
 
 `Expressions` learns them from the patterns that were voted onto the way: `learn_patterns` puts the steps
-together, `Refiner` refines ``*`` token by token while enough URLs fit, `relaxed_pattern` serves URLs that
-have no pattern with support, `url_regex` writes a pattern as an RE2 expression.
+together, `Refiner` refines ``*`` token by token while enough URLs fit, `url_regex` writes a pattern as an RE2
+expression.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
 from urllib.parse import unquote
 
 import re2
@@ -59,7 +61,7 @@ class Expressions(Stateful):
         self.found = []
         for kind in RULE_KINDS:
             own = {group: urls for group, urls in groups.items() if group[0] == kind}
-            learned = learn_from_groups([list(urls) for urls in own.values()])
+            learned = learn_patterns(*own.values())
             sure = _sureness(kind, paths, votes)
             kept = [pattern for pattern in learned if not _fits_off_path(pattern, off_path)]
             for each in kept[:_MAX_EXPRESSIONS]:
@@ -95,16 +97,16 @@ def _groups(paths: ForumPaths, links: LinkTable, votes: KindVotes) -> dict[Group
             kind = f"{name}_flip" if votes.turns_pages(pattern) else name
             above = votes.patterns.above(pattern)
             group = (kind, above[0] if above else pattern, len(above))
-            groups.setdefault(group, {}).update(dict.fromkeys(links.samples(pattern).values()))
+            groups.setdefault(group, {}).update(dict.fromkeys(links.samples.get(pattern, {}).values()))
     return groups
 
 
 def _off_path_urls(links: LinkTable, votes: KindVotes) -> list[str]:
     """Return some URLs of patterns that were voted off the way."""
     urls: list[str] = []
-    for pattern in links.targets():
+    for pattern, samples in links.samples.items():
         if len(urls) < _MAX_OFF_PATH and votes.pages(pattern) and votes.estimate(pattern, ANY).kind == OTHER:
-            urls += list(links.samples(pattern).values())
+            urls += samples.values()
     return urls[:_MAX_OFF_PATH]
 
 
@@ -163,11 +165,9 @@ NUMBER = r"\d+"
 _FEW = 5  # URLs below which two must fit, as a share of them would be one; chosen, not measured
 _SEEN_ORDERS = 3  # spellings of a URL looked at for orders of its query; a bound
 _MAX_SUFFIX = 5  # characters of a file name's suffix; longer ones are part of a slug
-_TEXT = "[^/?&=]+"  # of a part that varies, in a pattern without support: dots too
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 _OPTIONS.max_mem = MAX_BYTES
-_TOKEN = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _WHOLE_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+|[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _ESCAPES = {"5B": r"\[", "5D": r"\]", "3A": ":", "20": r"\+", "2C": ",", "40": "@"}
 """Characters that raw URLs have as they are where canonical ones have an escape."""
@@ -184,49 +184,35 @@ class LearnedPattern:
     example: str = ""  # the first training URL that fits
 
 
-def learn_patterns(urls: Iterable[str]) -> list[LearnedPattern]:
+def learn_patterns(*groups: Iterable[str]) -> list[LearnedPattern]:
     """Return what URLs of one type have in common, best supported pattern first.
 
     From ``*``, patterns are refined token by token as long as more than a fifth of all training URLs fit: a
     run of digits becomes ``\\d+``; words of which a slot has fewer than five branch; else frequent words
-    branch, and all others are one slug. If no pattern has support, the most frequent shape is returned, not
-    `confident`.
+    branch, and all others are one slug. If no pattern has support, those are returned, not `confident`, that
+    have most. Each link group is learned by itself, so a small one beside a large one keeps its pattern;
+    counts are over the URLs of all.
 
     Jiang 2013, section 4.3.2; after Koppula et al. 2010. Differences: http and https are one; a slash at the
     end of a path may be missing; the query fits in the sorted order and in every order seen; a slug may begin
     with a digit or an escape, takes in every sign but separators, and leaves out signs such as the colon that
     few of its URLs have.
     """
-    raw: dict[str, list[str]] = {}
-    for url in urls:
-        known = raw.setdefault(known_identity(url), [])
-        known.append(url)
-        if len(raw) >= MAX_URLS:
-            break
-    if not raw:
-        return []
-    least = 2 if len(raw) < _FEW else 1
-    found = Refiner(list(raw), least=least).patterns()
-    pieces = found or [relaxed_pattern(list(raw))]
-    learned = [_counted(url_regex(p, _orders(p, raw)), raw, bool(found)) for p in pieces]
-    return _without_subsumed(learned, list(raw))
-
-
-def learn_from_groups(groups: Iterable[Sequence[str]]) -> list[LearnedPattern]:
-    """Return what the URLs of link groups have in common, each group learned by itself.
-
-    So a small group beside a large one keeps its pattern; counts are over the URLs of all groups.
-    """
-    all_urls: list[str] = []
-    found: dict[str, bool] = {}
+    whole, found = dict[str, list[str]](), dict[str, bool]()
     for group in groups:
-        all_urls += group
-        for pattern in learn_patterns(group):
-            found[pattern.regex] = found.get(pattern.regex, False) or pattern.confident
-    raw = {known_identity(url): [url] for url in all_urls}
+        raw: dict[str, list[str]] = {}
+        for url in islice(group, MAX_URLS):
+            raw.setdefault(known_identity(url), []).append(url)
+        whole |= raw
+        refiner, n = Refiner(list(raw)), len(raw)
+        least = sure = max(SHARE * n, 1.0 if n < _FEW else 0.0)
+        while n and not (patterns := refiner.patterns(least)):
+            least /= 2.0
+        for pieces in patterns if n else ():
+            regex = url_regex(pieces, _orders(pieces, raw))
+            found[regex] = found.get(regex, False) or least == sure
     kept = [regex for regex, confident in found.items() if confident] or list(found)
-    learned = [_counted(regex, raw, found[regex]) for regex in kept]
-    return _without_subsumed(learned, list(raw))
+    return _without_subsumed((_counted(regex, whole, found[regex]) for regex in kept), list(whole))
 
 
 def _orders(pieces: Sequence[Piece], raw: dict[str, list[str]]) -> list[tuple[str, ...]]:
@@ -284,21 +270,24 @@ class _Branch:
 class Refiner:
     """Finds the patterns of training URLs."""
 
-    def __init__(self, urls: Sequence[str], *, least: int) -> None:
+    def __init__(self, urls: Sequence[str]) -> None:
         self._rows = [tokens_after_host(url) for url in urls]
-        self._least = max(least - 1, SHARE * len(urls))
-        self._frequent = SHARE * len(urls)
 
-    def patterns(self) -> list[tuple[Piece, ...]]:
-        """Return the patterns with support, in order of refinement. Cost O(characters)."""
+    def patterns(self, least: float) -> list[tuple[Piece, ...]]:
+        """Return the patterns of more than so many URLs, in order of refinement. Cost O(characters).
+
+        Of few URLs words are slugs, that patterns without support are no narrower than need be.
+        """
+        frequent = SHARE * len(self._rows)
+        self._frequent, self._slug_words = (frequent, D_MIN) if least >= frequent else (inf, 2)
         found: list[tuple[Piece, ...]] = []
         branches = [_Branch((), [(row, 0) for row in range(len(self._rows))])]
         while branches:
             branch = branches.pop()
-            if len(branch.members) <= self._least:
+            if len(branch.members) <= least:
                 continue
             ended = [row for row, at in branch.members if at == len(self._rows[row])]
-            if len(ended) > self._least:
+            if len(ended) > least:
                 found.append(branch.pieces)
             branches += reversed(self._refined(branch))
         return found
@@ -307,7 +296,7 @@ class Refiner:
         """Return the branches of one slot, the slug last."""
         going = [(row, at) for row, at in branch.members if at < len(self._rows[row])]
         words = Counter(token for row, at in going if is_letters(token := self._rows[row][at]))
-        is_slug = len(words) >= D_MIN
+        is_slug = len(words) >= self._slug_words
         parts: dict[Piece, list[tuple[int, int]]] = defaultdict(list)
         slug: list[tuple[int, int]] = []
         for row, at in going:
@@ -350,50 +339,6 @@ class Refiner:
     @staticmethod
     def _runs_over(token: str) -> bool:
         return is_number(token) or is_letters(token) or token not in SEPARATORS
-
-
-def relaxed_pattern(urls: Sequence[str]) -> tuple[Piece, ...]:
-    """Return the pattern of the most frequent shape of URLs, at least one; ties to the first."""
-    parts = [_url_parts(url) for url in urls]
-    shapes = Counter(map(_shape, parts))
-    best = max(shapes, key=lambda shape: shapes[shape])
-    alike = [row for row in parts if _shape(row) == best]
-    pieces: list[Piece] = []
-    for column in zip(*alike, strict=True):
-        pieces += _column(column)
-    return tuple(pieces)
-
-
-def _url_parts(url: str) -> list[str]:
-    """Return the path segments, keys and values of a URL with what separates them."""
-    parts = [""]
-    for piece in tokens_after_host(url):
-        if piece in "/?&=":
-            parts += [piece, ""]
-        else:
-            parts[-1] += piece
-    return parts
-
-
-def _shape(parts: list[str]) -> tuple[str, ...]:
-    in_query = False
-    shape = list[str]()
-    for at, part in enumerate(parts):
-        in_query |= part == "?"
-        is_key = in_query and at + 1 < len(parts) and parts[at + 1] == "="
-        shape.append(part if part in ("/", "?", "&", "=") or is_key or at < 1 else bool(part) * "x")
-    return tuple(shape)
-
-
-def _column(values: Sequence[str]) -> list[Piece]:
-    if all(value == values[0] for value in values):
-        tokens = [values[0]] if "://" in values[0] else _TOKEN.findall(values[0])
-        return [Piece(NUMBER, is_wild=True) if is_number(token) else Piece(token) for token in tokens]
-    if all(value.isdecimal() for value in values):
-        return [Piece(NUMBER, is_wild=True)]
-    if all("." in value for value in values) and len({value.rpartition(".")[2] for value in values}) == 1:
-        return [Piece("[^/?&.=]+", is_wild=True), Piece("."), Piece(values[0].rpartition(".")[2])]
-    return [Piece(_TEXT, is_wild=True)]
 
 
 def literal(text: str) -> str:

@@ -26,7 +26,6 @@ from linkscore_scoring.policies.focus.paths import (
     LinkGroup,
     LinkTable,
     Shares,
-    all_indexes,
     find_paths,
 )
 from linkscore_scoring.site.learning import SiteBounds
@@ -104,8 +103,8 @@ class EntrySearch(Stateful):
     ) -> None:
         """Take in a page."""
         self.pages += 1
-        if self.pages == 1:
-            self._guess(url)
+        for guess in guesses(url) if self.pages == 1 else ():
+            self._found.setdefault(hash64(identity(guess)), EntryCandidate(guess, 0))
         for key, target in targets.items():
             if key in self._found:
                 self._found[key].linked += 1
@@ -121,25 +120,19 @@ class EntrySearch(Stateful):
         if self.pages % _FIRST_PAGES == 0:
             self._prune()
 
-    def _guess(self, url: str) -> None:
-        for guess in guesses(url):
-            self._found.setdefault(hash64(identity(guess)), EntryCandidate(guess, 0))
-
     def _prune(self) -> None:
-        kept = {key: c for key, c in self._found.items() if self._is_candidate(c)}
-        best = sorted(kept, key=lambda key: shortness(kept[key].url))[:MAX_CANDIDATES]
-        self._found = {key: kept[key] for key in kept if key in set(best)}
+        best = list(map(id, self._best()))
+        self._found = {key: found for key, found in self._found.items() if id(found) in best}
 
-    def _is_candidate(self, candidate: EntryCandidate) -> bool:
-        """Say whether nearly all pages, but perhaps the page itself, link here, or it was guessed."""
-        return candidate.linked >= _EVERYWHERE * self.pages - 1.0 or not candidate.linked
+    def _best(self) -> list[EntryCandidate]:
+        """Return what nearly all pages, but perhaps the page itself, link to, and what was guessed."""
+        least = _EVERYWHERE * self.pages - 1.0
+        found = (c for c in self._found.values() if c.linked >= least or not c.linked)
+        return sorted(found, key=lambda c: shortness(c.url))[:MAX_CANDIDATES]
 
     def candidates(self) -> list[EntryCandidate]:
         """Return the candidates, shortest path first; none before the second page."""
-        if self.pages < 2:
-            return []
-        found = [c for c in self._found.values() if self._is_candidate(c)]
-        return sorted(found, key=lambda c: shortness(c.url))[:MAX_CANDIDATES]
+        return self._best() if self.pages > 1 else []
 
     def entry(
         self, n_index: Callable[[Mapping[LinkGroup, int]], int], is_listed: Callable[[int], bool]
@@ -247,7 +240,8 @@ class ForumModel(Stateful):
         """Find the way anew; after every page at first, then after 5 % more pages or a change of mind."""
         self.votes.merge_patterns()
         self.links.merge_patterns(self.patterns.resolve)
-        self.paths = find_paths(all_indexes(self.links, self.votes), self.links, self.votes)
+        indexes = [source for source in self.links.groups if self.votes.estimate(source, ANY).kind == INDEX]
+        self.paths = find_paths(indexes, self.links, self.votes)
         self.entry = self.entries.entry(self.n_index, self._is_listed)
         self._entry_url = self.entry.url if self.entry is not None else ""
         if self.entry is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from linkscore_scoring.columns import left_sum, shrunk
@@ -23,58 +23,37 @@ LinkGroup = tuple[int, int]
 class LinkTable(Stateful):
     """Links of fetched pages, pooled over the pages of one URL pattern; and some URLs of every pattern."""
 
-    _groups: Stored[dict[int, dict[LinkGroup, None]]]
-    _samples: Stored[dict[int, dict[int, str]]]
+    groups: Stored[dict[int, dict[LinkGroup, None]]]  # of the links on pages of each pattern
+    samples: Stored[dict[int, dict[int, str]]]  # URLs of each pattern by identity hash, those found first
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
         self.max_patterns = max_patterns
 
     def see(self, source: int, rows: Iterable[tuple[int, int, int, str]]) -> None:
         """Take in the links of a page of pattern `source`: rows (pattern, link path, hash, URL); O(n)."""
-        if source not in self._groups and len(self._groups) >= self.max_patterns:
+        if source not in self.groups and len(self.groups) >= self.max_patterns:
             return
-        groups = self._groups.setdefault(source, {})
+        groups = self.groups.setdefault(source, {})
         for pattern, link_path, target, url in rows:
             if (pattern, link_path) in groups or len(groups) < self.max_patterns:
                 groups[pattern, link_path] = None
-            self._sample(pattern, target, url)
-
-    def _sample(self, pattern: int, target: int, url: str) -> None:
-        kept = self._samples.get(pattern)
-        if kept is None:
-            if len(self._samples) < self.max_patterns:
-                self._samples[pattern] = {target: url}
-        elif len(kept) < SAMPLES and target not in kept:
-            kept[target] = url
-
-    def samples(self, pattern: int) -> dict[int, str]:
-        """Return some URLs of a pattern by identity hash, those found first."""
-        return self._samples.get(pattern, {})
-
-    def groups(self, source: int) -> Sequence[LinkGroup]:
-        """Return the groups of the links on pages of a pattern."""
-        return list(self._groups.get(source, ()))
-
-    def sources(self) -> Iterator[int]:
-        """Yield the patterns of the pages whose links are known."""
-        return iter(self._groups)
-
-    def targets(self) -> Iterator[int]:
-        """Yield the patterns that links lead to."""
-        return iter(self._samples)
+            if pattern in self.samples or len(self.samples) < self.max_patterns:
+                kept = self.samples.setdefault(pattern, {})
+                if len(kept) < SAMPLES:
+                    kept.setdefault(target, url)
 
     def merge_patterns(self, resolve: Callable[[int], int]) -> None:
         """Move what is known of patterns that were generalised to what stands for them now."""
-        for source in [source for source in self._groups if resolve(source) != source]:
-            into = self._groups.setdefault(resolve(source), {})
-            into.update(self._groups.pop(source))
-        for groups in self._groups.values():
+        for source in [source for source in self.groups if resolve(source) != source]:
+            into = self.groups.setdefault(resolve(source), {})
+            into.update(self.groups.pop(source))
+        for groups in self.groups.values():
             for pattern, path in [group for group in groups if resolve(group[0]) != group[0]]:
                 del groups[pattern, path]
                 groups[resolve(pattern), path] = None
-        for pattern in [pattern for pattern in self._samples if resolve(pattern) != pattern]:
-            kept = self._samples.setdefault(resolve(pattern), {})
-            for target, url in self._samples.pop(pattern).items():
+        for pattern in [pattern for pattern in self.samples if resolve(pattern) != pattern]:
+            kept = self.samples.setdefault(resolve(pattern), {})
+            for target, url in self.samples.pop(pattern).items():
                 if len(kept) < SAMPLES:
                     kept[target] = url
 
@@ -115,7 +94,7 @@ def find_paths(roots: Iterable[int], links: LinkTable, votes: KindVotes) -> Foru
     waiting = list(found.crossed)
     while waiting:
         source = waiting.pop()
-        for group in links.groups(source):
+        for group in links.groups.get(source, ()):
             counts = source in found.crossed or votes.turns_pages(group[0])
             if counts and _step(group, votes.estimate(*group), found, votes):
                 waiting.append(group[0])
@@ -142,11 +121,6 @@ def _step(group: LinkGroup, estimate: KindEstimate, found: ForumPaths, votes: Ki
     is_new = pattern not in found.crossed
     found.crossed[pattern] = None
     return is_new
-
-
-def all_indexes(links: LinkTable, votes: KindVotes) -> list[int]:
-    """Return the patterns whose pages are indexes, wherever they were linked; cost O(patterns)."""
-    return [source for source in links.sources() if votes.estimate(source, ANY).kind == INDEX]
 
 
 ANY, ABOVE = -1, -2

@@ -294,24 +294,20 @@ class Focus(WithFallback):
         rates = self.model.news_of(_parts(place)[0] for place in distinct)
         found = {}
         for place, rate in zip(distinct, rates, strict=True):
-            kind, dry = self._type(place), self._is_dry(place)
+            kind, dry = self._type(place)
             value = _INDEX_LEAST + _INDEX_SPAN * rate / (1.0 + rate) if kind == INDEX else _VALUES[kind]
             found[place] = kind, _VALUES[OTHER] if dry else value, dry
         return found
 
-    def _type(self, place: str) -> int:
+    def _type(self, place: str) -> tuple[int, bool]:
+        """Return the type of a place, and whether it leads to indexes that show nothing new any more."""
         pattern, link_path, fits = _parts(place)
-        return self.model.type_of(pattern, link_path, fits)
-
-    def _is_dry(self, place: str) -> bool:
-        """Say whether a place leads to indexes that show nothing new any more."""
-        pattern, link_path, fits = _parts(place)
-        dry = self.model.is_exhausted(pattern, self.params.dry_pages)
-        return dry and self.model.type_of(pattern, link_path, fits) == INDEX
+        kind = self.model.type_of(pattern, link_path, fits)
+        return kind, kind == INDEX and self.model.is_exhausted(pattern, self.params.dry_pages)
 
     def _explanation(self, place: str, pattern: int, link_path: int) -> Explanation:
-        kind = self._type(place)
-        dry = ", which show nothing new any more" if self._is_dry(place) else ""
+        kind, is_dry = self._type(place)
+        dry = ", which show nothing new any more" if is_dry else ""
         estimate = self.model.votes.estimate(pattern, link_path)
         name = self.model.patterns.text(pattern) or "any URL"
         return Explanation(

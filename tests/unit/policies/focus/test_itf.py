@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from linkscore_scoring.policies.focus.expressions import LearnedPattern, learn_from_groups, learn_patterns
+from linkscore_scoring.policies.focus.expressions import LearnedPattern, learn_patterns
 
 STEW = "http://www.gardenstew.com/"
 ABOUT = [f"{STEW}about{n}.html" for n in (20152, 18382, 19741, 20142)]
@@ -72,7 +72,7 @@ def test_a_slash_at_the_end_may_be_missing_but_not_after_a_file_or_the_root():
 def test_each_group_keeps_its_pattern_beside_a_larger_one():
     boards = [f"http://f.org/board/{i}" for i in range(3)]
     threads = [f"http://f.org/thread/{i}" for i in range(60)]
-    found = learn_from_groups([threads, boards, threads[:2]])
+    found = learn_patterns(threads, boards, threads[:2])
     assert [(p.matches, p.total) for p in found] == [(60, 63), (3, 63)]
     assert len(learn_patterns([*threads, *boards])) == 1
 
