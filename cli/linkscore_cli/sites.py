@@ -154,16 +154,6 @@ def mine(
     tell(as_json, answers, mined or [nothing])
 
 
-@logs.command()
-@json_option
-@online
-def stats(as_json: bool, connection: Connection) -> None:
-    """Say what a crawl holds of browse logs."""
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
-        found = client.get_browse_stats(crawl=connection.crawl)
-    tell(as_json, found, [_records(found), _sites(found)])
-
-
 def _mined(site: str, answer: logs_pb.MineSiteResponse) -> Table:
     rows = [
         ("window", f"{answer.window_days} days from {_date(answer.window_start)}"),
@@ -172,27 +162,6 @@ def _mined(site: str, answer: logs_pb.MineSiteResponse) -> Table:
     if answer.left_out_count:
         rows.append(("left out", f"{answer.left_out_count:,} visits of clients that are no people"))
     return table([*rows, (answer.policy, answer.summary)], title=site)
-
-
-def _records(stats: logs_pb.GetBrowseStatsResponse) -> Table:
-    left_out = sorted(stats.left_out.items(), key=lambda item: -item[1])
-    rows = [("visits", stats.visit_count, "one a client, page and day of a batch")]
-    rows += [(rule, count, RULES.get(rule, "left out by the sender")) for rule, count in left_out]
-    return table(rows, "", "records", "", title=f"{stats.batch_count:,} batches")
-
-
-def _sites(stats: logs_pb.GetBrowseStatsResponse) -> Table:
-    rows = [
-        (
-            site.site,
-            site.visit_count,
-            _date(site.first_day),
-            _date(site.last_day),
-            f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet",
-        )
-        for site in stats.sites
-    ]
-    return table(rows, "site", "visits", "first day", "last day", "mined")
 
 
 def _date(time: Timestamp) -> str:

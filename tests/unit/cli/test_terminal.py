@@ -20,7 +20,6 @@ COMMANDS = [
     "crawls list",
     "crawls show",
     "crawls shards",
-    "logs stats",
     "logs mine",
     "advise h",
     "revisits",
