@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from operator import add
 
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.engine.events import PageFetched
@@ -29,7 +28,7 @@ from linkscore_scoring.site.crawl_history import (
 )
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, PageObservation
+from linkscore_scoring.types import LinkBatch, PageObservation
 
 _WINDOW, _WINDOW_SHARE = 20.0, 0.1
 """Latest fetches whose links are looked at, at least so many and this share of all. Chosen."""
@@ -37,10 +36,6 @@ _FIRST_GROUPS = 8
 """Groups of links fetched from first lately, by which one that was not is judged. Chosen."""
 _PRIOR_WEIGHT = 1.0
 """Fetches that this counts for. Chosen."""
-_LATE = 0.8
-"""Share of what is known of the discoveries of a group that is left after each fetch of it. Chosen."""
-_CHAINS = 2
-"""Links that wait of a group whose links name the next one only. Chosen."""
 _MOST_UNSEEN = 0.95
 """Most of the links that can be unseen. A bound."""
 _INTERVAL = 1.28
@@ -55,9 +50,7 @@ class CoverageEstimate(Stateful):
     not fetched from, by what the latest such groups brought. Of the links on late pages, weighted by what
     they are worth, a share ``p`` was new: by Good and Turing the share of the links that no page has shown
     yet, so ``unseen = (found + waiting) p / (1 - p)``, and no more than fetches of all that waits would
-    discover at the rate of late ones. Lists that name the next one only would be taken for
-    short by that: a group of links that goes on is expected to go on for as many fetches as it has had, and
-    what these discover is `unseen` where it is more.
+    discover at the rate of late ones.
 
     `coverage`: the estimate of the last look; None before one. `ahead`: mean reward of the next fetches.
     """
@@ -65,8 +58,6 @@ class CoverageEstimate(Stateful):
     coverage: Stored[Coverage | None]
     ahead: Stored[float]
     _links: Stored[tuple[float, float]]  # worth of the links on late pages, and of those that were new
-    # Of late fetches of each group: how many, what they discovered, and links of the group itself among that.
-    _discovered: Stored[dict[Group, tuple[float, float, float]]]
     _worth: Stored[dict[int, float]]
     _prior: Stored[float]
 
@@ -82,15 +73,6 @@ class CoverageEstimate(Stateful):
         fresh = left_sum([w for w, is_new in zip(worth, page.fresh, strict=True) if is_new])
         kept = 1.0 - 1.0 / _window(site)
         self._links = kept * self._links[0] + left_sum(worth), kept * self._links[1] + fresh
-
-        def group_of(pattern: int, link_path: int) -> Group:
-            return site.patterns.resolve(pattern), site.link_paths.get(link_path).folded
-
-        group = group_of(page.pattern, page.contexts[0][1] if page.contexts else UNKNOWN_LINK_PATH)
-        rows = zip(page.links.patterns, page.links.link_paths, page.fresh, strict=True)
-        own = sum(is_new and group_of(pattern, path) == group for pattern, path, is_new in rows)
-        fetches, total, grown = self._discovered.get(group, (0.0, 0.0, 0.0))
-        self._discovered[group] = _LATE * fetches + 1.0, _LATE * total + fresh, _LATE * grown + own
 
     def look(self, site: SiteModel) -> None:
         """Estimate anew; cost O(links remembered)."""
@@ -110,7 +92,7 @@ class CoverageEstimate(Stateful):
         every, fresh = self._links
         p = min(_MOST_UNSEEN, fresh / every) if every else _MOST_UNSEEN
         most = waits.total() * fresh / min(_window(site), max(1, history.fetches))
-        unseen = max(min((found + waiting) * p / (1.0 - p), most), self._going_on(waits, groups, site))
+        unseen = min((found + waiting) * p / (1.0 - p), most)
         variance = left_sum([n * n * r * (1.0 - r) / (k + 1.0) + n * r for n, r, k in rows])
         rest, spread = waiting + unseen, _INTERVAL * math.sqrt(variance + unseen)
         usual = found / max(1, history.fetches)
@@ -120,24 +102,6 @@ class CoverageEstimate(Stateful):
         low, high = _share(found, rest + spread), _share(found, max(0.0, rest - spread))
         share = _share(found, rest)
         self.coverage = Coverage(share, low, high, found, waiting, unseen, history.fetches)
-
-    def _going_on(
-        self, waits: Mapping[Group, int], groups: Mapping[Group, History], site: SiteModel
-    ) -> float:
-        """Return the worth that groups of links will discover which go on as they did lately."""
-        now: dict[Group, tuple[float, float, float]] = {}
-        for (pattern, path), counts in self._discovered.items():
-            key = site.patterns.resolve(pattern), path
-            now[key] = tuple(map(add, counts, now[key])) if key in now else counts
-        total = 0.0
-        for (pattern, path), n in waits.items():
-            group = site.patterns.resolve(pattern), path
-            if n <= _CHAINS and group in now and group in groups:
-                fetches, found, grown = now[group]
-                had, growth = groups[group].fetched, grown / fetches
-                ahead = min(n / (1.0 - growth), n + had) if growth < 1.0 else n + had
-                total += ahead * found / fetches
-        return total
 
 
 def _window(site: SiteModel) -> float:
