@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.pagination.anchors import LAST, NO_PAGE_LINK
-from linkscore_scoring.pagination.lists import page_lists
 from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.policies.focus.expressions import RegexSet, learn_patterns
 from linkscore_scoring.urls.identity import identity
@@ -44,13 +43,11 @@ LINKS = st.lists(st.tuples(URLS, ANCHORS), max_size=25)
 
 
 @given(URLS, LINKS)
-def test_every_link_has_a_kind_and_every_page_link_is_of_one_list(page: str, links: list[tuple[str, str]]):
+def test_every_link_has_a_kind(page: str, links: list[tuple[str, str]]):
     urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
-    kinds = find_page_links(page, urls, anchors, [], [])
+    kinds = find_page_links(page, urls, anchors)
     assert len(kinds) == len(links)
     assert all(NO_PAGE_LINK <= kind <= LAST for kind in kinds)
-    listed = [row for one in page_lists(page, urls, anchors, kinds) for row, _ in one.targets]
-    assert {row for row, kind in enumerate(kinds) if kind} <= set(listed)
 
 
 @given(st.lists(URLS, min_size=1, max_size=30))

@@ -190,8 +190,7 @@ class CrawlModel:
             if asked != event.site:
                 fetch.back = rows_in_scope(links.urls, asked, site_of)
             if self.config.policy.has("reads_layout"):
-                places = list(map(links.link_path_table.__getitem__, links.link_paths))
-                fetch.page_links = find_page_links(page.url, links.urls, links.anchors, links.rels, places)
+                fetch.page_links = find_page_links(page.url, links.urls, links.anchors)
         return fetch
 
     def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, count, pairwise, repeat
-from operator import contains, is_not, not_
+from operator import contains, is_not
 from typing import NamedTuple
 
 from linkscore_scoring.features.words import fold
@@ -30,20 +30,16 @@ from linkscore_scoring.pagination.anchors import (
 # Characters at the end of a URL that are searched for a page number: a digit and ``.shtml``, or a slash.
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
-_RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
-_CLASS_WORD = re.compile(r"[^a-z]+")
-_REMEMBERED = 4_096  # URLs, texts before numbers, pairs of rel and place: a bound, sites have few
-_CLASS_KINDS = {"next": NEXT, "prev": PREV, "previous": PREV, "first": FIRST, "last": LAST}
+_REMEMBERED = 4_096  # URLs, and texts before numbers: a bound, sites have few
 
 
-def find_page_links(
-    page_url: str, urls: Sequence[str], anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]
-) -> list[int]:
+def find_page_links(page_url: str, urls: Sequence[str], anchors: Sequence[str]) -> list[int]:
     """Return the kind of page link each link of a page is, 0 for none; see `anchors`.
 
     Differences from the paper: no destination is fetched, URLs and words decide.
     """
-    marks = _marks(anchors, rels, places)
+    read = read_anchor.of_all(anchors)
+    marks = dict(compress(enumerate(read), map(is_not, read, repeat(NOTHING))))
     own = paged(page_url)
     base, is_paged = own.path.partition("/")[2], own.number is None or own.counts
     kinds = [NO_PAGE_LINK] * len(urls)
@@ -53,34 +49,11 @@ def find_page_links(
     if not marks:
         return kinds
     groups = page_link_groups(page_url, urls, marks)
-    for row, kind in _named_page_links(page_url, urls, marks, places, groups).items():
+    for row, kind in _named_page_links(page_url, urls, marks, groups).items():
         kinds[row] = kind
-    for group in [*groups, *_lone_page_links(urls, marks, kinds)]:
-        for row in group.rows:
-            kinds[row] = PAGE
-        _add_beside(group, urls, kinds)
+    for row in (row for group in groups for row in group.rows):
+        kinds[row] = PAGE
     return kinds
-
-
-def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
-    """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
-    read = read_anchor.of_all(anchors)
-    marks = dict(compress(enumerate(read), map(is_not, read, repeat(NOTHING))))
-    for row in compress(count(), map(not_, anchors)):
-        if kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
-            marks[row] = Mark(kind)
-    return dict(sorted(marks.items()))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _silent_kind(rel: str, place: str) -> int:
-    for token in rel.split():
-        if token in _RELS:
-            return _RELS[token]
-    # What stands in the brackets that end a place.
-    classes = place[place.rfind("]", 0, -1) + 1 : -1].partition("[")[2] if place.endswith("]") else ""
-    words = _CLASS_WORD.split(classes.lower())
-    return next((_CLASS_KINDS[word] for word in words if word in _CLASS_KINDS), NO_PAGE_LINK)
 
 
 def _turn(own: PagedUrl, url: str) -> int:
@@ -91,17 +64,6 @@ def _turn(own: PagedUrl, url: str) -> int:
     if not target.counts or target.query != own.query or not target.is_list_of(own):
         return NO_PAGE_LINK
     return {1: NEXT, -1: PREV}.get(target.page - own.page, NO_PAGE_LINK) if target.page > 0 else NO_PAGE_LINK
-
-
-def _add_beside(group: PageLinkGroup, urls: Sequence[str], kinds: list[int]) -> None:
-    """Add the links right before and after a group that lead to its later pages, whatever they say."""
-    for edge, step, kind in ((min(group.rows), -1, PREV), (max(group.rows), 1, NEXT)):
-        for row in (edge + step, edge + 2 * step):
-            if not 0 <= row < len(urls) or kinds[row]:
-                continue
-            if group.page_of(slots_of(urls[row])) < 2:
-                break
-            kinds[row] = kind
 
 
 _BESIDE = 3
@@ -115,7 +77,6 @@ def _named_page_links(
     page_url: str,
     urls: Sequence[str],
     marks: dict[int, Mark],
-    places: Sequence[str],
     groups: Sequence[PageLinkGroup],
 ) -> dict[int, int]:
     """Return the kind of each named page link, by row. Cost O(candidates x groups), groups are few."""
@@ -140,7 +101,7 @@ def _named_page_links(
             or (url != page_url and _turns(marks[row], target, own))
         ):
             found[row] = marks[row].kind
-    return found | _bars(named, marks, places, found)
+    return found | _bars(named, marks, found)
 
 
 def _turns(mark: Mark, target: PagedUrl, own: PagedUrl) -> bool:
@@ -154,24 +115,19 @@ def _turns(mark: Mark, target: PagedUrl, own: PagedUrl) -> bool:
     return target.number is not None and own.number is None and not mark.is_arrow
 
 
-def _bars(
-    rows: Sequence[int], marks: dict[int, Mark], places: Sequence[str], found: dict[int, int]
-) -> dict[int, int]:
-    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
+def _bars(rows: Sequence[int], marks: dict[int, Mark], found: dict[int, int]) -> dict[int, int]:
+    """Return the rows of bars such as ``first < > last``: an end and a step in a row."""
     runs: list[dict[int, int]] = []  # kinds by row
     for row in rows:
         kind = marks[row].kind
-        last = max(runs[-1]) if runs else -_GAP
-        goes_on = row - last <= _BAR_GAP and kind not in runs[-1].values()
-        # A place counts without the classes at its end: those of ``next`` and ``previous`` differ.
-        if goes_on and (not places or places[row].partition("[")[0] == places[last].partition("[")[0]):
+        if runs and row - max(runs[-1]) <= _BAR_GAP and kind not in runs[-1].values():
             runs[-1][row] = kind
         else:
             runs.append({row: kind})
     bars: dict[int, int] = {}
     for run in runs:
         kinds = set(run.values())
-        if kinds & {FIRST, LAST} and kinds & {NEXT, PREV} and (places or found.keys().isdisjoint(run)):
+        if kinds & {FIRST, LAST} and kinds & {NEXT, PREV} and found.keys().isdisjoint(run):
             bars |= run
     return bars
 
@@ -241,20 +197,6 @@ def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark])
                 here = PageLinkGroup([run[at] for at in group.rows], group.numbers, group.slots, group.lines)
                 if group.lines or _is_lone_page_link(here, page_url, urls, says=says):
                     found.append(here)
-    return found
-
-
-def _lone_page_links(
-    urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]
-) -> list[PageLinkGroup]:
-    """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
-    found, known = [], set(compress(urls, kinds))
-    for row, mark in marks.items():
-        if mark.kind != PAGE or kinds[row] or urls[row] not in known:
-            continue
-        beside = range(max(0, row - _GAP), min(len(urls), row + _GAP + 1))
-        if any(kinds[i] and urls[i] == urls[row] for i in beside):
-            found.append(PageLinkGroup([row], [mark.number], slots_of(urls[row])))
     return found
 
 

@@ -10,11 +10,8 @@ from linkscore_scoring.pagination.page_links import find_page_links
 HOST = "http://forum.example"
 
 
-def kinds(
-    page: str, *links: tuple[str, str], rels: list[str] | None = None, place: str = "body/a[]"
-) -> list[int]:
-    urls = [HOST + url for _, url in links]
-    return find_page_links(HOST + page, urls, [a for a, _ in links], rels or [], [place] * len(links))
+def kinds(page: str, *links: tuple[str, str]) -> list[int]:
+    return find_page_links(HOST + page, [HOST + url for _, url in links], [a for a, _ in links])
 
 
 def test_numbers_that_grow_with_the_offset_of_their_url_are_page_links_with_the_first_page_without_offset():
@@ -119,12 +116,6 @@ def test_words_and_arrows_of_many_languages_are_read(anchor: str, kind: int):
 )
 def test_the_next_article_topic_or_month_is_no_page_link(page: str, anchor: str, url: str):
     assert kinds(page, (anchor, url)) == [NO_PAGE_LINK]
-
-
-def test_a_link_without_text_speaks_by_rel_or_class_if_its_url_agrees():
-    assert kinds("/list", ("", "/list?page=2"), rels=["nofollow next"]) == [NEXT]
-    assert kinds("/list?page=3", ("", "/list?page=2"), place="body/nav/a[btn btn-prev]") == [PREV]
-    assert kinds("/list", ("", "/article"), rels=["next"]) == [NO_PAGE_LINK]
 
 
 ENGINES = {

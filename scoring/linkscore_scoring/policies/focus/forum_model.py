@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from linkscore_scoring.columns import left_sum, shrunk
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.pagination.lists import PageChains
+from linkscore_scoring.pagination.lists import FirstPages
 from linkscore_scoring.pagination.page_links import paged
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.paths import (
@@ -180,7 +180,7 @@ class ForumModel(Stateful):
     entries: Stored[EntrySearch]
     paths: Stored[ForumPaths]
     expressions: Stored[Expressions]
-    threads: Stored[PageChains]
+    threads: Stored[FirstPages]
     dry: Stored[dict[int, int]]
     news: Stored[dict[int, tuple[int, int]]]
     certainty: Stored[Certainty]
@@ -197,7 +197,7 @@ class ForumModel(Stateful):
         self.entries = EntrySearch()
         self.paths = ForumPaths()
         self.expressions = Expressions()
-        self.threads = PageChains()
+        self.threads = FirstPages()
         self.entry: EntryCandidate | None = None
         self.certainty = UNCERTAIN
         self._due = 1
