@@ -42,10 +42,6 @@ class Repeated(Sequence[_V], Generic[_V]):
         distinct, places = numbered(values)
         return cls(distinct, np.array(places, dtype=np.int64))
 
-    def first_rows(self) -> list[int]:
-        """Return the first row of each distinct value."""
-        return np.flatnonzero(np.diff(np.maximum.accumulate(self.places), prepend=-1)).tolist()
-
     def __len__(self) -> int:
         return len(self.places)
 

@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -30,6 +30,18 @@ class FieldProblem:
     field: str
     rule: str
     reason: str = "INVALID_VALUE"
+
+
+def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not in [low, high]."""
+    if not low <= value <= high:
+        yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not among the known names."""
+    if value not in (names := list(known)):
+        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")
 
 
 class LinkscoreError(Exception):

@@ -65,30 +65,23 @@ class Wanted:
                 rule = f"must have at most {most} entries, got {len(items)}"
                 yield FieldProblem(f"{field}.{name}", rule, "TOO_MANY_ITEMS")
                 return  # what is too much is not looked at one by one
-        yield from self._query_problems(f"{field}.queries")
-        yield from self._sample_problems(f"{field}.samples")
-
-    def _query_problems(self, field: str) -> Iterator[FieldProblem]:
         for i, query in enumerate(self.queries):
             size = len(query.encode("utf-8", "surrogatepass"))
             if size > MAX_QUERY_BYTES:
                 rule = f"must be at most {MAX_QUERY_BYTES} bytes, got {size}: give long texts as samples"
-                yield FieldProblem(f"{field}[{i}]", rule)
+                yield FieldProblem(f"{field}.queries[{i}]", rule)
             elif not words_of(query):
                 rule = f"must have a word, got {query!r:.40}"
-                yield FieldProblem(f"{field}[{i}]", rule, "REQUIRED")
+                yield FieldProblem(f"{field}.queries[{i}]", rule, "REQUIRED")
             elif query.strip()[0] + query.strip()[-1] == "{}":
                 rule = f"must be words, got JSON: give its fields by themselves, {query!r:.40}"
-                yield FieldProblem(f"{field}[{i}]", rule)
-
-    def _sample_problems(self, field: str) -> Iterator[FieldProblem]:
+                yield FieldProblem(f"{field}.queries[{i}]", rule)
         first: dict[str, int] = {}
         for i, sample in enumerate(self.samples):
             if sample.key and self.samples[first.setdefault(sample.key, i)].unwanted != sample.unwanted:
-                rule = (
-                    f"contradicts {field}[{first[sample.key]}]: the same page cannot be wanted and unwanted"
-                )
-                yield FieldProblem(f"{field}[{i}].unwanted", rule)
+                other = f"{field}.samples[{first[sample.key]}]"
+                rule = f"contradicts {other}: the same page cannot be wanted and unwanted"
+                yield FieldProblem(f"{field}.samples[{i}].unwanted", rule)
 
 
 FEW_WORDS = 3

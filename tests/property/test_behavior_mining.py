@@ -66,7 +66,7 @@ def test_any_log_can_be_mined(counts: BrowseCounts) -> None:
         assert model.gain(place) >= 0.0
     leaves = np.flatnonzero(model.tree.leaves()).tolist()
     assert model.stats.sizes[leaves].sum() == len(counts.urls)
-    assert all(text_of(model.pattern(node)) for node in leaves)
+    assert all(text_of(model.patterns[node]) for node in leaves)
 
 
 @given(st.text(max_size=60), st.integers(0, 2**64 - 1))

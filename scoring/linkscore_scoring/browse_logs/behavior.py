@@ -148,14 +148,9 @@ class BehaviorModel:
     pages: OwnPages  # the log's own pages, the most visited ones
 
     @cached_property
-    def _fixed(self) -> dict[int, dict[str, str]]:
-        return {}
-
-    def pattern(self, node: int) -> dict[str, str]:
-        """Return the label of each key that a pattern fixes; do not change it."""
-        if node not in self._fixed:
-            self._fixed[node] = self.tree.pattern(node)
-        return self._fixed[node]
+    def patterns(self) -> list[dict[str, str]]:
+        """The label of each key that a pattern fixes, of every node; do not change it."""
+        return list(map(self.tree.pattern, range(len(self.tree))))
 
     def place(self, url: str, key: int) -> Place:
         """Return where a URL stands, by address and identity hash; O(keys of the URL)."""

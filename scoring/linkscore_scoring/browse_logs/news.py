@@ -339,11 +339,6 @@ class NewsModel:
     hubs: list[Hub]  # pages that link to news, best first
     reason: str  # why the model abstains; empty if it does not
 
-    @property
-    def abstains(self) -> bool:
-        """Whether prefixes tell too little to go by them."""
-        return bool(self.reason)
-
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""
         seen = f"{self.news} of {self.pages} pages are news"

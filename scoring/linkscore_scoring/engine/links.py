@@ -102,20 +102,17 @@ def batch_of(
     if tickets is None:
         known = [_remembered(model, key) for key in hashes]
     else:
-        contexts = [_context_by(model, ticket) for ticket in tickets.distinct]
+        contexts = [
+            ticket
+            and (ticket.link_path, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth)
+            for ticket in tickets.distinct
+        ]
         places = zip(tickets.places.tolist(), hashes, strict=True)
         known = [contexts[place] or _remembered(model, key) for place, key in places]
     link_paths, sources, depths = map(list, zip(*known, strict=True)) if known else ([], [], [])
     patterns = model.patterns_of(hashes, own)
     urls, anchors = model.sessions.strip_all(list(urls)), anchors or [""] * len(urls)
     return LinkBatch(urls, hashes, link_paths, sources, depths, patterns, anchors)
-
-
-def _context_by(model: SiteModel, ticket: Ticket | None) -> tuple[int, int, int] | None:
-    """Return link path, source cluster and depth of a link by its ticket."""
-    if ticket is None:
-        return None
-    return ticket.link_path, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
 
 
 def _remembered(model: SiteModel, key: int) -> tuple[int, int, int]:

@@ -268,7 +268,7 @@ class CrawlQueries:
             waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
         if not n:
             return values, []
-        rows = np.array(given.first_rows(), dtype=np.int64)
+        rows = np.unique(given.places, return_index=True)[1]  # the first of each bucket
         if waiting:
             rows = rows[np.asarray(waiting)[rows] > 0]
 

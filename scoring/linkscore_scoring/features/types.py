@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.hashing import hash64
 from linkscore_scoring.urls.identity import MAX_URL_CHARS
 
 
@@ -194,13 +193,3 @@ def normalise_link_path(raw: str) -> str:
     """
     path, found, classes = raw.removesuffix("]").partition("[")
     return f"{path}[{' '.join(normal_tokens(classes))}]" if found else f"{path}[]"
-
-
-def link_path_without_class(raw: str) -> str:
-    """Return the element path of a link path: ``html/a[b]`` is ``html/a``."""
-    return raw.partition("[")[0]
-
-
-def link_path_id(raw: str) -> int:
-    """Return the stable 64-bit id of a raw link path; it outlives filters, which apply at look-up."""
-    return hash64(raw)

@@ -58,7 +58,6 @@ class Classifier(Stateful, ABC):
     _table: Stored[Floats]
 
     def __init__(self, *, dim: int = DIM) -> None:
-        self.dim = dim
         self._table = np.zeros((2, dim))
 
     @abstractmethod
@@ -259,16 +258,15 @@ class PlattCalibration(Stateful):
     shift: Stored[float]
     _since: Stored[int]
 
-    def __init__(self, *, window: int = _WINDOW, every: int = _EVERY, least: int = _EVERY) -> None:
-        self.every, self.least = every, least
+    def __init__(self) -> None:
         self.slope, self.shift = 1.0, 0.0
-        self._window = deque(maxlen=window)
+        self._window = deque(maxlen=_WINDOW)
 
     def add(self, prob: float, relevant: bool) -> None:
         """Take in a prediction whose label has come."""
         self._window.append((float(logit(np.array(prob))), relevant))
         self._since += 1
-        if self._since >= self.every and len(self._window) >= self.least:
+        if self._since >= _EVERY and len(self._window) >= _EVERY:
             self._since = 0
             self._fit()
 
@@ -308,14 +306,13 @@ class DriftDetector(Stateful):
     changes: Stored[int]
     _values: Stored[list[float]]
 
-    def __init__(self, *, delta: float = _DELTA, max_values: int = _WINDOW) -> None:
-        self.delta, self.max_values = delta, max_values
+    def __init__(self) -> None:
         self._adwin: Any = None
 
     def add(self, value: float) -> bool:
         """Take in a value; say whether the mean has just risen."""
-        if len(self._values) >= self.max_values:
-            self._rebuild(self._values[-self.max_values // 2 :])
+        if len(self._values) >= _WINDOW:
+            self._rebuild(self._values[-_WINDOW // 2 :])
         adwin = self._ready()
         before = adwin.estimation
         self._values.append(value)
@@ -331,7 +328,7 @@ class DriftDetector(Stateful):
         if self._adwin is None:
             from river.drift import ADWIN
 
-            self._adwin = ADWIN(delta=self.delta)
+            self._adwin = ADWIN(delta=_DELTA)
         return self._adwin
 
     def _rebuild(self, values: Iterable[float]) -> None:

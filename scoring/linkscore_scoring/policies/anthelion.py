@@ -53,10 +53,6 @@ Difference from the release: p is a probability in (0, 1) where that has an unbo
 product with it keeps its sense for links that are more likely not relevant.
 """
 
-USES_BEST = frozenset(name for name in HOST_VALUES if name.endswith("best_score"))
-"""Functions of p."""
-
-
 _MEDIAN = 0.5  # a probability that orders no hosts
 # Host values closer than this are a tie, which probability decides; counts differ by far more.
 _TIE = 1e-9
@@ -187,7 +183,7 @@ def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
     """Return the score in [0, 1] of links from the value of their host and their own probability."""
     if function == "best_score":
         return values
-    if function in USES_BEST:
+    if function.endswith("best_score"):
         with np.errstate(divide="ignore"):
             share = (np.log(values) - _LOW) / (_HIGH - _LOW)
         return lexical(np.clip(share, 0.0, 1.0), probs)
@@ -271,11 +267,11 @@ class HostCrawl(Stateful):
 
     def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
-        X = self.of_links(links, site)
+        X, arm = self.of_links(links, site), self.arm(site)
         p = self.classifier.predict_prob(X)
         if self.classifier.knows_only_others:
             p = lexical(self._rule_of_succession(links, site), p)
-        elif self._finds_little(site):
+        elif arm.good > 0.0 and arm.bad >= _VAIN * (arm.good + 1.0):
             p = lexical(self._pattern_rates(links, site), p)
         if self.hub_weight and self.hubs.is_ready:
             p = p + self.hub_weight * self.hubs.predict_prob(X) * (1.0 - p)
@@ -289,11 +285,6 @@ class HostCrawl(Stateful):
         ]
         vain = [self._vain.get(_shape(url), 0) for url in links.urls]
         return np.asarray(1.0 / (2.0 + np.maximum(fetched, vain)))
-
-    def _finds_little(self, site: SiteModel) -> bool:
-        """Say whether a host showed some relevant pages, and so few that the classifier looks elsewhere."""
-        arm = self.arm(site)
-        return arm.good > 0.0 and arm.bad >= _VAIN * (arm.good + 1.0)
 
     def _pattern_rates(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return the success rates of URL patterns, by one fetch shrunk to the host's: (g + r) / (n + 1)."""

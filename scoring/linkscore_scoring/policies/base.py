@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem, InvalidParams
+from linkscore_scoring.errors import one_of as one_of
+from linkscore_scoring.errors import outside as outside
 from linkscore_scoring.policies.answers import (
     NOTHING,
     CrawlKnowledge,
@@ -274,16 +276,3 @@ def _typed(value: Any, kind: type) -> Any:
     if is_number and (kind is float or (kind is int and value == int(value))):
         return kind(value)
     raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
-
-
-def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
-    """Yield a problem if `value` is not in [low, high]."""
-    if not low <= value <= high:
-        yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
-
-
-def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
-    """Yield a problem if `value` is not among the known names."""
-    names = list(known)
-    if value not in names:
-        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")

@@ -114,7 +114,7 @@ class NewsByPrefix(WithFallback):
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
         news = _news(site)
-        return news is not None and not news.abstains
+        return news is not None and not news.reason
 
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
@@ -161,7 +161,7 @@ class NewsByPrefix(WithFallback):
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
         news = _news(site)
-        if news is None or news.abstains:
+        if news is None or news.reason:
             return []
         return sorted(
             (prefix.rule() for prefix in news.prefixes), key=lambda rule: (-rule.confidence, rule.pattern)
@@ -184,8 +184,7 @@ class NewsByPrefix(WithFallback):
 
     def _known(self, site: SiteModel) -> _Known:
         news = _news(site)
-        if news is None:
-            raise LookupError(f"{self.name}: asked for prefixes of a site without browse log")
+        assert news is not None
         if self._cached is None or self._cached.news is not news:
             self._cached = _Known(news)
         return self._cached
@@ -294,8 +293,7 @@ class BehaviorOrder(WithFallback):
 
     def _index(self, model: BehaviorModel) -> tuple[BehaviorModel, list[str], dict[str, int]]:
         if self._named is None or self._named[0] is not model:
-            patterns = [repr(sorted(model.pattern(node).items())) for node in range(len(model.tree))]
-            names = [f"{hash64(pattern):016x}" for pattern in patterns]
+            names = [f"{hash64(repr(sorted(pattern.items()))):016x}" for pattern in model.patterns]
             self._named = model, names, {name: node for node, name in enumerate(names)}
         return self._named
 
@@ -306,7 +304,7 @@ class BehaviorOrder(WithFallback):
         return squash(mean * 2.0 ** (int(step) / _STEPS) * self.moved(name) if known else mean)
 
     def _explained(self, place: Place, model: BehaviorModel) -> Explanation:
-        stats, text = model.stats, text_of(model.pattern(place.node))
+        stats, text = model.stats, text_of(model.patterns[place.node])
         moved = self.moved(self.names(model)[place.node])
         terms = [
             Term("worth", self.worth(place, model), self.meaning(place, model)),

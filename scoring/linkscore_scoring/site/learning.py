@@ -6,14 +6,14 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
 
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.columns import numbered
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem, one_of, outside, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.navigation import NavigationTable
@@ -197,21 +197,10 @@ class LearningConfig:
     sample_pages: int = 200
     paper: bool = False
 
-    def problems(self, prefix: str) -> list[FieldProblem]:
-        """Return one problem for each field out of range."""
-        found = []
-        if self.clusterer not in CLUSTERERS:
-            names = ", ".join(sorted(CLUSTERERS))
-            found.append(
-                FieldProblem(f"{prefix}.clusterer", f"must be one of {names}, got {self.clusterer!r}")
-            )
-        if not 8 <= self.sample_pages <= MAX_SAMPLE:
-            found.append(
-                FieldProblem(
-                    f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"
-                )
-            )
-        return found
+    def problems(self, prefix: str) -> Iterator[FieldProblem]:
+        """Yield one problem for each field out of range."""
+        yield from one_of(f"{prefix}.clusterer", self.clusterer, CLUSTERERS)
+        yield from outside(f"{prefix}.sample_pages", self.sample_pages, 8, MAX_SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)

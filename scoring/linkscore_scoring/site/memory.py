@@ -14,7 +14,8 @@ from operator import gt, is_, itemgetter
 from typing import Any, cast
 
 from linkscore_scoring.columns import drop_oldest
-from linkscore_scoring.features.types import link_path_id, link_path_without_class, normalise_link_path
+from linkscore_scoring.features.types import normalise_link_path
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH
 
@@ -218,12 +219,7 @@ class LinkPathTable:
         """Return the link path of a text without remembering it."""
         found = self._by_raw.get(raw)
         if found is None and raw:
-            found = LinkPath(
-                raw,
-                link_path_id(raw),
-                link_path_id(normalise_link_path(raw)),
-                link_path_id(link_path_without_class(raw)),
-            )
+            found = LinkPath(raw, *map(hash64, (raw, normalise_link_path(raw), raw.partition("[")[0])))
         return found or _UNKNOWN
 
     def get(self, id_: int) -> LinkPath:

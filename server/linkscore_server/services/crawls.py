@@ -226,7 +226,7 @@ def _example(message: pb.ExamplePage) -> ExamplePage:
 def _learning(crawl: pb.Crawl) -> LearningConfig:
     given: dict[str, Any] = set_fields(crawl.learning)
     learning = replace(LearningConfig(), **given)
-    if problems := learning.problems("crawl.learning"):
+    if problems := list(learning.problems("crawl.learning")):
         raise InvalidInput(problems)
     return learning
 

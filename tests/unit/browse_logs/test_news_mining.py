@@ -44,7 +44,7 @@ def test_the_news_folder_of_a_site_is_found_and_its_hub() -> None:
 def test_where_every_article_has_a_folder_of_its_own_the_model_abstains() -> None:
     pages = [f"{path}{query}" for path in ARTICLES for query in ("", "?show=1", "?show=2")]
     found = mine_news(log(pages[:60], pages[60:]))
-    assert found.abstains
+    assert found.reason
     assert "URLs carry no news prefix (20 folders" in found.summary()
 
 

@@ -7,7 +7,6 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
-from linkscore_scoring.features.types import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
 from linkscore_scoring.site.model import SiteModel
@@ -65,7 +64,7 @@ def test_navigation_counts_are_those_of_eq_5(paper: bool) -> None:
     lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
     assert lists != posts
     rows = {entry.link_path: entry for entry in site.model.navigation.entries() if entry.source == lists}
-    title, following = rows[link_path_id(TITLE)], rows[link_path_id(NEXT)]
+    title, following = rows[hash64(TITLE)], rows[hash64(NEXT)]
     assert (title.links, title.followed, title.destinations) == (18, 12.0, {posts: 1.0})
     assert (following.links, following.followed, following.destinations) == (6, 5.0, {lists: 1.0})
 
@@ -78,7 +77,5 @@ def test_pages_that_came_while_learning_are_caught_up() -> None:
     lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
     assert site.cluster("post-0-2") == posts
     assert site.model.crawled[posts] == 13
-    [row] = [
-        e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
-    ]
+    [row] = [e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, hash64(TITLE))]
     assert row.followed == 13.0

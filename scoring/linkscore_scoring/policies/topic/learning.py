@@ -255,10 +255,6 @@ class SignalWeights(Stateful):
             mean = self._mean = np.linalg.solve(self.precision, self.moment).astype(np.float64)
         return mean
 
-    def after_load(self) -> None:
-        """Work the mean out anew."""
-        self._mean = None
-
 
 class TopicCrawl(Stateful):
     """What is known of all sites of a crawl together.
@@ -312,16 +308,6 @@ class TopicCrawl(Stateful):
         return self._topic if self._topic is not None and self._topic.facets else None
 
     @property
-    def searches(self) -> bool:
-        """Whether questions are asked and no page found surely answers one."""
-        return self.asks and not self.is_found
-
-    @property
-    def is_blind(self) -> bool:
-        """Whether a topic is looked for and no page is known to be surely relevant."""
-        return self.topic is not None and not (self.asks or self.is_found or self.known_pages)
-
-    @property
     def mean(self) -> float:
         """What a page is worth on average, shrunk to the prior."""
         return shrunk(self.reward, self.pulls, TUNED.prior_mean, 1.0)
@@ -345,16 +331,14 @@ class TopicCrawl(Stateful):
             self.most_told = max(TUNED.least_told, min(1.0, TUNED.told_words / words))
 
     def _expand(self) -> None:
-        self.expansion = expansion_of(self._given_words(), self.counts)
-
-    def _given_words(self) -> list[tuple[float, PageWords]]:
-        """Return the words of samples that add to the query, with their weights, below 0 if not wanted."""
+        """Let words of samples add to the query, by weights that are below 0 of those not wanted."""
         # Beside a query, pages whose URL is known teach by the links to them: their words blur it. Measured
         # on the dev half of research/notebook/topic.md.
         wanted = self.wanted
         given = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
         known = [(sample, sample.words or self.samples.get(sample.key)) for sample in given]
-        return [(-1.0 if s.unwanted else 1.0, words) for s, words in known if words is not None]
+        weighed = [(-1.0 if s.unwanted else 1.0, words) for s, words in known if words is not None]
+        self.expansion = expansion_of(weighed, self.counts)
 
     def _forget(self) -> None:
         self.weights = SignalWeights()

@@ -134,7 +134,8 @@ class Topical(Policy):
         """Learn what the page was worth, and what its links say."""
         if page.refetch:
             return
-        self._take_bounds(site)
+        for each in (self.arms, self.gains, self.unseen):
+            each.max_arms = _ARMS_PER_BOUND * site.bounds.arms
         arms, lists = self._found_through(page, site)
         link = self._links.pop(page.requested, None) or self._links.pop(page.key, None) or LinkWords()
         signals = self._signals((), page.requested_url, link)
@@ -339,8 +340,9 @@ class Topical(Policy):
         Such links come last, in the order found. Else one of each kind would be opened before any menu: what
         was tried brought nothing, so what was not tried looks better.
         """
+        crawl = self.crawl
         told = self._elsewhere or key.signals.total() or self.gains.gain(key.arm) > 0.0
-        return self.crawl.is_blind and not told
+        return crawl.topic is not None and not (crawl.asks or crawl.is_found or crawl.known_pages or told)
 
     def _named(self, key: Key) -> float:
         return TUNED.named * key.signals.is_named
@@ -365,7 +367,7 @@ class Topical(Policy):
 
     def _unseen_worth(self) -> float:
         """Return what links nobody has seen are worth at most, while something is to be found by them."""
-        if self.crawl.searches:
+        if self.crawl.asks and not self.crawl.is_found:
             return TUNED.unseen_worth
         ends = self.crawl.asks or self.unseen.has_ended or not self._elsewhere
         return 0.0 if ends else TUNED.site_optimism
@@ -418,10 +420,6 @@ class Topical(Policy):
         ways = [(source, site.link_paths.get(link_path).folded) for source, link_path in page.contexts]
         arms = dict.fromkeys((page.pattern, link_path) for _, link_path in ways)
         return list(arms), [way for way in dict.fromkeys(ways) if self.lists.is_open(*way)]
-
-    def _take_bounds(self, site: SiteModel) -> None:
-        for each in (self.arms, self.gains, self.unseen):
-            each.max_arms = _ARMS_PER_BOUND * site.bounds.arms
 
     def _forget(self) -> None:
         """Forget what pages were worth; the words of links that wait stay."""
