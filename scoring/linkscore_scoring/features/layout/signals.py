@@ -12,10 +12,10 @@ from typing import Any
 
 from linkscore_scoring.features.layout.tree import (
     LONG_CHARS,
-    Blocks,
+    Block,
     PageTree,
+    TreeReader,
     boilerplate,
-    read_tree,
     text_blocks,
 )
 from linkscore_scoring.features.types import Links, PageFeatures
@@ -69,7 +69,7 @@ def of_tags(pieces: Iterable[str], tags: TagTable, page: PageFeatures, anchors: 
 
     `anchors` is the number of the anchor of each row of its links. Cost O(elements + texts + links).
     """
-    return list(measure(PageView.of(read_tree(pieces, tags), page.links, anchors, page.key)).values())
+    return list(measure(PageView.of(TreeReader(tags).read(pieces), page.links, anchors, page.key)).values())
 
 
 def of_outline(outline: Mapping[str, Any], page: PageFeatures, anchors: Sequence[int]) -> list[float]:
@@ -83,9 +83,10 @@ def measure(view: PageView) -> dict[str, float]:
     Of some hundred, records of table 1 of Jiang 2013 among them, these tell pages of stored forums apart as
     well as all together (research/notebook/page-types.md).
     """
-    titles = find_titles(view)
+    titles, linked, unlinked = find_titles(view)
     return {
-        **title_signals(view, titles),
+        "unlinked_headings": log1p(unlinked),
+        "linked_heading_share": linked / (linked + unlinked) if linked else 0.0,
         **time_signals(view, titles),
         **_word_signals(view),
         "is_person": float(_PERSON_PAGE.search(view.key) is not None),
@@ -101,7 +102,7 @@ class PageView:
 
     tree: PageTree  # the elements
     around: list[bool]  # whether each element is boilerplate
-    blocks: Blocks  # text blocks
+    blocks: list[Block]  # text blocks
     moments: list[int]  # number of texts before each point in time
     links: Links  # the links of the page, the anchor of each row, and the identity of the page
     anchors: Sequence[int]
@@ -116,8 +117,8 @@ class PageView:
     @classmethod
     def of(cls, tree: PageTree, links: Links, anchors: Sequence[int], key: str) -> PageView:
         """Look at a page; `anchors` are the numbers of the anchors that are rows of `links`."""
-        around = boilerplate(tree)
-        moments = [at for at in find_moments(tree) if not _is_around(tree, around, at)]
+        around, nodes = boilerplate(tree), tree.text_nodes
+        moments = [at for at in find_moments(tree) if at >= len(nodes) or not around[nodes[at]]]
         view = cls(tree, around, text_blocks(tree, around), moments, links, anchors, key)
         view._sort_links()
         return view
@@ -151,10 +152,6 @@ def _names_person(url: str) -> bool:
     return path >= 0 and _PERSON.search(url, path) is not None
 
 
-def _is_around(tree: PageTree, around: Sequence[bool], text: int) -> bool:
-    return text < len(tree.text_nodes) and around[tree.text_nodes[text]]
-
-
 # Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These
 # and the next three were chosen, looking at stored sites (research/notebook/page-types.md), not searched for.
 _TITLE_CHARS, _HEADING_CHARS = 10, 3
@@ -167,51 +164,32 @@ _TITLE_MOMENTS = 200
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 
-@dataclass(slots=True)
-class Titles:
-    """Titles of a page in document order: if they lead to another page, if they are headings."""
-
-    leads: list[bool] = field(default_factory=list)
-    heads: list[bool] = field(default_factory=list)
-    rows: set[int] = field(default_factory=set)
-
-
-def find_titles(view: PageView) -> Titles:
-    """Return the headlines and headings of a page."""
-    titles = Titles()
+def find_titles(view: PageView) -> tuple[set[int], int, int]:
+    """Return the rows of headlines, and how many headings lead away, and how many titles do not."""
+    titles, linked, unlinked = set[int](), 0, 0
     in_heading = _in_headings(view)
     row_of = {view.anchors[row]: row for row in view.rows}
     stamps = set(view.moments)
-    for block, (start, end, node) in enumerate(
-        zip(view.blocks.starts, view.blocks.ends, view.blocks.nodes, strict=True)
-    ):
-        anchors = {anchor for anchor in view.tree.text_anchors[start:end] if anchor >= 0}
+    for block in view.blocks:
+        anchors = view.tree.text_anchors[block.start : block.end]
         rows = {row_of[anchor] for anchor in anchors if anchor in row_of}
-        least = _HEADING_CHARS if in_heading[node] else _TITLE_CHARS
+        least = _HEADING_CHARS if in_heading[block.node] else _TITLE_CHARS
         named = {row for row in rows - view.own - view.people if len(view.links.anchors[row]) >= least}
-        if named and _is_alone(view, block, least) and stamps.isdisjoint(range(start, end)):
-            titles.rows |= named
-        elif not in_heading[node] or (rows and rows <= view.people):
+        is_alone = block.anchor >= least and block.plain <= _PLAIN_SHARE * block.anchor
+        if named and is_alone and stamps.isdisjoint(range(block.start, block.end)):
+            titles |= named
+        elif not in_heading[block.node] or (rows and rows <= view.people):
             continue
-        titles.leads.append(bool(named) and named <= titles.rows)
-        titles.heads.append(in_heading[node])
-    return titles
+        leads = bool(named) and named <= titles
+        linked += leads and in_heading[block.node]
+        unlinked += not leads
+    return titles, linked, unlinked
 
 
-def title_signals(view: PageView, titles: Titles) -> dict[str, float]:
-    """Return how many headings lead away, and how many do not."""
-    linked = sum(lead and head for lead, head in zip(titles.leads, titles.heads, strict=True))
-    unlinked = titles.leads.count(False)
-    return {
-        "unlinked_headings": log1p(unlinked),
-        "linked_heading_share": linked / (linked + unlinked) if linked else 0.0,
-    }
-
-
-def time_signals(view: PageView, titles: Titles) -> dict[str, float]:
+def time_signals(view: PageView, titles: Iterable[int]) -> dict[str, float]:
     """Return what points in time belong to: a headline, long text, both, neither; or a place on this page."""
-    headlines = sorted(view.text_of(row) for row in titles.rows)
-    longs = [s for s, chars in zip(view.blocks.starts, view.blocks.plain, strict=True) if chars >= LONG_CHARS]
+    headlines = sorted(map(view.text_of, titles))
+    longs = [block.start for block in view.blocks if block.plain >= LONG_CHARS]
     inner = sorted(view.tree.first_texts[view.tree.anchor_nodes[anchor]] for anchor in view.inner)
     found = Counter[str]()
     for at in view.moments[:_TITLE_MOMENTS]:
@@ -249,11 +227,6 @@ def _in_headings(view: PageView) -> list[bool]:
     return inside
 
 
-def _is_alone(view: PageView, block: int, least: int) -> bool:
-    plain, anchor = view.blocks.plain[block], view.blocks.anchor[block]
-    return anchor >= least and plain <= _PLAIN_SHARE * anchor
-
-
 # Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of what lists
 # count. Chosen with the stored sites in view (research/notebook/page-types.md).
 _ACTION_CHARS, _COUNT_CHARS = 30, 60
@@ -280,16 +253,12 @@ def _word_signals(view: PageView) -> dict[str, float]:
     labels = [
         text for at, text in enumerate(view.tree.texts) if len(text) < _COUNT_CHARS and not around[nodes[at]]
     ]
+    anchors = (view.links.anchors[row] for row in view.rows)
+    acts = (len(anchor) < _ACTION_CHARS and _ACTION.search(anchor) is not None for anchor in anchors)
     return {
-        "actions": log1p(_actions(view)),
+        "actions": log1p(sum(acts)),
         "counts": log1p(sum(_COUNT.search(text) is not None for text in labels)),
     }
-
-
-def _actions(view: PageView) -> int:
-    """Return the number of links whose short anchor says what readers do to a post."""
-    anchors = [view.links.anchors[row] for row in view.rows]
-    return sum(len(anchor) < _ACTION_CHARS and _ACTION.search(anchor) is not None for anchor in anchors)
 
 
 SIGNALS = tuple(measure(PageView.of(PageTree(), Links(), [], "")))

@@ -65,12 +65,7 @@ class PageTree:
         return len(self.parents)
 
 
-def read_tree(pieces: Iterable[str], tags: TagTable) -> PageTree:
-    """Return the tree of a page by the tags of `cut_tags`."""
-    return _TreeReader(tags).read(pieces)
-
-
-class _TreeReader:
+class TreeReader:
     """Builds a tree while it goes through the tags of a page, once."""
 
     def __init__(self, tags: TagTable) -> None:
@@ -81,7 +76,7 @@ class _TreeReader:
         self._inside: list[int] = []
 
     def read(self, pieces: Iterable[str]) -> PageTree:
-        """Read all tags."""
+        """Return the tree of a page by the tags of `cut_tags`."""
         for piece in pieces:
             raw, _, text = piece.partition(">")
             step = self._tags.meaning(raw)
@@ -101,7 +96,7 @@ class _TreeReader:
                 self._add_text(text)
         while len(self._open) > 1:
             self._leave()
-        self._close(0)
+        self._tree.last_texts[0] = len(self._tree.texts)
         return self._tree
 
     def _enter(self, step: Step) -> None:
@@ -118,12 +113,9 @@ class _TreeReader:
     def _leave(self) -> None:
         if len(self._open) > 1:
             node = self._open.pop()
-            self._close(node)
+            self._tree.last_texts[node] = len(self._tree.texts)
             if self._inside and self._tree.anchor_nodes[self._inside[-1]] == node:
                 self._inside.pop()
-
-    def _close(self, node: int) -> None:
-        self._tree.last_texts[node] = len(self._tree.texts)
 
     def _meet_special(self, tag: Special) -> None:
         if not tag.is_link:
@@ -167,50 +159,35 @@ LONG_CHARS = 80
 
 
 @dataclass(slots=True)
-class Blocks:
-    """Text blocks of the content as columns, in document order."""
+class Block:
+    """A text block of the content."""
 
-    starts: list[int] = field(default_factory=list)  # range of the texts of each block
-    ends: list[int] = field(default_factory=list)
-    nodes: list[int] = field(default_factory=list)  # block-level element each block stands in
-    plain: list[int] = field(default_factory=list)  # characters outside and inside of links
-    anchor: list[int] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.starts)
+    node: int  # block-level element it stands in
+    start: int  # range of its texts
+    end: int = 0
+    plain: int = 0  # characters outside and inside of links
+    anchor: int = 0
 
 
-def text_blocks(tree: PageTree, around: Sequence[bool]) -> Blocks:
+def text_blocks(tree: PageTree, around: Sequence[bool]) -> list[Block]:
     """Return the blocks of a page, boilerplate left out; cost O(texts + elements)."""
-    outer = _block_elements(tree)
-    blocks, last = Blocks(), -1
+    outer, blocks = [0] * len(tree), list[Block]()
+    for node in range(1, len(tree)):  # the nearest element around each, or itself, that is not inline
+        outer[node] = outer[tree.parents[node]] if tree.steps[node].inline else node
     for at, (text, node, anchor) in enumerate(
         zip(tree.texts, tree.text_nodes, tree.text_anchors, strict=True)
     ):
         if around[node]:
             continue
-        if outer[node] != last:
-            last = outer[node]
-            _begin(blocks, at, last)
-        (blocks.plain if anchor < 0 else blocks.anchor)[-1] += len(text)
-        blocks.ends[-1] = at + 1
+        if not blocks or outer[node] != blocks[-1].node:
+            blocks.append(Block(outer[node], at))
+        block = blocks[-1]
+        if anchor < 0:
+            block.plain += len(text)
+        else:
+            block.anchor += len(text)
+        block.end = at + 1
     return blocks
-
-
-def _begin(blocks: Blocks, text: int, node: int) -> None:
-    blocks.starts.append(text)
-    blocks.ends.append(text)
-    blocks.nodes.append(node)
-    blocks.plain.append(0)
-    blocks.anchor.append(0)
-
-
-def _block_elements(tree: PageTree) -> list[int]:
-    """Return for each element the nearest one around it, or itself, that is not inline."""
-    outer = [0] * len(tree)
-    for node in range(1, len(tree)):
-        outer[node] = outer[tree.parents[node]] if tree.steps[node].inline else node
-    return outer
 
 
 MAX_SHARE = 0.4
