@@ -106,14 +106,6 @@ def find_prefixes(
     return found
 
 
-def misfits_of(groups: Sequence[Rows], rate: Rate, n: int) -> Mask:
-    """Return the pages, of `n`, whose group (see `lowest_nodes`) is mostly other pages, (n,) bool."""
-    found = np.zeros(n, dtype=np.bool_)
-    for rows in groups:
-        found[rows] = rate(rows)[0] < _MOSTLY
-    return found
-
-
 def _children(path: list[str], rows: list[int], steps: Steps) -> Iterator[tuple[list[str], list[int]]]:
     """Yield the nodes right below one, with their pages; rows are sorted, those of a child are neighbours."""
     depth = len(path)
@@ -164,7 +156,9 @@ def learn_prefixes(pages: NewsPages) -> list[NewsPrefix]:
     """Return the news prefixes of a site, by text: nodes whose share of news is above `THETA`."""
     groups = lowest_nodes(pages.steps, MIN_PAGES)
     rate = WeighedRates(pages.ratios, groups)
-    misfits = misfits_of(groups, rate, len(pages.urls))
+    misfits = np.zeros(len(pages.urls), dtype=np.bool_)  # their group is mostly other pages
+    for rows in groups:
+        misfits[rows] = rate(rows)[0] < _MOSTLY
     found = find_prefixes(pages, rate, theta=THETA, min_pages=MIN_PAGES, misfits=misfits)
     fullest = sorted(found, key=lambda prefix: (-prefix.share * prefix.pages, prefix.text))
     return sorted(fullest[:_MAX_PREFIXES], key=lambda prefix: prefix.text)

@@ -51,10 +51,6 @@ class CosineLinkageModel(ClusterModel):
         paths = self.paths
         return PathNodes(paths.element, lambda path: column_of.get(paths.settle(path)), shorten=paths.shorten)
 
-    @cached_property
-    def _means_by_path(self) -> NDArray[np.float64]:
-        return np.ascontiguousarray(self.means.T)
-
     def nearest(self, trie: PathTrie) -> int:
         """See `ClusterModel.nearest`: by mean cosine distance to the pages of a cluster; farther than the cut
         from every one is an outlier, ties go to the first.
@@ -64,7 +60,7 @@ class CosineLinkageModel(ClusterModel):
             return OUTLIER
         held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
         weights = np.log(leaves + 1.0) * self.vectorizer.idf[held]  # eq. 1
-        cosines = weights @ self._means_by_path[held]
+        cosines = self.means[:, held] @ weights
         best = int(cosines.argmax())
         distance = 1.0 - float(cosines[best]) / math.sqrt(weights @ weights)
         return best if distance <= self.cut else OUTLIER
@@ -147,7 +143,9 @@ def linkage_groups(distances: NDArray[np.float64], cut: float) -> NDArray[np.int
         if height <= cut:
             joined[gone] = kept
         _join(far, sizes, gone, kept)
-    return _roots(joined)
+    while not np.array_equal(joined, further := joined[joined]):  # what each was joined into in the end
+        joined = further
+    return joined
 
 
 def _join(far: NDArray[np.float64], sizes: NDArray[np.float64], gone: int, kept: int) -> None:
@@ -159,13 +157,6 @@ def _join(far: NDArray[np.float64], sizes: NDArray[np.float64], gone: int, kept:
     far[:, kept] = mean
     far[:, gone] = np.inf
     sizes[gone], sizes[kept] = 0.0, both
-
-
-def _roots(joined: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what each row was joined into in the end."""
-    while not np.array_equal(joined, further := joined[joined]):
-        joined = further
-    return joined
 
 
 DEFAULT = CosineLinkage.name

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, compress, count
 from operator import not_
-from threading import local
+from threading import get_ident
 
 from lxml import etree
 
@@ -217,7 +217,22 @@ class Extractor:
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
         self._on_left = on_left
-        bounds = kernel_bounds(self.limits, max_remembered)
+        bounds: dict[str, int | str] = {  # a compiled reader has none of its own
+            **asdict(self.limits),
+            "path_chars": MAX_PATH_CHARS,
+            "name_chars": MAX_NAME_CHARS,
+            "class_chars": MAX_CLASS_CHARS,
+            "rel_chars": MAX_REL_CHARS,
+            "alt_chars": MAX_ALT_CHARS,
+            "block_chars": BLOCK_CHARS,
+            "link_paths": MAX_LINK_PATHS,
+            "link_paths_chars": MAX_LINK_PATHS_CHARS,
+            "link_path_chars": MAX_LINK_PATH_CHARS,
+            "other_link_path": OTHER_LINK_PATH,
+            "attributes": MAX_ATTRIBUTES,
+            "crowded_bytes": CROWDED_BYTES,
+            "remembered": max_remembered,
+        }
         self._compiled = None if kernels.reader is None else kernels.reader(bounds)
 
     def extract(
@@ -381,13 +396,7 @@ def extract(
     >>> page.links.urls, page.links.anchors, page.links.link_path_table
     (['http://a.example/p?2'], ['more'], ['html/body/p/a[next]'])
     """
-    limits = limits or Limits()
-    known: dict[Limits, Extractor] = _thread.__dict__.setdefault("extractors", {})
-    extractor = known.get(limits)
-    if extractor is None:
-        known.clear()
-        extractor = known[limits] = Extractor(limits)
-    return extractor.extract(
+    return _extractor(limits, get_ident()).extract(
         body,
         url=url,
         content_type=content_type,
@@ -397,27 +406,10 @@ def extract(
     )
 
 
-_thread = local()
-
-
-def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[str, int | str]:
-    """Return the bounds of a compiled reader, which has none of its own."""
-    return {
-        **asdict(limits),
-        "path_chars": MAX_PATH_CHARS,
-        "name_chars": MAX_NAME_CHARS,
-        "class_chars": MAX_CLASS_CHARS,
-        "rel_chars": MAX_REL_CHARS,
-        "alt_chars": MAX_ALT_CHARS,
-        "block_chars": BLOCK_CHARS,
-        "link_paths": MAX_LINK_PATHS,
-        "link_paths_chars": MAX_LINK_PATHS_CHARS,
-        "link_path_chars": MAX_LINK_PATH_CHARS,
-        "other_link_path": OTHER_LINK_PATH,
-        "attributes": MAX_ATTRIBUTES,
-        "crowded_bytes": CROWDED_BYTES,
-        "remembered": max_remembered,
-    }
+@lru_cache(maxsize=8)
+def _extractor(limits: Limits | None, thread: int) -> Extractor:
+    """Return the extractor of a thread."""
+    return Extractor(limits)
 
 
 def strip_skipped(root: etree._Element) -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from functools import lru_cache
 from itertools import islice
-from threading import local
+from threading import get_ident
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -174,17 +174,13 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _known_stem(word: str) -> str:
-    return str(_stemmer().stemWord(fold(word)))
+    return str(_stemmer(get_ident()).stemWord(fold(word)))
 
 
-def _stemmer() -> Stemmer.Stemmer:
-    """Return the stemmer of this thread: one must not be used by two."""
-    if not hasattr(_thread, "stemmer"):
-        _thread.stemmer = Stemmer.Stemmer("english", 0)
-    return _thread.stemmer
-
-
-_thread = local()
+@lru_cache(maxsize=64)
+def _stemmer(thread: int) -> Stemmer.Stemmer:
+    """Return the stemmer of a thread: one must not be used by two."""
+    return Stemmer.Stemmer("english", 0)
 
 
 def _pairs(word: str) -> list[str]:

@@ -63,7 +63,8 @@ def failure_of(policy: Policy) -> str:
 
 def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any]:
     check: Callable[..., Any] | None = _CHECKS.get(name)
-    stand_in: Callable[..., Any] = Policy.__init__ if name == "__init__" else _stand_in(name)
+    stand_in: Any = (lambda *_, **__: None) if name in _LEARNS else getattr(BreadthFirst, name)
+    stand_in = Policy.__init__ if name == "__init__" else stand_in
 
     @functools.wraps(call)
     def safe(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -137,10 +138,3 @@ _ASKED = ["load_state", "to_state"] + [
     name for name, member in vars(Policy).items() if not name.startswith("_") and inspect.isfunction(member)
 ]
 """What is asked of a policy from outside."""
-
-
-def _stand_in(name: str) -> Callable[..., Any]:
-    """Return what answers in place of a method: breadth-first order, which knows nothing else."""
-    if name in _LEARNS:
-        return lambda *args, **kwargs: None
-    return cast("Callable[..., Any]", getattr(BreadthFirst, name))

@@ -50,17 +50,10 @@ class Subject:
         self.params = dict(params)
         self.choice = PolicyChoice(policy.name, self.params)
         register(policy)
-
-    @property
-    def name(self) -> str:
-        """What the subject is called in messages."""
         given = ", ".join(f"{name}={value}" for name, value in self.params.items())
-        return f"{self.policy.name}({given})" if given else self.policy.name
-
-    @property
-    def reports(self) -> bool:
-        """Whether its crawls report what pages were worth: the policy learns from that."""
-        return self.choice.has("needs_feedback")
+        self.name = f"{policy.name}({given})" if given else policy.name  # in messages
+        # Whether its crawls report what pages were worth: the policy learns from that.
+        self.reports = self.choice.has("needs_feedback")
 
     def crawl(self, seed: int = 0) -> SimulatedCrawl:
         """Return a crawl that has not begun."""

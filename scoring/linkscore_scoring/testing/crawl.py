@@ -92,8 +92,12 @@ class GeneratedSite:
     The wanted pages are the posts: each has three texts of its own. Half as many members have pages without
     text; every post has a printable copy, every list two sort orders. So about three pages in ten are wanted.
 
-    The seed decides lengths, members and how the posts are varied.
+    The seed decides lengths, members and how the posts are varied. `home`: URL to start from. `example`: URL
+    of a wanted page.
     """
+
+    home = f"{_ROOT}/"
+    example = f"{_ROOT}/post/0"
 
     def __init__(self, seed: int, *, lists: int = 24) -> None:
         rng = np.random.default_rng(seed)
@@ -104,16 +108,6 @@ class GeneratedSite:
         self._chars = rng.integers(150, 600, size=(self.posts, 3))
         self._images = rng.integers(0, 4, size=self.posts)
         self._replies = rng.integers(1, 6, size=self.posts)
-
-    @property
-    def home(self) -> str:
-        """URL to start from."""
-        return f"{_ROOT}/"
-
-    @property
-    def example(self) -> str:
-        """URL of a wanted page."""
-        return self._post(0)
 
     def is_wanted(self, url: str) -> bool:
         """Say whether a URL is one of the wanted pages."""

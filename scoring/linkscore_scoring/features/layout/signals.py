@@ -144,12 +144,9 @@ class PageView:
                 self.inner.append(anchor)
                 self.own |= {row} - {-1}
         self.own |= {row for row in self.rows if self.links.keys[row] == self.key}
-        self.people = {row for row in self.rows if _names_person(urls[row])} - self.own
-
-
-def _names_person(url: str) -> bool:
-    path = url.find("/", len("https://"))
-    return path >= 0 and _PERSON.search(url, path) is not None
+        paths = ((row, urls[row].find("/", len("https://"))) for row in self.rows)
+        people = {row for row, path in paths if path >= 0 and _PERSON.search(urls[row], path)}
+        self.people = people - self.own
 
 
 # Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These

@@ -28,7 +28,6 @@ from linkscore_scoring.policies.focus.paths import (
     Shares,
     find_paths,
 )
-from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
@@ -118,11 +117,8 @@ class EntrySearch(Stateful):
                 found = self._found[key]
                 found.groups, found.pattern, found.came = dict(groups), pattern, True
         if self.pages % _FIRST_PAGES == 0:
-            self._prune()
-
-    def _prune(self) -> None:
-        best = list(map(id, self._best()))
-        self._found = {key: found for key, found in self._found.items() if id(found) in best}
+            best = list(map(id, self._best()))
+            self._found = {key: found for key, found in self._found.items() if id(found) in best}
 
     def _best(self) -> list[EntryCandidate]:
         """Return what nearly all pages, but perhaps the page itself, link to, and what was guessed."""
@@ -202,12 +198,6 @@ class ForumModel(Stateful):
         self.certainty = UNCERTAIN
         self._due = 1
 
-    def take_bounds(self, bounds: SiteBounds) -> None:
-        """Keep no more than a site may."""
-        self.votes.max_nodes = 3 * bounds.arms
-        self.links.max_patterns = bounds.arms
-        self.threads.max_pages = bounds.links
-
     def fail(self, page: PageObservation, site: SiteModel) -> None:
         """Count a fetch without a page: half a vote that its pattern leads nowhere."""
         pattern = self.pattern_of(page.requested_url)
@@ -217,7 +207,8 @@ class ForumModel(Stateful):
         self, page: PageObservation, shares: Shares, page_links: Sequence[int], site: SiteModel
     ) -> None:
         """Take in a page; one that comes again shows its links, and does not vote again."""
-        self._insert(page)
+        for url in compress(page.links.urls, page.fresh):
+            self.patterns.insert(known_identity(url))
         pattern = self.pattern_of(page.requested_url)
         self.pages += 1
         kind = _kind_of(shares)
@@ -264,18 +255,9 @@ class ForumModel(Stateful):
         columns = zip(site.link_paths.folded(links.link_paths), links.keys, links.urls, strict=True)
         return [(patterns[url], folded, key, url) for folded, key, url in columns]
 
-    def _insert(self, page: PageObservation) -> None:
-        for url, fresh in zip(page.links.urls, page.fresh, strict=True):
-            if fresh:
-                self.patterns.insert(known_identity(url))
-
     def type_of(self, pattern: int, link_path: int, fits: int) -> int:
         """Return the type of URLs of a link group; see `ForumPaths.type_of`."""
         return self.paths.type_of(self.patterns.resolve(pattern), link_path, fits)
-
-    def is_exhausted(self, pattern: int, pages: int) -> bool:
-        """Say whether the last so many index pages of a pattern showed no thread that was not known."""
-        return pages > 0 and self.dry.get(self.patterns.resolve(pattern), 0) >= pages
 
     def news_of(self, patterns: Iterable[int]) -> list[float]:
         """Return how many threads nobody knew an index page of each pattern shows, in threads a page."""

@@ -203,7 +203,8 @@ class Focus(WithFallback):
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Let the page vote, and the fallback learn."""
         super().observe(page, site)
-        self.model.take_bounds(site.bounds)
+        self.model.votes.max_nodes = 3 * site.bounds.arms
+        self.model.links.max_patterns, self.model.threads.max_pages = site.bounds.arms, site.bounds.links
         if page.failed:
             self.model.fail(page, site)
         else:
@@ -303,7 +304,8 @@ class Focus(WithFallback):
         """Return the type of a place, and whether it leads to indexes that show nothing new any more."""
         pattern, link_path, fits = _parts(place)
         kind = self.model.type_of(pattern, link_path, fits)
-        return kind, kind == INDEX and self.model.is_exhausted(pattern, self.params.dry_pages)
+        dry = self.model.dry.get(self.model.patterns.resolve(pattern), 0)
+        return kind, kind == INDEX and dry >= self.params.dry_pages > 0
 
     def _explanation(self, place: str, pattern: int, link_path: int) -> Explanation:
         kind, is_dry = self._type(place)

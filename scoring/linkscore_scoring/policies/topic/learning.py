@@ -295,9 +295,12 @@ class TopicCrawl(Stateful):
             self.wanted = wanted
             self._expand()
         self.wanted, self._topic = wanted, None
-        samples = wanted.samples if wanted is not None else ()
+        queries, samples = (wanted.queries, wanted.samples) if wanted is not None else ((), ())
         self.known_pages = {hash64(one.key): float(not one.unwanted) for one in samples if one.key}
-        self._take_questions(wanted.queries if wanted is not None else ())
+        self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0
+        if self.asks:
+            words = min(len(set(telling_words(query))) for query in queries)
+            self.most_told = max(TUNED.least_told, min(1.0, TUNED.told_words / words))
 
     @property
     def topic(self) -> Topic | None:
@@ -323,12 +326,6 @@ class TopicCrawl(Stateful):
             if n <= _EACH or n % _EVERY == 0:
                 self._expand()
         self._topic = None
-
-    def _take_questions(self, queries: Sequence[str]) -> None:
-        self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0
-        if self.asks:
-            words = min(len(set(telling_words(query))) for query in queries)
-            self.most_told = max(TUNED.least_told, min(1.0, TUNED.told_words / words))
 
     def _expand(self) -> None:
         """Let words of samples add to the query, by weights that are below 0 of those not wanted."""

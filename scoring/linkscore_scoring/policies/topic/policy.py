@@ -150,7 +150,8 @@ class Topical(Policy):
         self._open_lists(page, site, signals, reward)
         self._credit_lists_of_samples(page, site)
         if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
-            self.unseen.credit(arms, self._unseen_links(page, site))
+            fetched = site.memory.fetched_among(page.links.keys)
+            self.unseen.credit(arms, len(set(page.links.keys) - fetched - self._links.keys()))
         if reward >= TUNED.found_relevance:
             self.crawl.is_found = True
             if not self.crawl.asks:
@@ -230,11 +231,6 @@ class Topical(Policy):
             return None
         topic = self.crawl.topic
         return text_reward(page.own_chars) if topic is None else topic.relevance(page.words)
-
-    def _unseen_links(self, page: PageObservation, site: SiteModel) -> int:
-        """Return how many pages a page links to that no page did before."""
-        fetched = site.memory.fetched_among(page.links.keys)
-        return len({key for key in page.links.keys if key not in fetched and key not in self._links})
 
     def _take_links(self, page: PageObservation, site: SiteModel, worth: float) -> list[float]:
         """Remember what the links of a page say; return what each page not fetched yet is expected worth."""
