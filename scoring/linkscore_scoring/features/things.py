@@ -28,11 +28,13 @@ _OG_PRODUCT = re.compile(rb"""og:type["']?\s{1,9}content\s{0,9}=\s{0,9}["']?prod
 _BODY = re.compile(rb"""<body\s[^<>]{0,1000}?\bclass\s{0,9}=\s{0,9}["']([^"'<>]{0,2000})""")
 _SINGLE = re.compile(
     rb"(?:^|\s)(?:single|ns-0|page-node[\w-]*|node-type-[\w-]+|post-template|view-article|item-view"
-    rb"|catalog-product-view|pkp_page_article|pg_viewthread|portaltype-news-item)(?:\s|$)"
+    rb"|catalog-product-view|pkp_page_article|pg_viewthread|portaltype-news-item|view-item|template-product"
+    rb"|class-declaration-page|rustdoc\s(?:struct|enum|union|trait|fn|macro))(?:\s|$)"
 )
 """Classes of `<body>` that say that a page is no list: of WordPress (posts of any type but its static pages),
-MediaWiki and Drupal, measured; of Ghost, Joomla, Blogger, Magento, OJS, Discuz and Plone, by templates."""
-_OF_A_POST = b" current-post-"  # of categories in menus of WordPress, on posts; for a `<body>` without class
+MediaWiki and Drupal, measured; of eleven others by their templates (research/notebook/what-pages-say.md)."""
+_MARKS = (b" current-post-", b"<!-- ======== START OF CLASS DATA ======== -->")
+"""Say so where `<body>` has no class: categories in menus on posts of WordPress, a comment of javadoc."""
 _BESIDE = re.compile(rb"(?s)(?:^|\s)(?:attachment|action-(?!view))|^(?!.*single-product\b).*\bwoocommerce")
 """Classes of pages beside: of a picture in such a page, of a form to edit it, of posts of a shop."""
 
@@ -60,7 +62,7 @@ def thing_of(markup: bytes, title: str) -> int:
 def _is_single(markup: bytes) -> bool:
     found = _BODY.match(markup, max(0, markup.find(b"<body")))
     if found is None:
-        return _OF_A_POST in markup
+        return any(map(markup.__contains__, _MARKS))
     return bool(_SINGLE.search(found[1])) and not _BESIDE.search(found[1])
 
 

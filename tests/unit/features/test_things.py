@@ -40,6 +40,7 @@ def json_ld(*documents: object) -> str:
         '<meta property="og:type" content="product">',
         "<meta property=og:type content=product>",
         '<li class="menu-item current-post-ancestor">',
+        "<!-- ======== START OF CLASS DATA ======== -->",
     ],
 )
 def test_a_page_of_one_thing_says_so(head: str) -> None:
@@ -75,6 +76,13 @@ def test_a_list_an_article_and_what_is_broken_say_nothing(head: str) -> None:
         ("html page-node page-node- page-node-12", True),
         ("com_content view-article itemid-7", True),
         ("not-front node-type-article", True),
+        ("native-currency-code-usd view-item collection-type-blog", True),
+        ("native-currency-code-usd view-list collection-type-blog", False),
+        ("template-product", True),
+        ("class-declaration-page", True),
+        ("package-declaration-page", False),
+        ("rustdoc struct", True),
+        ("rustdoc mod crate", False),
         ("single-product single woocommerce-no-js", True),
         ("single-post single woocommerce-no-js", False),
         ("single-post single\n woocommerce-no-js", False),

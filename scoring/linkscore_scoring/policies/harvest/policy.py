@@ -488,8 +488,7 @@ class Harvest(Policy):
         return is_few & ~(opened[path] | opened[pattern]) | is_first & pays_nothing
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
-        """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted: less where
-        links at the same place brought nothing."""
+        """Return the worth per fetch of arms; a kind hardly opened gets one by what its place brought."""
         t, nodes, k = self.tunables, self.tables.nodes, self.tunables.prior_weight
         path, pattern, _ = rows
         gain, tries = down(nodes["gain"], nodes["counts"], rows, 0.0, k), nodes["own_n"][pattern]

@@ -437,8 +437,7 @@ class Worked:
         self.page_reward = np.where(is_text, self.text * (1.0 - silence), label)
 
     def _silence(self, is_text: NDArray[np.bool_]) -> float:
-        """Return how far a page is not wanted as no feedback of it came: r / (2 - r), r the share reported as
-        wanted of the arms that have such pages."""
+        """Return how far silence says no: r / (2 - r), r the share reported of arms with wanted pages."""
         page, node, rows = self._tables.ways["page"], self._tables.ways["node"], self._rows[2]
         is_yes = self.is_wanted & (self._tables.pages["source"] == Source.FEEDBACK)
         yes, silent = (

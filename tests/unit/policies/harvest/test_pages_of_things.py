@@ -10,8 +10,6 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.testing.crawl import Link, SimulatedCrawl, crawl_model
-from support.boards import Board
-from support.harvested import worth_of
 from support.trap_sites import ROOT, CalendarSite, LoginSite, SessionSite, TrapSite
 
 
@@ -81,12 +79,3 @@ def test_one_thing_under_many_addresses_counts_once(copies: int) -> None:
 def test_a_maze_of_one_name_under_many_addresses_is_left(maze: type[TrapSite], chained: bool) -> None:
     site = NamedMaze(maze(chained=chained))
     assert found(site, fetches=60) >= max(0.3, found(site, "breadth_first", 60))
-
-
-def test_a_thing_on_every_page_tells_nothing() -> None:
-    board = Board("harvest")
-    paths = [f"/page/{n}" for n in range(4)]
-    board.page("/", [(path, "html/body/a") for path in paths])
-    for path in paths:
-        board.page(path, texts=[(path, 100)], thing=7)
-    assert [worth_of(board, path).reward for path in paths] == pytest.approx([0.2] * 4)
