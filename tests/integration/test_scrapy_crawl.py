@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from support.crawlers import scrapy_run
+from support.crawlers.page_server import serving_pages
 from support.crawlers.scrapy_run import Run
 from support.fake_linkscore import FakeLinkscore, serve
 from support.forked import Script
@@ -24,48 +23,34 @@ PAGES = {
 }
 
 
-class Site(BaseHTTPRequestHandler):
-    pages: dict[str, list[str]]
+class Site:
+    base: str
     seen: list[str]
     delay_s = 0.0
-    at: dict[int, Callable[[], object]]
 
-    def do_GET(self) -> None:
-        self.seen.append(self.path)
+    def __init__(self) -> None:
+        self.pages = deepcopy(PAGES)
+        self.at: dict[int, Callable[[], object]] = {}
+
+    def body_of(self, path: str) -> str | None:
         self.at.pop(len(self.seen), int)()
         time.sleep(self.delay_s)
-        if self.path.startswith("/cut"):
-            self.connection.close()
-            return
-        if self.path.startswith("/missing"):
-            self.send_error(404)
-            return
-        if self.path.startswith("/old"):
-            self.send_response(301)
-            self.send_header("Location", "/thread/new")
-            self.end_headers()
-            return
-        links = "".join(f'<p><a href="{href}">{href}</a></p>' for href in self.pages.get(self.path, []))
-        body = f"<html><body>{links}</body></html>".encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        if path.startswith("/cut"):
+            raise ConnectionAbortedError
+        links = "".join(f'<p><a href="{href}">{href}</a></p>' for href in self.pages.get(path, []))
+        return None if path.startswith("/missing") else f"<html><body>{links}</body></html>"
 
-    def log_message(self, *args: Any) -> None:
-        pass
+
+def headers_of(path: str) -> list[tuple[str, str]]:
+    return [("Location", "/thread/new")] if path.startswith("/old") else []
 
 
 @pytest.fixture
-def site() -> Iterator[type[Site]]:
-    handler = type("Handler", (Site,), {"pages": deepcopy(PAGES), "seen": [], "at": {}})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    handler.base = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield handler
-    server.shutdown()
-    server.server_close()
+def site() -> Iterator[Site]:
+    made = Site()
+    with serving_pages(made.body_of, headers_of) as (host, made.seen):
+        made.base = f"http://{host}"
+        yield made
 
 
 @pytest.fixture
@@ -77,7 +62,7 @@ NO_PROBES = {"PROBE_FIRST_S": 600, "PROBE_LONGEST_S": 600}
 """How many there are says how long a crawl takes, not what it does."""
 
 
-def start(site: type[Site], **settings: Any) -> Script:
+def start(site: Site, **settings: Any) -> Script:
     one = {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
     return scrapy_run.start(site.base, START=["/home"], **{**one, **settings})
 
@@ -88,11 +73,11 @@ def finish(process: Script) -> Run:
     return run
 
 
-def crawl(site: type[Site], fake: FakeLinkscore, **settings: Any) -> dict[str, Any]:
+def crawl(site: Site, fake: FakeLinkscore, **settings: Any) -> dict[str, Any]:
     return finish(start(site, LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", **settings)).stats
 
 
-def kinds(site: type[Site]) -> list[str]:
+def kinds(site: Site) -> list[str]:
     return [path.split("/")[1] for path in site.seen]
 
 
@@ -241,7 +226,7 @@ def test_another_reactor_leaves_the_crawl_as_it_was(site, fake) -> None:
     assert stats["finish_reason"] == "finished"
 
 
-def big_site(site: type[Site]) -> None:
+def big_site(site: Site) -> None:
     site.pages = {"/home": [f"/{kind}/{i}" for i in range(20) for kind in ("tag", "user", "thread")]}
     site.delay_s = 0.02
 

@@ -7,9 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 
 from linkscore import Client, page
 from linkscore.v1.common_pb2 import PAGE_KIND_SITEMAP
+from support.crawlers.page_server import serving_pages
 from support.forked import Script
 from support.server_process import ServerProcess, serving
 
@@ -52,43 +51,21 @@ FILES = {
 }
 
 
-class Site:
-    """Serves `FILES`; the front page is held back while `may_answer` is not set."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.may_answer = threading.Event()
-        self.may_answer.set()
-
-
 @pytest.fixture
-def site() -> Iterator[tuple[str, Site]]:
-    said = Site()
+def site() -> Iterator[tuple[str, list[str], threading.Event]]:
+    """Serves `FILES`; the front page is held back while the event is not set."""
+    may_answer = threading.Event()
+    may_answer.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            said.asked.append(self.path)
-            if self.path == "/":
-                said.may_answer.wait(500.0)
-            body = FILES[self.path].format(base).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/xml" if ".xml" in self.path else "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with suppress(BrokenPipeError):  # whoever asked was killed
-                self.wfile.write(body)
+    def body_of(path: str) -> str:
+        if path == "/":
+            may_answer.wait(500.0)
+        return FILES[path].format(base)
 
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        base = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield base, said
-        said.may_answer.set()
-        server.shutdown()
-        thread.join()
+    with serving_pages(body_of) as (host, asked):
+        base = f"http://{host}"
+        yield base, asked, may_answer
+        may_answer.set()
 
 
 @pytest.fixture(scope="module")
@@ -147,12 +124,12 @@ def fetched(server: ServerProcess, crawl: str) -> set[str]:
 
 
 def test_what_a_sitemap_names_is_followed_only_if_the_spider_wants_it(
-    server: ServerProcess, site: tuple[str, Site], tmp_path: Path
+    server: ServerProcess, site: tuple[str, list[str], threading.Event], tmp_path: Path
 ) -> None:
-    base, said = site
+    base, asked, _ = site
     know(server, base, "wanted", "/index.xml")
     assert parsed(started(server, base, "wanted", tmp_path / "a")) == ["/"]
-    assert sorted(said.asked) == ["/", "/index.xml", "/map.xml"]
+    assert sorted(asked) == ["/", "/index.xml", "/map.xml"]
     assert fetched(server, "wanted") == {"/", "/index.xml", "/map.xml"}
     know(server, base, "more", "/map.xml")
     pages = [f"/page/{n}" for n in (0, 1, 2, 4)]
@@ -161,13 +138,16 @@ def test_what_a_sitemap_names_is_followed_only_if_the_spider_wants_it(
 
 
 def test_what_is_due_and_named_is_fetched_once_and_a_page_in_place_of_a_sitemap_is_not_parsed(
-    server: ServerProcess, site: tuple[str, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ServerProcess,
+    site: tuple[str, list[str], threading.Event],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    base, said = site
+    base, asked, _ = site
     know(server, base, "both", "/index.xml", "/map.xml")
     monkeypatch.setitem(FILES, "/map.xml", "<p>It moved.</p><a href='/page/1'>one</a>")
     assert parsed(started(server, base, "both", tmp_path, wants_listed=True)) == ["/"]
-    assert sorted(said.asked) == ["/", "/index.xml", "/map.xml"]
+    assert sorted(asked) == ["/", "/index.xml", "/map.xml"]
     assert fetched(server, "both") == {"/", "/index.xml", "/map.xml"}
 
 
@@ -184,23 +164,27 @@ def waits_on_disk(job: Path, path: str) -> bool:
     ],
 )
 def test_after_a_kill_a_sitemap_goes_to_the_server(
-    server: ServerProcess, site: tuple[str, Site], tmp_path: Path, how: signal.Signals, due: int
+    server: ServerProcess,
+    site: tuple[str, list[str], threading.Event],
+    tmp_path: Path,
+    how: signal.Signals,
+    due: int,
 ) -> None:
-    base, said = site
+    base, asked, may_answer = site
     know(server, base, how.name.lower(), "/index.xml")
-    said.may_answer.clear()
+    may_answer.clear()
     process = started(server, base, how.name.lower(), tmp_path, LOG_LEVEL="INFO")
     until = time.monotonic() + 500.0
-    while said.asked != ["/"] or not waits_on_disk(tmp_path, "/index.xml"):
-        assert time.monotonic() < until, said.asked
+    while asked != ["/"] or not waits_on_disk(tmp_path, "/index.xml"):
+        assert time.monotonic() < until, asked
         time.sleep(0.05)
     process.send_signal(how)
     while process.runs and "Received SIGTERM" not in process.log.read_text():  # until it knows, or is gone
         time.sleep(0.05)
-    said.may_answer.set()
+    may_answer.set()
     process.finish()
-    assert said.asked == ["/"]
+    assert asked == ["/"]
     again = started(server, base, how.name.lower(), tmp_path, LINKSCORE_REVISIT_PAGES=due)
     assert set(parsed(again)) <= {"/"}
-    assert {"/index.xml", "/map.xml"} <= set(said.asked)
+    assert {"/index.xml", "/map.xml"} <= set(asked)
     assert {"/index.xml", "/map.xml"} <= fetched(server, how.name.lower())

@@ -176,14 +176,14 @@ def _links(page: common_pb2.Page) -> common_pb2.LinkScores:
 class Relay:
     """Passes bytes between whoever connects and a port of this machine.
 
-    Its connections can fall silent unclosed, as behind a firewall that forgot them.
+    Its connections can fall silent unclosed, as behind a firewall that forgot them. `own`: the port it has.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, own: int = 0) -> None:
         self._upstream = port
         self._silent: set[socket.socket] = set()
         self._open: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", own))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

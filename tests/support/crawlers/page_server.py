@@ -20,11 +20,11 @@ def serving_pages(
             asked.append(self.path)
             found = body_of(self.path)
             body = (found or "").encode()
-            self.send_response(404 if found is None else 200)
-            self.send_header("Content-Type", "text/html")
-            for name, value in headers_of(self.path):
+            headers = headers_of(self.path)
+            self.send_response(404 if found is None else 301 if "Location" in dict(headers) else 200)
+            headers += [("Content-Type", "text/xml" if ".xml" in self.path else "text/html")]
+            for name, value in [*headers, ("Content-Length", str(len(body)))]:
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
