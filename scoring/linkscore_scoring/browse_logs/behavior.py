@@ -152,6 +152,16 @@ class BehaviorModel:
         """The label of each key that a pattern fixes, of every node; do not change it."""
         return list(map(self.tree.pattern, range(len(self.tree))))
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the nodes, which a pattern keeps from log to log."""
+        return [f"{hash64(repr(sorted(pattern.items()))):016x}" for pattern in self.patterns]
+
+    @cached_property
+    def node_of(self) -> dict[str, int]:
+        """The node of each name."""
+        return {name: node for node, name in enumerate(self.names)}
+
     def place(self, url: str, key: int) -> Place:
         """Return where a URL stands, by address and identity hash; O(keys of the URL)."""
         return Place(*self.tree.match(key_values(url)), self.pages.row(key))

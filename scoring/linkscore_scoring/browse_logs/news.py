@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heapify, heappop, heapreplace
 from itertools import accumulate, chain, groupby, islice
 
@@ -321,7 +322,7 @@ def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple
             yield page, gain
 
 
-@dataclass(slots=True)
+@dataclass
 class NewsModel:
     """News of one site, mined from one window of its browse log."""
 
@@ -332,6 +333,19 @@ class NewsModel:
     covered: float
     hubs: list[Hub]  # pages that link to news, best first
     reason: str  # why the model abstains; empty if it does not
+
+    @cached_property
+    def _by_text(self) -> dict[str, NewsPrefix]:
+        return {prefix.text: prefix for prefix in self.prefixes}
+
+    @cached_property
+    def hub_of(self) -> dict[str, Hub]:
+        """The hubs by URL without its scheme: a page is the same hub by http and by https."""
+        return {hub.url.partition("://")[2]: hub for hub in self.hubs}
+
+    def below(self, url: str) -> NewsPrefix | None:
+        """Return the prefix that a URL lies below."""
+        return self._by_text.get(prefix_of(url, self._by_text))
 
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""

@@ -313,7 +313,7 @@ class CrawlQueries:
         if keeps:
             worth = np.array(list(map(known.buckets.get, names)), dtype=np.float64)
         for site in under_way:
-            hidden = set(known.names(site))
+            hidden = set(known.names.get(site, ()))
             worth[[place for place, name in enumerate(names) if name in hidden]] = np.nan
         by_site: dict[str, dict[int, str]] = {}
         for place in np.flatnonzero(np.isnan(worth)).tolist():

@@ -330,36 +330,33 @@ class KnownValues:
     A frontier of many sites asks about all of them after each fetch, which changed one. Of values that depend
     on other sites too nothing may be kept.
 
-    `buckets`: values by the whole name of the bucket. `sites`: values by the name of the site.
+    `buckets`: values by the whole name of the bucket. `sites`: values by the name of the site. `names`: the
+    buckets of each site whose values are known.
     """
 
     def __init__(self) -> None:
         self.buckets: dict[str, float] = {}
         self.sites: dict[str, float] = {}
-        self._names: dict[str, list[str]] = {}
+        self.names: dict[str, list[str]] = {}
 
     def keep(self, site: str, values: Mapping[str, float]) -> None:
         """Keep the values of buckets of a site that were not known."""
-        self._names.setdefault(site, []).extend(values)
+        self.names.setdefault(site, []).extend(values)
         self.buckets.update(values)
-
-    def names(self, site: str) -> list[str]:
-        """Return the buckets of a site whose values are known."""
-        return self._names.get(site, [])
 
     def forget(self, site: str) -> None:
         """Forget what is known of a site, or of all sites if that is much."""
         if len(self.buckets) > _MOST_VALUES:
             self.clear()
         self.sites.pop(site, None)
-        for name in self._names.pop(site, ()):
+        for name in self.names.pop(site, ()):
             self.buckets.pop(name, None)
 
     def clear(self) -> None:
         """Forget everything."""
         self.buckets.clear()
         self.sites.clear()
-        self._names.clear()
+        self.names.clear()
 
 
 class SiteTable(Mapping[str, SiteShard]):
@@ -382,10 +379,6 @@ class SiteTable(Mapping[str, SiteShard]):
         Raises `KeyError` if there is none of this name.
         """
         return self._sites[name]
-
-    def __contains__(self, name: object) -> bool:
-        """Say whether the crawl has a site."""
-        return name in self._sites
 
     def __iter__(self) -> Iterator[str]:
         """Yield names, in the order in which sites came."""

@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, Ints, Remembered, Repeated, drop_oldest
-from linkscore_scoring.learners.online import Features
+from linkscore_scoring.learners.online import DIM, Features
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
-
-DIM = 1 << 18
-"""Features of a crawl's classifier: a table of 2 x 2^18 float64 is 4 MB; chosen, not measured."""
 
 # Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
 _MOST_SEGMENTS = 12  # of a path

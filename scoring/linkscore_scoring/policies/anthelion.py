@@ -79,6 +79,37 @@ class Arm:
     bad: float = 0.0
 
 
+_MOST_DECAY = 10**9
+"""A bound of the parameter: more labels than any crawl has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnthelionParams(Params):
+    """Parameters of `anthelion`."""
+
+    # what a host is worth: one of `HOST_VALUES`. The default was not chosen by figures: with and without p
+    # they agree
+    value_function: str = "success_rate_best_score"
+    # the paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
+    # exploring mostly costs (research/notebook/anthelion.md)
+    explore_prob: float = 0.0
+    # labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant
+    decay_pulls: int = 0
+    # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
+    classifier: str = "arow"
+    # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
+    # has none of it. Default 0.1, measured, research/notebook/anthelion.md
+    hub_weight: float = 0.1
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield a problem for each field out of range."""
+        yield from one_of("value_function", self.value_function, HOST_VALUES)
+        yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
+        yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
+        yield from one_of("classifier", self.classifier, CLASSIFIERS)
+        yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
+
+
 class HostBandit(Stateful):
     """With probability lambda an arm at random of those where something waits, else the one of highest value.
 
@@ -94,18 +125,8 @@ class HostBandit(Stateful):
     max_arms = 1_000_000
     """A bound: beyond it the arms met first are forgotten."""
 
-    def __init__(
-        self,
-        *,
-        function: str = "success_rate_best_score",
-        explore_prob: float = 0.0,
-        decay_pulls: int = 0,
-        seed: int = 0,
-    ) -> None:
-        self.function = function
-        self.explore_prob = explore_prob
-        self.decay_pulls = decay_pulls
-        self.seed = seed
+    def __init__(self, params: AnthelionParams, *, seed: int = 0) -> None:
+        self.params, self.seed = params, seed
 
     def reward(self, arm: int, reward: float) -> None:
         """Count one pull of an arm and its reward in [0, 1]."""
@@ -129,8 +150,8 @@ class HostBandit(Stateful):
     @property
     def explore_prob_now(self) -> float:
         """lambda after the rewards that have come, in [0, 1]."""
-        falls = self.pulls // self.decay_pulls if self.decay_pulls else 0
-        return self.explore_prob / (falls + 1)
+        falls = self.pulls // self.params.decay_pulls if self.params.decay_pulls else 0
+        return self.params.explore_prob / (falls + 1)
 
     def explores(self, seq: int) -> bool:
         """Say whether the decision at event `seq` is a random one."""
@@ -141,7 +162,7 @@ class HostBandit(Stateful):
         """Return the value function of each arm, (n,), by the highest probability that each has queued."""
         known = [self.arms.get(arm) or Arm() for arm in arms]
         good, bad = np.array([(arm.good, arm.bad) for arm in known], dtype=np.float64).reshape(-1, 2).T
-        values = HOST_VALUES[self.function](good, bad, np.array(list(best), dtype=np.float64))
+        values = HOST_VALUES[self.params.value_function](good, bad, np.array(list(best), dtype=np.float64))
         return np.asarray(values, dtype=np.float64)
 
     def allocate(
@@ -162,7 +183,7 @@ class HostBandit(Stateful):
     def rank(self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int) -> Plan:
         """Return values and shares of sites, see `answers.SiteBandit`; `best`: of each its best link's p."""
         arms = list(map(host_arm, names))
-        values = host_scores(self.function, self.worth(arms, best), np.full(len(arms), _MEDIAN))
+        values = host_scores(self.params.value_function, self.worth(arms, best), np.full(len(arms), _MEDIAN))
         awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
         worth = {arm: value for arm, value in zip(arms, values.tolist(), strict=True) if arm in awake}
         shares = self.allocate(worth, awake, n, seq)
@@ -221,17 +242,17 @@ class HostCrawl(Stateful):
     # pages labelled while no relevant one is known, by the shape of their URL after the host, digit runs as #
     _vain: Stored[dict[int, int]]
 
-    def __init__(self, *, classifier: str, hosts: HostBandit, hub_weight: float = 0.0) -> None:
-        self.classifier, self.hubs = OnlineClassifier(classifier), OnlineClassifier(classifier)
+    def __init__(self, params: AnthelionParams, *, seed: int) -> None:
+        self.classifier, self.hubs = (OnlineClassifier(params.classifier) for _ in range(2))
         self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
-        self.hosts = hosts
-        self.hub_weight = hub_weight
+        self.hosts = HostBandit(params, seed=seed)
+        self.params = params
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, and whether the page is a hub."""
         self.seq = page.seq
         self.neighbours.max_pages = min(MAX_PAGES, site.bounds.links)
-        if self.hub_weight and self.classifier.is_ready and not (page.failed or page.refetch):
+        if self.params.hub_weight and self.classifier.is_ready and not (page.failed or page.refetch):
             hub = self._yield(page, site) >= _HUB_YIELD
             self.hubs.learn(self._of_page(page), np.array([float(hub)]))
 
@@ -273,8 +294,8 @@ class HostCrawl(Stateful):
             p = lexical(self._rule_of_succession(links, site), p)
         elif arm.good > 0.0 and arm.bad >= _VAIN * (arm.good + 1.0):
             p = lexical(self._pattern_rates(links, site), p)
-        if self.hub_weight and self.hubs.is_ready:
-            p = p + self.hub_weight * self.hubs.predict_prob(X) * (1.0 - p)
+        if self.params.hub_weight and self.hubs.is_ready:
+            p = p + self.params.hub_weight * self.hubs.predict_prob(X) * (1.0 - p)
         return clipped(p)
 
     def _rule_of_succession(self, links: LinkBatch, site: SiteModel) -> Floats:
@@ -301,10 +322,9 @@ class HostCrawl(Stateful):
     def scores(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the score of links of a site, (n,) float64 in [0, 1]: the decision without exploration."""
         arm = self.arm(site)
-        values = HOST_VALUES[self.hosts.function](arm.good, arm.bad, probs)
-        return host_scores(
-            self.hosts.function, np.broadcast_to(values, probs.shape).astype(np.float64), probs
-        )
+        function = self.params.value_function
+        values = HOST_VALUES[function](arm.good, arm.bad, probs)
+        return host_scores(function, np.broadcast_to(values, probs.shape).astype(np.float64), probs)
 
     def pulls(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the value of buckets of a site: `scores`, or a drawn one if this decision explores."""
@@ -338,36 +358,7 @@ _TOP_FEATURES = 5
 """Features named in an explanation: for people, chosen."""
 _SITE_PATTERNS = 16
 """Newest patterns that the value of a site looks at; `RankSites` asks for many. Chosen, not measured."""
-_MOST_DECAY = 10**9
-"""A bound of the parameter: more labels than any crawl has."""
 _BUCKET = re.compile("p([0-9]{1,18})")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnthelionParams(Params):
-    """Parameters of `anthelion`."""
-
-    # what a host is worth: one of `HOST_VALUES`. The default was not chosen by figures: with and without p
-    # they agree
-    value_function: str = "success_rate_best_score"
-    # the paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
-    # exploring mostly costs (research/notebook/anthelion.md)
-    explore_prob: float = 0.0
-    # labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant
-    decay_pulls: int = 0
-    # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
-    classifier: str = "arow"
-    # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
-    # has none of it. Default 0.1, measured, research/notebook/anthelion.md
-    hub_weight: float = 0.1
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from one_of("value_function", self.value_function, HOST_VALUES)
-        yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
-        yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
-        yield from one_of("classifier", self.classifier, CLASSIFIERS)
-        yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
 
 
 class Anthelion(Policy):
@@ -411,17 +402,7 @@ class Anthelion(Policy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        hosts = HostBandit(
-            function=params.value_function,
-            explore_prob=params.explore_prob,
-            decay_pulls=params.decay_pulls,
-            seed=seed,
-        )
-        self.crawl_wide = HostCrawl(
-            classifier=params.classifier,
-            hosts=hosts,
-            hub_weight=params.hub_weight,
-        )
+        self.crawl_wide = HostCrawl(params, seed=seed)
         self._examples = LatestLinks()
 
     def load_libraries(self) -> None:

@@ -8,15 +8,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from linkscore_scoring.browse_logs.behavior import UNKNOWN_PAGE, BehaviorModel, Place
-from linkscore_scoring.browse_logs.news import Hub, NewsModel, NewsPrefix, prefix_of, steps_of
+from linkscore_scoring.browse_logs.news import NewsModel, steps_of
 from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum, squash
-from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
@@ -35,30 +34,6 @@ Chosen."""
 
 _HUB = "+"
 """First character of the place of a hub; no host begins with it."""
-
-
-class _Known:
-    """A news model, to look URLs up in."""
-
-    def __init__(self, news: NewsModel) -> None:
-        self.news = news
-        self._prefixes = {prefix.text: prefix for prefix in news.prefixes}
-        self._hubs = {_bare(hub.url): hub for hub in news.hubs}
-
-    def below(self, url: str) -> NewsPrefix | None:
-        """Return the prefix that a URL lies below."""
-        return self._prefixes.get(prefix_of(url, self._prefixes))
-
-    def hub(self, bare: str) -> Hub | None:
-        """Return the hub of a URL without its scheme: a page is the same hub by http and by https."""
-        return self._hubs.get(bare)
-
-    def worth(self, found: NewsPrefix | Hub | None) -> float:
-        """Return the score of links below a prefix, to a hub, or elsewhere."""
-        if found is None:
-            return _ELSEWHERE
-        sure = found.at_least if isinstance(found, NewsPrefix) else found.news / self.news.news
-        return _FLOOR + 0.5 * sure
 
 
 class NewsByPrefix(WithFallback):
@@ -107,10 +82,6 @@ class NewsByPrefix(WithFallback):
     reads_logs = True
     baseline = True
 
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self._cached: _Known | None = None
-
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
         news = _news(site)
@@ -118,10 +89,10 @@ class NewsByPrefix(WithFallback):
 
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
-        known, places = self._known(site), []
+        news, places = _known(site), []
         for key in map(known_identity, links.urls):
-            prefix, bare = known.below(key), _bare(key)
-            hub = f"{_HUB}{bare}" if known.hub(bare) else "".join(steps_of(key)[:_PLACE_STEPS])
+            prefix, bare = news.below(key), _bare(key)
+            hub = f"{_HUB}{bare}" if bare in news.hub_of else "".join(steps_of(key)[:_PLACE_STEPS])
             places.append(_marked(prefix.text if prefix else hub))
         scores = self.value_own(places, site)
         return Scored(scores, places, [FOLLOW if score >= _FLOOR else SKIP for score in scores])
@@ -132,17 +103,21 @@ class NewsByPrefix(WithFallback):
 
     def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of each place by the prefixes and hubs of today."""
-        known, values = self._known(site), []
+        news, values = _known(site), []
         for place in (place.replace(" ", "~") for place in places):
-            is_hub = place.startswith(_HUB)
-            values.append(known.worth(known.hub(place[1:]) if is_hub else known.below(f"://{place}")))
+            if place.startswith(_HUB):
+                hub = news.hub_of.get(place[1:])
+                values.append(_FLOOR + 0.5 * hub.news / news.news if hub else _ELSEWHERE)
+            else:
+                prefix = news.below(f"://{place}")
+                values.append(_FLOOR + 0.5 * prefix.at_least if prefix else _ELSEWHERE)
         return np.array(values, dtype=np.float64)
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the prefix or the hub."""
-        known, found = self._known(site), []
+        news, found = _known(site), []
         for key in map(known_identity, links.urls):
-            if prefix := known.below(key):
+            if prefix := news.below(key):
                 terms = [
                     Term("share", prefix.share, "share of news below the prefix"),
                     Term("at_least", prefix.at_least, "what that is at least, with 90 % confidence"),
@@ -150,9 +125,9 @@ class NewsByPrefix(WithFallback):
                 ]
                 why = f"below {prefix.text}, where {prefix.share:.0%} of the pages are news"
                 found.append(Explanation(why, terms))
-            elif hub := known.hub(_bare(key)):
+            elif hub := news.hub_of.get(_bare(key)):
                 meaning = "share of the site's news that visitors went to from it"
-                term = Term("news_share", hub.news / known.news.news, meaning)
+                term = Term("news_share", hub.news / news.news, meaning)
                 found.append(Explanation("a hub: visitors go from it to news", [term]))
             else:
                 found.append(Explanation("lies below no news prefix and is no hub", []))
@@ -182,12 +157,12 @@ class NewsByPrefix(WithFallback):
         news = _news(site)
         return news.summary() if news else "abstains: no browse log of the site was mined"
 
-    def _known(self, site: SiteModel) -> _Known:
-        news = _news(site)
-        assert news is not None
-        if self._cached is None or self._cached.news is not news:
-            self._cached = _Known(news)
-        return self._cached
+
+def _known(site: SiteModel) -> NewsModel:
+    """Return the news of a site that is ready."""
+    news = _news(site)
+    assert news is not None
+    return news
 
 
 def _news(site: SiteModel) -> NewsModel | None:
@@ -228,10 +203,6 @@ class BehaviorOrder(WithFallback):
     reads_logs = True
     measure: ClassVar[str]  # field of `PatternStats` that is the mean
 
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
-        super().__init__(params, seed=seed)
-        self._named: tuple[BehaviorModel, list[str], dict[str, int]] | None = None
-
     @abstractmethod
     def worth(self, place: Place, model: BehaviorModel) -> float:
         """Return the visits a day that a URL is worth."""
@@ -254,7 +225,7 @@ class BehaviorOrder(WithFallback):
         model = _model_of(site)
         if model is None:
             return [""] * len(links)
-        names, means = self.names(model), getattr(model.stats, self.measure)
+        names, means = model.names, getattr(model.stats, self.measure)
         buckets = []
         for place in model.places(links.urls, links.keys):
             share = max(self.worth(place, model), _LEAST) / max(means[place.node], _LEAST)
@@ -287,25 +258,15 @@ class BehaviorOrder(WithFallback):
         """Return the factor by which what was seen on the site moves the worth of a pattern."""
         return 1.0
 
-    def names(self, model: BehaviorModel) -> list[str]:
-        """Return the names of the nodes of a model, which a pattern keeps from log to log."""
-        return self._index(model)[1]
-
-    def _index(self, model: BehaviorModel) -> tuple[BehaviorModel, list[str], dict[str, int]]:
-        if self._named is None or self._named[0] is not model:
-            names = [f"{hash64(repr(sorted(pattern.items()))):016x}" for pattern in model.patterns]
-            self._named = model, names, {name: node for node, name in enumerate(names)}
-        return self._named
-
     def _value(self, place: str, model: BehaviorModel) -> float:
-        nodes, name, step = self._index(model)[2], place[:16], place[16:]
+        nodes, name, step = model.node_of, place[:16], place[16:]
         known = name in nodes and step[1:].isascii() and step[1:].isdecimal() and len(step) <= 3
         mean = max(getattr(model.stats, self.measure)[nodes[name] if known else 0], _LEAST)
         return squash(mean * 2.0 ** (int(step) / _STEPS) * self.moved(name) if known else mean)
 
     def _explained(self, place: Place, model: BehaviorModel) -> Explanation:
         stats, text = model.stats, text_of(model.patterns[place.node])
-        moved = self.moved(self.names(model)[place.node])
+        moved = self.moved(model.names[place.node])
         terms = [
             Term("worth", self.worth(place, model), self.meaning(place, model)),
             Term("pages", float(stats.sizes[place.node]), f"pages like {text} in the log"),
@@ -412,7 +373,7 @@ class BehaviorDiscovery(BehaviorOrder):
             return
         place, links = model.place(page.url, page.key), page.links
         fresh = dict(zip(compress(links.keys, page.fresh), compress(links.urls, page.fresh), strict=True))
-        name = self.names(model)[place.node]
+        name = model.names[place.node]
         expected, found, pages = self.shown.get(name, (0.0, 0.0, 0))
         found += left_sum(
             float(model.stats.newcomer[p.node]) for p in model.places(list(fresh.values()), list(fresh))
@@ -423,7 +384,7 @@ class BehaviorDiscovery(BehaviorOrder):
         """Forget what patterns showed that are no more."""
         super().logs_mined(site)
         if (model := _model_of(site)) is not None:
-            self.shown = {name: self.shown[name] for name in self.names(model) if name in self.shown}
+            self.shown = {name: self.shown[name] for name in model.names if name in self.shown}
 
     def worth(self, place: Place, model: BehaviorModel) -> float:
         """Return the visits a day that visiting a URL discovers."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
+from pkgutil import resolve_name
 
 from linkscore_scoring import policies
 from linkscore_scoring.errors import AlreadyExists, NotFound
@@ -104,8 +104,4 @@ def builtin() -> dict[str, type[Policy]]:
 @cache
 def builtin_policy(name: str) -> type[Policy] | None:
     """Return a policy of this package, None if there is none called so."""
-    if (home := _HOMES.get(name)) is None:
-        return None
-    module, _, kind = home.partition(":")
-    policy: type[Policy] = getattr(importlib.import_module(f"{policies.__name__}.{module}"), kind)
-    return policy
+    return resolve_name(f"{policies.__name__}.{_HOMES[name]}") if name in _HOMES else None

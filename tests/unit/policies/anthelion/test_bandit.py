@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from linkscore_scoring.policies.anthelion import HOST_VALUES, HostBandit
+from linkscore_scoring.policies.anthelion import HOST_VALUES, AnthelionParams, HostBandit
 
 PLENTY = 10**6
 
 
 def bandit(rewards: dict[int, tuple[int, int]], **params: object) -> HostBandit:
     """Return a bandit whose arms have these numbers of good and bad pulls."""
-    made = HostBandit(**{"function": "success_rate", "seed": 3, **params})
+    made = HostBandit(AnthelionParams(**{"value_function": "success_rate", **params}), seed=3)
     for arm, (good, bad) in rewards.items():
         for reward in [1.0] * good + [0.0] * bad:
             made.reward(arm, reward)
@@ -38,7 +38,7 @@ def dealt(made: HostBandit, n: int, waiting: dict[int, int] | None = None, *, se
     ],
 )
 def test_value_functions_of_a_host_with_three_good_and_one_bad_page(name: str, value: float) -> None:
-    assert bandit({1: (3, 1)}, function=name).worth([1], [0.5])[0] == value
+    assert bandit({1: (3, 1)}, value_function=name).worth([1], [0.5])[0] == value
     assert name in HOST_VALUES
 
 
