@@ -104,10 +104,6 @@ NOTHING = Aftermath(lost=set(), undone=set(), given_twice=0, unaccounted=0)
 
 
 @pytest.mark.long
-def test_five_kills_lose_nothing_and_give_nothing_twice(tmp_path: Path) -> None:
-    assert kill_often(tmp_path, 5) == NOTHING
-
-
-@pytest.mark.slow
-def test_two_hundred_kills_lose_nothing_and_give_nothing_twice(tmp_path: Path) -> None:
-    assert kill_often(tmp_path, 200) == NOTHING
+@pytest.mark.parametrize("n", [5, pytest.param(200, marks=pytest.mark.slow)])
+def test_kills_lose_nothing_and_give_nothing_twice(tmp_path: Path, n: int) -> None:
+    assert kill_often(tmp_path, n) == NOTHING
