@@ -144,8 +144,8 @@ def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
 _WORTH = 0.5
 """Share of the recent reward below which what is left is said to be hardly worth fetching; chosen."""
 
-_LITTLE = 5.0
-"""Rewards expected of the best links below which stopping is advised, some wanted pages; chosen."""
+_LITTLE = 0.05
+"""Reward of a fetch below which it is said whatever came before; chosen."""
 
 
 @view("harvest.html")
@@ -174,15 +174,8 @@ def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
         return "unknown", "No fetch has been judged yet."
     ahead = advice.expected_reward / max(1, advice.expected_fetches)
     compared = f"{words.score(ahead)} a fetch expected ahead, {words.score(advice.recent_reward)} lately"
-    if advice.recent_reward and ahead < _WORTH * advice.recent_reward:
-        left = (
-            f"The best {advice.expected_fetches:,} links should bring {advice.expected_reward:.1f} together"
-        )
-        if advice.expected_reward < _LITTLE:
-            return "fade", f"There is little left: {compared}. {left}. Think of stopping, or of another site."
-        return "fade", f"It is getting worse: {compared}. {left}."
-    if ahead < 0.05:
-        return "fade", f"There is little left: {compared}."
+    if ahead < max(_LITTLE, _WORTH * advice.recent_reward):
+        return "fade", f"There is little left: {compared}. Think of stopping, or of another site."
     return "go", f"Worth going on: {compared}."
 
 
@@ -227,7 +220,6 @@ class Node:
     template: pb.Template  # as the server tells it
     hint: str  # what its pages are called, unlike all others of the map
     entry: bool  # a seed is one of its pages; a seed that is like no other page is of no template
-    page_links: bool = False  # its pages have confirmed links to further pages of the same list
     # what leads there: source template and exit, most links first
     sources: list[tuple[str, pb.TemplateExit]] = field(default_factory=list)
 
@@ -280,15 +272,7 @@ async def learn(request: Request) -> Response:
 def nodes_of(templates: Sequence[pb.Template]) -> list[Node]:
     """Return the nodes of a map, each with what leads there."""
     names = names_of(templates)
-    nodes = [
-        Node(
-            one,
-            names[one.name],
-            entry=one.min_depth == 0,
-            page_links=any(leaving.page_links for leaving in one.exits),
-        )
-        for one in templates
-    ]
+    nodes = [Node(one, names[one.name], entry=one.min_depth == 0) for one in templates]
     by_name = {node.template.name: node for node in nodes}
     for one in templates:
         for leaving in one.exits:

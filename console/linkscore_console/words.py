@@ -91,9 +91,8 @@ def policy_name(spec: policy_pb2.PolicySpec) -> str:
     return spec.external.name if field == "external" else field or "harvest"
 
 
-def site_url(crawl: str, site: str, view: str = "map", **query: str) -> str:
-    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items() if value)
-    return f"/crawls/{crawl}/sites/{quote(site, safe='')}/{view}" + (f"?{asked}" if asked else "")
+def site_url(crawl: str, site: str, view: str = "map") -> str:
+    return f"/crawls/{crawl}/sites/{quote(site, safe='')}/{view}"
 
 
 FILTERS: Mapping[str, Any] = {

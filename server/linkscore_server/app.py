@@ -108,7 +108,6 @@ class Application:
         self.settings = settings
         self.metrics = Metrics()
         self.address = settings.listen
-        self.metrics_port = 0
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         is_on_disk = store is None and settings.data_dir != "memory" and not settings.is_in_database
         self._folder = folder or DataFolder(Path(settings.data_dir) if is_on_disk else None)
@@ -146,7 +145,6 @@ class Application:
             await self._listen()
         if self.settings.metrics_listen:
             self._metrics_server = serve_metrics(self.settings.metrics_listen, self.metrics.registry)
-            self.metrics_port = self._metrics_server.server_port
         started = time.perf_counter()
         await self.registry.recover()
         if self.browse_logs is not None:

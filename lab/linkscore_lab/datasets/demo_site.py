@@ -119,7 +119,6 @@ class World:
             thread = self._thread(rng, number, first_post)
             first_post += len(thread.authors)
             self.threads.append(thread)
-        self.by_name = {member.name: member for member in self.members}
         self.tags = self._by_tag()
 
     def board(self, topic: Topic) -> list[Thread]:
