@@ -138,13 +138,6 @@ class ClusterIdentities:
         `old`: page key -> persistent id before; empty at the first learning. `pages`, `labels`: keys of the
         newly clustered pages and their labels, same length.
         """
-        ids = self._matched(old, pages, labels)
-        for label in sorted(set(labels) - {OUTLIER} - set(ids)):
-            ids[label] = self.next_id
-            self.next_id += 1
-        return ids
-
-    def _matched(self, old: Mapping[str, int], pages: Sequence[str], labels: Sequence[int]) -> dict[int, int]:
         known = [(old[page], label) for page, label in zip(pages, labels, strict=True) if page in old]
         shared = Counter(pair for pair in known if OUTLIER not in pair)
         before, after = Counter(a for a, _ in known), Counter(b for _, b in known)
@@ -155,4 +148,7 @@ class ClusterIdentities:
             if was not in used and now not in ids and overlap >= _MIN_OVERLAP:
                 ids[now] = was
                 used.add(was)
+        for label in sorted(set(labels) - {OUTLIER} - set(ids)):
+            ids[label] = self.next_id
+            self.next_id += 1
         return ids

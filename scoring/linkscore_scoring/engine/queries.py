@@ -427,14 +427,13 @@ class CrawlQueries:
 def joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> ScoredLinks:
     """Return the answers of several sites as one, in the order of a question of `n` links."""
     whole = ScoredLinks(np.zeros(n), stage=Stage.READY)
-    places, names, values = np.full(n, -1, dtype=np.int64), list[str](), list[float]()
+    names, values = [""] * n, [0.0] * n
     optional: dict[str, list[Any]] = {}
     for rows, part in parts:
         whole.stage = min(whole.stage, part.stage)
         whole.scores[rows] = part.scores
-        places[rows] = np.array(part.buckets, dtype=np.int64) + len(names)
-        names += part.bucket_names
-        values += part.bucket_values
+        for row, bucket in zip(rows, part.buckets, strict=True):
+            names[row], values[row] = part.bucket_names[bucket], part.bucket_values[bucket]
         for name in ("verdicts", "url_types", "skip_reasons"):
             if (told := getattr(part, name)) is not None:
                 column = optional.setdefault(name, [0] * n)
@@ -442,12 +441,10 @@ def joined(parts: Sequence[tuple[Sequence[int], ScoredLinks]], n: int) -> Scored
                     column[row] = value
     for name, column in optional.items():
         setattr(whole, name, column)
-    places[places < 0] = len(names)
-    names, values = [*names, ""], [*values, 0.0]
-    numbered = Repeated.of(places.tolist())  # buckets in the order of their first rows, as of one site
-    pick = picking(numbered.distinct)
-    whole.bucket_names, whole.bucket_values = pick(names), pick(values)
-    whole.buckets = numbered.places.tolist()
+    numbered = Repeated.of(names)  # buckets in the order of their first rows, as of one site
+    whole.bucket_names, whole.buckets = numbered.distinct, numbered.places.tolist()
+    first = np.unique(numbered.places, return_index=True)[1]
+    whole.bucket_values = [values[row] for row in first.tolist()]
     return whole
 
 

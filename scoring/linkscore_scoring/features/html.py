@@ -353,8 +353,13 @@ def _add_refresh(features: PageFeatures, content: str, resolver: UrlResolver) ->
     url, key = resolver.resolve(href)
     if not (url and href) or key == features.key:
         return
-    if key not in features.links.keys:
-        features.links.append(url, key, link_path=REFRESH_LINK_PATH)
+    if key not in (links := features.links).keys:
+        if REFRESH_LINK_PATH not in (table := links.link_path_table):
+            table.append(REFRESH_LINK_PATH)
+        for column, text in ((links.urls, url), (links.keys, key), (links.anchors, ""), (links.rels, "")):
+            column.append(text)
+        links.link_paths.append(table.index(REFRESH_LINK_PATH))
+        links.blocks_before.append(0)
     if seconds <= MAX_REDIRECT_S:
         features.moved_to = key
 

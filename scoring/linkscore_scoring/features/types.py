@@ -62,17 +62,6 @@ class Links:
     def __len__(self) -> int:
         return len(self.urls)
 
-    def append(self, url: str, key: str, *, link_path: str) -> None:
-        """Add a link without text, below all of the page."""
-        if link_path not in self.link_path_table:
-            self.link_path_table.append(link_path)
-        self.urls.append(url)
-        self.keys.append(key)
-        self.anchors.append("")
-        self.link_paths.append(self.link_path_table.index(link_path))
-        self.rels.append("")
-        self.blocks_before.append(0)
-
 
 @dataclass(frozen=True, slots=True)
 class Head:

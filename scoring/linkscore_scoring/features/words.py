@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from functools import lru_cache
 from itertools import islice
 from threading import get_ident
@@ -127,7 +127,9 @@ def page_words(root: etree._Element, title: str) -> PageWords:
     found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
     headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
     etree.strip_elements(root, "a", "title", with_tail=False)
-    return words_of_texts(title, headings, *_blocks(root.itertext()))
+    return words_of_texts(
+        title, headings, *(t for t in map(str.strip, root.itertext()) if len(t) >= BLOCK_CHARS)
+    )
 
 
 def words_of_texts(title: str, headings: str, *blocks: str) -> PageWords:
@@ -153,18 +155,6 @@ def _url_text(url: str) -> str:
     except ValueError:
         return ""
     return _CAMEL.sub(" ", unquote(f"{parts.path} {parts.query}"))
-
-
-def _blocks(texts: Iterable[str]) -> list[str]:
-    """Return the first long texts, up to the one with which there are enough characters."""
-    found, chars = [], 0
-    for text in map(str.strip, texts):
-        if len(text) >= BLOCK_CHARS:
-            found.append(text)
-            chars += len(text)
-            if chars > MAX_TEXT_CHARS:
-                break
-    return found
 
 
 def _stem(word: str) -> str:

@@ -34,7 +34,9 @@ Column = tuple[Ints, Hashes, Floats]
 def link_features(urls: Sequence[str], neighbours: Floats, dim: int = DIM) -> Features:
     """Return the features of links: host, words of the URL, and `NeighbourLabels.counts` of each."""
     of_neighbours = [_of_neighbours(neighbours, kind) for kind in range(len(KINDS))]
-    return hashed(len(urls), [_of_hosts(urls), of_urls(urls), *of_neighbours], dim)
+    hosts = np.array(_HOSTS.of_all(map(host_of_url, urls)), dtype=np.uint32)
+    of_hosts = np.arange(len(urls), dtype=np.int64), hosts, np.ones(len(urls))
+    return hashed(len(urls), [of_hosts, of_urls(urls), *of_neighbours], dim)
 
 
 def hashed(n: int, columns: Sequence[Column], dim: int) -> Features:
@@ -105,12 +107,6 @@ def _url_hashes(url: str) -> bytes:
     """Return the distinct hashes of a URL, packed: the bytes of many are joined faster than arrays."""
     found = dict.fromkeys(_hash("url", token) for token in url_words(url))
     return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
-
-
-def _of_hosts(urls: Sequence[str]) -> Column:
-    """Return one feature a URL."""
-    hashes = _HOSTS.of_all(map(host_of_url, urls))
-    return np.arange(len(urls), dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(len(urls))
 
 
 _HOSTS = Remembered(partial(_hash, "host"), _CACHED)
