@@ -37,23 +37,22 @@ REST = "/**"
 ANY_QUERY = "?*"
 
 _DIGITS = re.compile(r"[0-9]+")
+_SHARDS = re.compile(r"/\w/\w(?=/[0-9A-Fa-f]{12})")  # directories named by characters of a hash, before it
 _NAMESPACE = re.compile(r"[^\W\d]+")
 _EXTENSION = re.compile(r"\.[A-Za-z#]{1,5}$")
 
 ROOT = 0
 """Id of the root, which stands for every URL."""
 
-# Forwarding addresses kept for each node of the bound; beyond it the oldest ids are forgotten. A bound of
-# memory.
+# Forwarding addresses kept for each node of the bound; beyond it the oldest go. A bound of memory.
 _FORWARDS_PER_NODE = 4
 
 
 def url_tokens(key: str) -> list[str]:
     """Return the slots of a URL key from coarse to fine, digit runs as ``#``.
 
-    ``http://a.org/x/12/?p=3&q=z`` gives ``a.org``, ``/x``, ``/#``, ``/``, ``?p&q``, ``p=#``, ``q=z``. Query
-    keys are sorted and distinct; path segments past 12 become ``/**``, query keys past 8 are left out. A URL
-    that cannot be split is one slot. Cost O(length).
+    Query keys are sorted and distinct; path segments past 12 become ``/**``, query keys past 8 are left out,
+    directories of a character each before a hash are ``/*``. What cannot be split is one slot. O(length).
 
     Examples
     --------
@@ -64,7 +63,7 @@ def url_tokens(key: str) -> list[str]:
     if not mark:
         return [_DIGITS.sub("#", scheme)]
     address, _, query = rest.partition("?")
-    host, *parts = address.split("/")
+    host, *parts = _SHARDS.sub("/*/*", address).split("/")
     slots = [host.lower(), *chain.from_iterable(map(_segment_tokens, parts))]
     if len(slots) > 1 + MAX_SEGMENTS:
         slots = [*slots[: 1 + MAX_SEGMENTS], REST]

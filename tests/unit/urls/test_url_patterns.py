@@ -35,6 +35,9 @@ def _slugs(n: int, at: str = "http://a.org/tag/") -> list[str]:
         ("http://h/a?b=/c?d", ["h", "/a", "?b", "b=/c?d"]),
         ("http://h/a#b?c", ["h", "/a"]),
         ("http://h" + "/d" * 40, ["h", *["/d"] * 12, "/**"]),
+        ("http://h/evt/e/7/e7cbd87ba505.html", ["h", "/evt", "/*", "/*", "/e#cbd#ba#.html"]),
+        ("http://h/evt/4/7/e7cbd87ba505.html", ["h", "/evt", "/*", "/*", "/e#cbd#ba#.html"]),
+        ("http://h/2026/9/7/t/u", ["h", "/#", "/#", "/#", "/t", "/u"]),
     ],
 )
 def test_slots_go_from_host_to_sorted_query_values(url: str, slots: list[str]) -> None:

@@ -355,8 +355,9 @@ class Harvest(Policy):
         arms, examples = links.grouped(site.link_paths.folded), self.likeness.keys
         if examples.isdisjoint(links.keys):
             return arms
-        rows = zip(links.keys, arms, strict=True)
-        return Repeated.of(TO_EXAMPLE if key in examples else arm for key, arm in rows)
+        return Repeated.of(
+            TO_EXAMPLE if key in examples else arm for key, arm in zip(links.keys, arms, strict=True)
+        )
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
