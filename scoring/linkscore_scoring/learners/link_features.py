@@ -139,7 +139,6 @@ _NEIGHBOURS = np.array(
 
 
 _NONE = (0, 0)  # bad and good children of a page that has none
-_MAX_PAGES = 50_000  # pages; a bound
 
 
 class NeighbourLabels(Stateful):
@@ -148,8 +147,7 @@ class NeighbourLabels(Stateful):
     _labels: Stored[dict[int, bool]]
     _children: Stored[dict[int, tuple[int, int]]]
 
-    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
-        self.max_pages = max_pages
+    max_pages = 50_000  # a bound
 
     def label(self, page: int) -> bool | None:
         """Return the label of a page, None if it has none."""
@@ -190,16 +188,12 @@ class NeighbourLabels(Stateful):
         return good, bad, good_siblings, bad_siblings
 
 
-_MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
-
-
 class LatestLinks(Stateful):
     """The latest link of each URL pattern: identity hash and URL."""
 
     _examples: Stored[dict[int, tuple[int, str]]]
 
-    def __init__(self) -> None:
-        self.max_patterns = _MAX_PATTERNS
+    max_patterns = 20_000  # a bound, a site's own replaces it
 
     def __contains__(self, pattern: int) -> bool:
         return pattern in self._examples

@@ -303,7 +303,6 @@ class DriftDetector(Stateful):
     Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007.
     """
 
-    changes: Stored[int]
     _values: Stored[list[float]]
 
     def __init__(self) -> None:
@@ -320,7 +319,6 @@ class DriftDetector(Stateful):
         if not adwin.drift_detected:
             return False
         risen = bool(adwin.estimation > before)
-        self.changes += risen
         self._rebuild(())
         return risen
 

@@ -244,7 +244,7 @@ class HostCrawl(Stateful):
 
     def __init__(self, params: AnthelionParams, *, seed: int) -> None:
         self.classifier, self.hubs = (OnlineClassifier(params.classifier) for _ in range(2))
-        self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
+        self.neighbours = NeighbourLabels()
         self.hosts = HostBandit(params, seed=seed)
         self.params = params
 

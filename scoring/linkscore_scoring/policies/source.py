@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -165,23 +166,21 @@ class StructuralPolicy(Policy):
         )
 
 
+_BUCKET = re.compile(r"(?:c(-?[0-9]{1,9})|s([0-9]{1,9}))\.([0-9a-f]{1,16})")
+
+
 def _pair(bucket: str) -> tuple[int, int]:
     """Return (source cluster, link path id) of a bucket name; unknown parts become -2 and 0."""
-    kind, rest = bucket[:1], bucket[1:]
-    try:
-        if kind == "c":
-            source, _, link_path = rest.partition(".")
-            return int(source), int(link_path, 16)
-        return UNKNOWN_CLUSTER, int(rest.partition(".")[2], 16) if kind == "s" else UNKNOWN_LINK_PATH
-    except ValueError:
+    if (found := _BUCKET.fullmatch(bucket)) is None:
         return UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH
+    return int(found[1] or UNKNOWN_CLUSTER), int(found[3], 16)
 
 
 def _sampling_value(bucket: str) -> float:
     """Return the score of the links of a bucket while the site is sampled; unknown ones come late."""
-    depth = bucket[1:].partition(".")[0]
-    known = bucket[:1] == "s" and depth.isdecimal() and len(depth) <= 9
-    return _PLANNED if bucket == "plan" else _UNPLANNED / (1.0 + (int(depth) if known else _LATE))
+    found = _BUCKET.fullmatch(bucket)
+    depth = int(found[2]) if found and found[2] else _LATE
+    return _PLANNED if bucket == "plan" else _UNPLANNED / (1.0 + depth)
 
 
 _FLOOR = 1e-6

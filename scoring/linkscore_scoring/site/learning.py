@@ -32,8 +32,7 @@ class SamplingPlan(Stateful):
     _fetched: Stored[set[int]]
     _drawn: Stored[set[int]]
 
-    def __init__(self, *, max_seen: int = 50_000) -> None:
-        self.max_seen = max_seen
+    max_seen = 50_000
 
     def is_drawn(self, key: int) -> bool:
         """Say whether a URL was drawn as the one link of a link path of a page, and is not fetched yet."""

@@ -192,10 +192,12 @@ class SimulatedCrawl:
     def fetch(self, pages: int) -> SimulatedCrawl:
         """Fetch up to `pages` more pages."""
         for _ in range(pages):
-            queue = self._best_queue()
-            if queue is None:
+            names = [name for name, queue in self._queues.items() if queue]
+            if not names:
                 break
-            self._take(*queue.popleft())
+            if "" not in names:
+                names = [names[CrawlQueries(self.model).plan_fetches(names, 0).order()[0]]]
+            self._take(*self._queues[min(names)].popleft())
         return self
 
     @property
@@ -244,13 +246,6 @@ class SimulatedCrawl:
         if url not in self._known:
             self._known.add(url)
             self._queues.setdefault(bucket, deque()).append((url, ticket))
-
-    def _best_queue(self) -> deque[tuple[str, bytes]] | None:
-        names = [name for name, queue in self._queues.items() if queue]
-        if not names or "" in names:
-            return self._queues[""] if names else None
-        order = CrawlQueries(self.model).plan_fetches(names, 0).order()
-        return self._queues[names[order[0]]]
 
 
 def visit(

@@ -13,9 +13,6 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 SAMPLES = 24
 """URLs kept of each pattern, to learn expressions from and to ask for; a bound."""
 
-_MAX_PATTERNS = 5_000
-"""Patterns kept; a bound, a site's own replaces it."""
-
 LinkGroup = tuple[int, int]
 """Links of one place: URL pattern of the target, folded link path of the link."""
 
@@ -26,8 +23,7 @@ class LinkTable(Stateful):
     groups: Stored[dict[int, dict[LinkGroup, None]]]  # of the links on pages of each pattern
     samples: Stored[dict[int, dict[int, str]]]  # URLs of each pattern by identity hash, those found first
 
-    def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
-        self.max_patterns = max_patterns
+    max_patterns = 5_000  # patterns kept; a bound, a site's own replaces it
 
     def see(self, source: int, rows: Iterable[tuple[int, int, int, str]]) -> None:
         """Take in the links of a page of pattern `source`: rows (pattern, link path, hash, URL); O(n)."""
@@ -150,9 +146,6 @@ _ONE_PAGE_LINK = 0.9  # page links, in pages, that are a sign of paging at all: 
 _GROUP_VOTES, _GROUP_SHARE = 2.0, 0.25
 _PARENT, _PATTERN = 1.0, 2.0  # pseudo-votes of the node above; of the pattern, for one of its link groups
 
-_MAX_NODES = 60_000
-"""Nodes kept; a bound: 3 for each of 20,000 arms, a site's own bound replaces it."""
-
 
 @dataclass(frozen=True, slots=True)
 class KindEstimate:
@@ -173,9 +166,10 @@ class KindVotes(Stateful):
     _nodes: Stored[dict[Node, list[float]]]
     _page_links: Stored[dict[int, list[float]]]
 
-    def __init__(self, patterns: UrlPatterns, *, max_nodes: int = _MAX_NODES) -> None:
+    max_nodes = 60_000  # nodes kept; a bound: 3 for each of 20,000 arms, a site's own replaces it
+
+    def __init__(self, patterns: UrlPatterns) -> None:
         self.patterns = patterns
-        self.max_nodes = max_nodes
 
     def cast(self, pattern: int, link_paths: Iterable[int], shares: Shares, *, copy: float) -> None:
         """Count a page for every link group that led to it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -321,14 +322,13 @@ class Focus(WithFallback):
         )
 
 
+_PLACE = re.compile(r"([0-9]{1,10})\.([0-9a-f]{1,16})\.([0-3])")
+
+
 def _parts(place: str) -> tuple[int, int, int]:
     """Return URL pattern, link path and type by expression of a place; those of no link for a strange one."""
-    pieces = place.split(".")
-    try:
-        pattern, link_path, fits = int(pieces[0][:10]), int(pieces[1][:17], 16), int(pieces[2][:2])
-    except (ValueError, IndexError):
-        return 0, ANY, 0
-    return pattern, link_path, fits if fits in (INDEX, THREAD, PAGE_FLIP) else 0
+    found = _PLACE.fullmatch(place)
+    return (int(found[1]), int(found[2], 16), int(found[3])) if found else (0, ANY, 0)
 
 
 def _reason(candidate: EntryCandidate, model: ForumModel) -> str:

@@ -55,10 +55,11 @@ def test_parents_and_siblings_are_counted() -> None:
 
 
 def test_relatives_are_bounded_and_survive_a_restart() -> None:
-    neighbours = NeighbourLabels(max_pages=10)
+    neighbours = NeighbourLabels()
+    neighbours.max_pages = 10
     for page in range(100):
         neighbours.note(page, [page + 1_000], page % 2 == 0)
-    restored = NeighbourLabels(max_pages=10)
+    restored = NeighbourLabels()
     restored.load_state(unpacked(packed(neighbours.to_state())))
     assert neighbours.label(5) is None
     assert [restored.label(page) for page in (98, 99)] == [True, False]
