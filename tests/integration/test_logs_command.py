@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli.main import main
 from linkscore_server.browse_logs import reading
-from support.server_process import serving, stubs
+from support.server_process import stubs
 
 LINES = [
     f"2024-10-{day:02d}T00:{minute:02d}:00Z\tclient-{minute % 7}\thttp://a.org/{minute % 5}\t-\n"
@@ -47,12 +46,6 @@ def create(target: str, name: str) -> None:
     crawl = crawl_pb.Crawl(name=f"crawls/{name}", policy=policy)
     with stubs(target) as connected:
         connected.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("server")) as server:
-        yield server.target
 
 
 @pytest.fixture

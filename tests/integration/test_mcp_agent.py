@@ -25,12 +25,6 @@ BUDGET = 60
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with serving(tmp_path_factory.mktemp("mcp")) as process:
-        yield process.target
-
-
-@pytest.fixture(scope="module")
 def fetch() -> Callable[[str], str | None]:
     page = runpy.run_path(str(EXAMPLE))["page"]
     return lambda url: page(url.removeprefix(START[:-1]))

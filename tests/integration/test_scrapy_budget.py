@@ -44,12 +44,6 @@ def shop() -> Iterator[tuple[str, list[str]]]:
         yield f"http://{host}", seen
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with serving(tmp_path_factory.mktemp("budget")) as running:
-        yield running
-
-
 def crawl(base: str, target: str, **settings: Any) -> dict[str, Any]:
     many = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
     run = scrapy_run.crawl(base, LINKSCORE_TARGET=target, **many, **settings)

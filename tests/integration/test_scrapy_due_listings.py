@@ -17,7 +17,7 @@ from linkscore import Client, page
 from linkscore.v1.common_pb2 import PAGE_KIND_SITEMAP
 from support.crawlers.page_server import serving_pages
 from support.forked import Script
-from support.server_process import ServerProcess, serving
+from support.server_process import ServerProcess
 
 pytestmark = pytest.mark.long
 
@@ -66,12 +66,6 @@ def site() -> Iterator[tuple[str, list[str], threading.Event]]:
         base = f"http://{host}"
         yield base, asked, may_answer
         may_answer.set()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with serving(tmp_path_factory.mktemp("listings")) as running:
-        yield running
 
 
 def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any) -> Script:

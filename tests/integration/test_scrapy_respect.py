@@ -10,7 +10,7 @@ import pytest
 from linkscore import Client
 from support.crawlers import scrapy_run
 from support.crawlers.page_server import serving_pages
-from support.server_process import ServerProcess, serving
+from support.server_process import ServerProcess
 
 FILES = {
     "/robots.txt": "User-agent: *\nContent-Signal: /closed/ ai-train=no\nAllow: /\n",
@@ -37,12 +37,6 @@ def headers_of(path: str) -> list[tuple[str, str]]:
 def library() -> Iterator[tuple[str, list[str]]]:
     with serving_pages(body_of, headers_of) as (host, seen):
         yield f"http://{host}", seen
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with serving(tmp_path_factory.mktemp("respect")) as running:
-        yield running
 
 
 def crawl(base: str, target: str, **settings: Any) -> dict[str, Any]:

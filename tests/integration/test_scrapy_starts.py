@@ -42,12 +42,6 @@ def fetches(run: Run) -> int:
     return int(run.stats.get("downloader/response_count", 0))
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("data")) as process:
-        yield process.target
-
-
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -57,9 +51,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ],
 )
 def test_a_setting_that_cannot_be_is_one_plain_line_and_no_crawl(
-    site: str, server: str, settings: dict[str, Any], problem: str
+    site: str, target: str, settings: dict[str, Any], problem: str
 ) -> None:
-    run = crawl(site, **{"LINKSCORE_TARGET": server, **settings})
+    run = crawl(site, **{"LINKSCORE_TARGET": target, **settings})
     (said,) = run.said
     assert said.startswith(f"ERROR: linkscore: {problem}")
     assert fetches(run) == 0
