@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from heapq import heappop, heappush, merge
 from itertools import filterfalse, islice
 from typing import Any, NamedTuple
@@ -53,53 +53,44 @@ class SiteInFlight:
         fill: bool = False,
     ) -> None:
         self._look, self._under_way, self._fill = look, under_way, fill
-        self._is_counting = False
-        self._counted: FetchesInFlight | None = None
-        self._places: int | None = None
         self.asked = self.in_flight = sum(under_way.values())
 
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return the value of each bucket."""
-        if self.in_flight and (counted := self._count()) is not None:
-            return counted.values(buckets)
+        if self.in_flight and self._counted is not None:
+            return self._counted.values(buckets)
         policy, model = self._look()
         return policy.value(buckets, model)
 
     @property
     def floor(self) -> float:
         """Value below which a link may wait for the answers that are out; 0 if none ever does."""
-        counted = None if self._fill else self._count()
-        return 0.0 if counted is None else counted.floor
+        return 0.0 if self._fill or self._counted is None else self._counted.floor
 
     @property
     def has_place(self) -> bool:
         """Whether one more fetch may begin."""
-        if not self._fill:
-            self._count()
-        return self._fill or self._places is None or self.in_flight < self._places
+        return self._fill or self._counted is None or self.in_flight < self._counted.places
 
     def begin(self, bucket: str) -> None:
         """Count one more fetch."""
-        counted = self._count()
         self.in_flight += 1
-        if counted is not None:
-            counted.begin(bucket)
+        if self._counted is not None:
+            self._counted.begin(bucket)
 
     def value(self, bucket: str, last: float) -> float:
         """Return the value of a bucket by now, that was worth `last` before."""
-        counted = self._count()
-        return float(counted.values([bucket])[0]) if counted is not None else last
+        return last if self._counted is None else float(self._counted.values([bucket])[0])
 
-    def _count(self) -> FetchesInFlight | None:
-        """Return what the policy counts fetches in, None if they make no difference to it."""
-        if not self._is_counting:
-            policy, site = self._look()
-            self._is_counting, self._counted = True, policy.in_flight(site)
-            if self._counted is not None:
-                self._places = self._counted.places
-                for bucket, n in self._under_way.items():
-                    self._counted.begin(bucket, n)
-        return self._counted
+    @cached_property
+    def _counted(self) -> FetchesInFlight | None:
+        """What the policy counts fetches in, None if they make no difference to it."""
+        policy, site = self._look()
+        counted = policy.in_flight(site)
+        if counted is not None:
+            for bucket, n in self._under_way.items():
+                counted.begin(bucket, n)
+        return counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,9 @@ class SessionIds(Stateful):
         return sorted(self._learned)
 
     def _decide(self, name: str) -> None:
-        is_session = name not in SURE_NAMES and _changes(name, self._names[name])
+        known, least = self._names[name], _LEAST_CHANGED_LIKELY if name in LIKELY_NAMES else _LEAST_CHANGED
+        changes = known.changed >= least and known.changed > known.kept and known.many < known.one
+        is_session = name not in SURE_NAMES and changes
         (self._learned.add if is_session else self._learned.discard)(name)
         self._places = {int(known[1:]) for known in self._learned if known.startswith("/")}
 
@@ -226,11 +228,6 @@ def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -
         known.kept += before == value
         known.values[rest] = value
     drop_oldest(known.values, MAX_RESTS)
-
-
-def _changes(name: str, known: _Name) -> bool:
-    least = _LEAST_CHANGED_LIKELY if name in LIKELY_NAMES else _LEAST_CHANGED
-    return known.changed >= least and known.changed > known.kept and known.many < known.one
 
 
 def _without_id(found: re.Match[str]) -> str:

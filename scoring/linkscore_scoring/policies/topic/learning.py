@@ -91,21 +91,16 @@ class ArmMeans(Stateful):
     _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
     max_arms = 0
 
-    def credit(self, arms: Sequence[Arm], brought: float) -> None:
-        """Count a page found through some arms."""
+    def credit(self, arms: Sequence[Arm], brought: float, *, pulls: float = 1.0) -> None:
+        """Count a page found through some arms; with no pull, what one counted before brought besides."""
         for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
-            # What is credited goes to the end, so that at the bound the site itself is never dropped.
-            counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
-            counts[0] += 1.0
-            counts[1] += brought
+            if pulls or node in self._means:
+                # What is credited goes to the end, so that at the bound the site itself is never dropped.
+                counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
+                counts[0] += pulls
+                counts[1] += brought
         if self.max_arms:
             drop_oldest(self._means, self.max_arms)
-
-    def revise(self, arms: Sequence[Arm], change: float) -> None:
-        """Take in that a page counted before brought so much more."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
-            if node in self._means:
-                self._means[node][1] += change
 
     def mean(self, arm: Arm, prior: float) -> float:
         """Return the shrunk mean of an arm; `prior` is that of a site nothing is known of."""

@@ -185,7 +185,7 @@ class Topical(Policy):
             self.crawl.weights.revise(features, change)
         untold = change * self._untold(features)
         self.crawl.reward += untold
-        self.arms.revise(page.arms, untold)
+        self.arms.credit(page.arms, untold, pulls=0.0)
         for source, link_path in page.lists:
             self.lists.credit(source, link_path, change, pulls=0.0)
         page.reward = event.reward
