@@ -48,12 +48,8 @@ _MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,20
 _IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)
 
 
-class AgentError(Exception):
-    """What an agent asked for cannot be done; the message says what to do instead."""
-
-
 class AgentCrawl:
-    """What the tools of an agent do."""
+    """What the tools of an agent do; ToolError says what cannot be done, and what to do instead."""
 
     def __init__(self, connect: Callable[[], AsyncClient], *, crawl: str = "", max_pages: int = 100) -> None:
         self._connect = connect
@@ -84,12 +80,12 @@ class AgentCrawl:
         """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
         for url in start_urls:
             if not _is_absolute(url):
-                raise AgentError(f"start_urls: must be absolute http or https URLs, got {url!r}")
+                raise ToolError(f"start_urls: must be absolute http or https URLs, got {url!r}")
         if not start_urls:
-            raise AgentError("start_urls: name at least one URL")
+            raise ToolError("start_urls: name at least one URL")
         left = self._most - self._used
         if left <= 0:
-            raise AgentError(f"the budget of {self._most} pages is spent: stop crawling")
+            raise ToolError(f"the budget of {self._most} pages is spent: stop crawling")
         await self.end()
         self._forget()
         crawl = self._given or f"agent-{uuid.uuid4().hex[:12]}"
@@ -161,7 +157,7 @@ class AgentCrawl:
         if url not in self._reported:
             said = await self._ingest(url, content, status)
         elif reward is None:
-            raise AgentError("the page was reported already: only its reward can be said again")
+            raise ToolError("the page was reported already: only its reward can be said again")
         if reward is not None:
             await self._client.reward(
                 crawl=self.crawl, url=url, reward=reward, ticket=self._tickets.get(url, b"")
@@ -170,10 +166,10 @@ class AgentCrawl:
 
     async def _ingest(self, url: str, content: str, status: int) -> dict[str, Any]:
         if not content and status == _OK:
-            raise AgentError("content: is empty; give the HTML or Markdown, or the status of a failed fetch")
+            raise ToolError("content: is empty; give the HTML or Markdown, or the status of a failed fetch")
         if url not in self._taken:
             if not self._left:
-                raise AgentError("the budget of pages is spent: stop crawling, and answer from what you have")
+                raise ToolError("the budget of pages is spent: stop crawling, and answer from what you have")
             self._frontier.discard(url)
             self._spend(url)
         if status >= _FAILED:
@@ -190,7 +186,7 @@ class AgentCrawl:
         sent = page(url=url, ticket=self._tickets.get(url, b""), event_id=event_id, **brought)
         (result,) = (await self._client.ingest_pages(crawl=self.crawl, pages=[sent])).results
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
-            raise AgentError(f"the page cannot be used: {_problems(result.status)}")
+            raise ToolError(f"the page cannot be used: {_problems(result.status)}")
         self._reported.add(url)
         if (item := self._taken[url]) is not None:
             self._frontier.done(item)
@@ -253,7 +249,7 @@ class AgentCrawl:
 
     def _check_begun(self) -> None:
         if not self.crawl:
-            raise AgentError("no crawl was begun: call begin with start_urls")
+            raise ToolError("no crawl was begun: call begin with start_urls")
 
 
 def _problems(status: common_pb2.ItemStatus) -> str:
@@ -365,15 +361,13 @@ def _tool(made: Any) -> Tool:
 
 
 def _told(made: Any) -> Any:
-    """Return a tool that says to the agent, as a sentence, what goes wrong."""
+    """Return a tool that says to the agent, as a sentence, what the server refuses."""
 
     @wraps(made)
     async def told(**given: Any) -> dict[str, Any]:
         try:
             found: dict[str, Any] = await made(**given)
             return found
-        except AgentError as error:
-            raise ToolError(str(error)) from None
         except LinkscoreError as error:
             raise ToolError(f"linkscore: {error}") from None
 

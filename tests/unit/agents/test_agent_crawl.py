@@ -9,7 +9,7 @@ import pytest
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_cli.agents import AgentCrawl, AgentError, _as_html
+from linkscore_cli.agents import AgentCrawl, ToolError, _as_html
 
 HOST = "http://a.example"
 
@@ -97,7 +97,7 @@ async def test_links_of_the_hosts_begun_with_wait_the_best_of_a_bucket_first(ser
 
 async def test_a_page_without_content_is_refused_and_half_a_surrogate_pair_is_not(server: Server) -> None:
     agent = await begun(server)
-    with pytest.raises(AgentError, match="content: is empty"):
+    with pytest.raises(ToolError, match="content: is empty"):
         await agent.report_page(f"{HOST}/")
     assert not server.pages
     await agent.report_page(f"{HOST}/", "<p>\ud800</p>")
