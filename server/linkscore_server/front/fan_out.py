@@ -400,7 +400,8 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     values = np.zeros(len(names))
     for rows, got in found:
         values[[rows[place] for place in got.order]] = got.values
-    return messages.ranked_sites(
+    return messages.ranked(
+        pb.RankSitesResponse,
         best_sites(values, waiting, n),
         policy=found[0][1].policy,
         event_seq=events_in(got.event_seq for _, got in found),
@@ -422,11 +423,12 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     for rows, got in asked:
         values[rows] = got["values"]
         offers.append([Offer(*offer)._replace(row=rows[offer[1]]) for offer in got["bids"]])
-    return messages.planned_fetches(
+    return messages.ranked(
+        pb.RankBucketsResponse,
         allocate(offers, values, request.n),
-        request,
         policy=asked[0][1]["policy"],
         event_seq=events_in(got["event_seq"] for _, got in asked),
+        fills=bool(request.n),
     )
 
 

@@ -274,13 +274,18 @@ MAX_URLS = 10_000  # that one RankSites or RankBuckets call hands out
 _MAX_IN_FLIGHT_BUCKETS, _MAX_IN_FLIGHT = 10_000, 1_000_000  # with fetches under way, and of one of them
 MAX_EXAMPLES, _DEFAULT_EXAMPLES = 100, 5
 
-_OPTIONAL = {
-    "verdicts": "verdicts",
-    "skip_reasons": "skip_reasons",
-    "in_scope": "in_scope",
-    "url_types": "url_types",
-}
-"""Columns of `LinkScores` that are there if policy or crawl have something to say, and their names here."""
+_COLUMNS = (
+    "buckets",
+    "bucket_names",
+    "bucket_values",
+    "tickets",
+    "ticket_values",
+    "verdicts",
+    "skip_reasons",
+    "in_scope",
+    "url_types",
+)
+"""Columns of `LinkScores` beside `scores`; those that nobody has something to say for are left empty."""
 
 
 def skip_reason_name(reason: int) -> str:
@@ -300,14 +305,8 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
     One that is made apart and then set is copied, by way of its bytes.
     """
     message.scores.extend(scored.scores.tolist())
-    message.buckets.extend(scored.buckets)
-    message.bucket_names.extend(scored.bucket_names)
-    message.bucket_values.extend(scored.bucket_values)
-    message.tickets.extend(scored.tickets)
-    message.ticket_values.extend(scored.ticket_values)
-    for column, name in _OPTIONAL.items():
-        if values := getattr(scored, name):
-            getattr(message, column).extend(values)
+    for column in _COLUMNS:
+        getattr(message, column).extend(getattr(scored, column) or ())
     if links is None:
         return
     message.urls.extend(links.urls)
@@ -413,17 +412,15 @@ def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:
     return found
 
 
-def planned_fetches(
-    plan: Plan, request: pb.RankBucketsRequest, *, policy: str, event_seq: int
-) -> pb.RankBucketsResponse:
-    """Return what was asked for of a plan: buckets best first, and the links each is given."""
+def ranked(kind: type[M], plan: Plan, *, policy: str, event_seq: int, fills: bool = True) -> M:
+    """Return an answer of columns, the best first; `fills`: with the links that each is given."""
     order = plan.order()
-    return pb.RankBucketsResponse(
+    return kind(
         policy=policy,
         event_seq=event_seq,
         order=order.tolist(),
         values=plan.values[order].tolist(),
-        urls=plan.takes[order].tolist() if request.n else (),
+        urls=plan.takes[order].tolist() if fills else (),
     )
 
 
@@ -444,18 +441,6 @@ def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[s
         raise InvalidInput(problems)
     waiting = [entry.waiting if entry.HasField("waiting") else None for entry in request.sites]
     return list(names), waiting, n
-
-
-def ranked_sites(found: Plan, *, policy: str, event_seq: int) -> pb.RankSitesResponse:
-    """Return the columns of the answer, best site first."""
-    order = found.order()
-    return pb.RankSitesResponse(
-        order=order.tolist(),
-        values=found.values[order].tolist(),
-        urls=found.takes[order].tolist(),
-        policy=policy,
-        event_seq=event_seq,
-    )
 
 
 def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, str]:

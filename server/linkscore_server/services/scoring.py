@@ -190,7 +190,9 @@ class LinkScoringService:
                 fill=request.fill,
             )
             policy = actor.model.config.order.name
-            found = messages.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
+            found = messages.ranked(
+                pb.RankBucketsResponse, plan, policy=policy, event_seq=actor.model.seq, fills=bool(request.n)
+            )
             if actor.queries.all_stopped(buckets.distinct):
                 found.decision = common_pb2.DECISION_STOP_BUDGET
             return found
@@ -207,7 +209,7 @@ class LinkScoringService:
             names, waiting, n = messages.site_ranking_query(request, actor.model.config.name)
             found = actor.queries.rank_sites(names, waiting, n)
             policy = actor.model.config.order.name
-            return messages.ranked_sites(found, policy=policy, event_seq=actor.model.seq)
+            return messages.ranked(pb.RankSitesResponse, found, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
         return await self._answered(actor, answer, is_big=is_big)
