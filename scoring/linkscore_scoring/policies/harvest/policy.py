@@ -387,11 +387,11 @@ class Harvest(Policy):
                 f"{unmet} of {history.reported} reported pages were not fetched: report the URL that was, "
                 "with its scheme, host and last slash, or the ticket",
             )
-        if likeness.examples and not tables.settled_wanted and not worked.is_wanted.any():
+        if likeness.examples and not worked.is_wanted.any():
             yield SiteWarning(
                 "examples_not_met",
-                f"none of {tables.pulls} fetches is like an example: start at a page that links to one, give "
-                "examples with URL and HTML, or answer what `linkscore console` asks",
+                f"none of the latest {tables.pages.rows} fetches is like an example: start at a page that "
+                "links to one, give examples with URL and HTML, or answer what `linkscore console` asks",
             )
         if not tables.share:
             share = _share_of_menus(tables.keys[-_MENU_PAGES:], site)

@@ -105,7 +105,7 @@ def _layout(types: tuple[tuple[str, Any], ...]) -> tuple[dict[str, tuple[type, A
 class Tables(Stateful):
     """The tables of one site; `Worked` has what follows from them.
 
-    `settled`, `settled_wanted`: pulls that are in `nodes` alone, and how many of them were wanted.
+    `settled`: pulls that are in `nodes` alone.
     `reported`: pages of which feedback came. `texts`: pages by the characters in their long blocks, from the
     first one on of which all was new, but for the first pages of a site. `share`, `site_mean`: how far
     labels, not text, decide, and the mean reward of the site. `changes`: events since all was worked out.
@@ -116,7 +116,6 @@ class Tables(Stateful):
     urls: Stored[list[str]]
     node_of: Stored[dict[Node, int]]
     settled: Stored[int]
-    settled_wanted: Stored[int]
     reported: Stored[int]
     texts: Stored[dict[int, int]]
     changes: Stored[int]
@@ -327,7 +326,6 @@ class Tables(Stateful):
         for name, brought in (("n", 1.0), ("reward", worked.page_reward), ("hub", worked.page_hub)):
             self.nodes[f"old_{name}"][:] += _totals(node, (worked.weight * brought)[page], self.nodes.rows)
         self.settled += n
-        self.settled_wanted += int(worked.is_wanted[:n].sum())
         self.pages.keep(slice(n, None))
         self.links.keep(self.links["page"] >= n)
         self.places.keep(self.places["place"] >= n << 32)
@@ -400,7 +398,7 @@ class Worked:
         its owner keeps it out of searches, where that is not all but one page in 16.
         What may be excerpts counts as little known until links between were followed, or `few` times as many
         pages seen with such links. By likeness: 1 like an example, unlike all its text times 2 / (2 + n), n
-        examples, and wanted pages found where URL and layout are of none; a copy that names its original, or
+        examples, and what else is known where URL and layout are of none; a copy that names its original, or
         where layout alone tells, is like none. Feedback replaces all, and its silence lessens text.
         """
         tables, t, k = self._tables, self._t, self._t.prior_weight
@@ -408,7 +406,9 @@ class Worked:
         own, source, label = pages["own"], pages["source"], pages["label"]
         is_text, is_like = source == Source.TEXT, source == Source.LIKENESS
         self.is_wanted = label >= t.wanted
-        known = tables.n_examples + tables.settled_wanted + int(self.is_wanted.sum())
+        # Pages like an example say no more of other kinds than it does: as many as examples count.
+        alike = int((self.is_wanted & is_like).sum())
+        known = tables.n_examples + int(self.is_wanted.sum()) - max(0, alike - tables.n_examples)
         # Who says of a dozen pages in two hundred that they are not wanted has not said what is; who says so
         # of every page has.
         silent = 1.0 - tables.reported / (tables.pulls + k)

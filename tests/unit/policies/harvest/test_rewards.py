@@ -27,12 +27,12 @@ def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
     assert (worth_of(board, "/list").source, worth_of(board, "/list").reward) == (Source.FEEDBACK, 1.0)
 
 
-@pytest.mark.parametrize(("found", "left"), [(0, 2 / 3), (7, 2 / 10), (40, 0.1)])
-def test_text_of_pages_like_no_example_counts_less_once_wanted_ones_are_found(
-    found: int, left: float
+@pytest.mark.parametrize(("given", "found", "left"), [(1, 0, 2 / 3), (1, 40, 2 / 4), (3, 40, 2 / 8)])
+def test_pages_like_an_example_say_no_more_of_other_kinds_than_it_does(
+    given: int, found: int, left: float
 ) -> None:
-    """2 / (2 + an example + pages found), a tenth at least: else guides come before the lists of jobs."""
-    board = board_with(example("/post/1"))
+    """Text of these counts 2 / (2 + examples + as many found): jobs before guides, and all before buttons."""
+    board = board_with(*(example(f"/post/{n}") for n in range(given)))
     for n in range(found):
         board.page(f"/post/{n + 100}", leaves=POST)
     board.page("/guide", leaves=LIST, texts=[("rich", 4_000)])
