@@ -416,7 +416,9 @@ def _rules_by_tag_path(site: SiteRules) -> list[str]:
     xpaths: dict[str, str] = {}
     for rule in site.tag_paths:
         if xpath := xpath_of(rule.tag_path):
-            xpaths.setdefault(xpath, _tag_path_comment(rule))
+            share = f"{rule.destination_prob:.0%} of {rule.source} lead to {rule.destination}"
+            said = f"worth {rule.value:.2f}: {rule.link_count} links, {share}"
+            xpaths.setdefault(xpath, _one_line(said))
     entries = [(comment, xpath) for xpath, comment in xpaths.items()]
     return _link_rule("restrict_xpaths", entries, "", f"allow_domains={[site.host]!a}, ") if entries else []
 
@@ -438,11 +440,6 @@ def _link_rule(option: str, entries: list[tuple[str, str]], kind: str, more: str
 def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> list[str]:
     """Return the lines of a list of texts, each below its comment, without the last bracket."""
     return [begin, *(f"{indent}# {comment}\n{indent}{text!a}," for comment, text in entries)]
-
-
-def _tag_path_comment(rule: TagPathRule) -> str:
-    share = f"{rule.destination_prob:.0%} of {rule.source} lead to {rule.destination}"
-    return _one_line(f"worth {rule.value:.2f}: {rule.link_count} links, {share}")
 
 
 def xpath_of(tag_path: str) -> str:

@@ -180,8 +180,8 @@ def _frequent_paths(
         levels[path.count(_TOKEN)].add(path)
     for level in range(max(levels, default=0), 0, -1):
         for path in sorted(levels[level]):
-            shorter = drop_rarest(path, tokens) if len(pages[path]) < threshold else None
-            if shorter is not None:
+            if len(pages[path]) < threshold:  # of tokens that are as rare the first in alphabet goes
+                shorter = _without(path, min(_held(path), key=lambda token: (tokens.get(token, 0), token)))
                 pages[shorter] |= pages.pop(path)
                 levels[shorter.count(_TOKEN)].add(shorter)
     return frozenset(path for path, on in pages.items() if len(on) >= threshold)
@@ -190,13 +190,6 @@ def _frequent_paths(
 def _element_of(tag: str, classes: str, *, numbered: Collection[str], tokens: Mapping[str, int]) -> str:
     """Return an element of a path: its tag, and those of its class tokens that count."""
     return _TOKEN.join([tag, *sorted(token for token in folded(classes, numbered) if token in tokens)])
-
-
-def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
-    """Return the path without its rarest token (ties: the first in alphabet); None if it has no token."""
-    if _TOKEN not in path:
-        return None
-    return _without(path, min(_held(path), key=lambda token: (tokens.get(token, 0), token)))
 
 
 def _held(path: str) -> set[str]:

@@ -136,7 +136,7 @@ class NewsByPrefix(WithFallback):
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
         news = _news(site)
-        if news is None or news.reason:
+        if news is None or not self.is_ready(site):
             return []
         return sorted(
             (prefix.rule() for prefix in news.prefixes), key=lambda rule: (-rule.confidence, rule.pattern)
@@ -201,11 +201,13 @@ class BehaviorOrder(WithFallback):
 
     Params = FallbackParams
     reads_logs = True
-    measure: ClassVar[str]  # field of `PatternStats` that is the mean
+    measure: ClassVar[
+        str
+    ]  # method of the model that tells a URL's worth, and field of `PatternStats`: the mean
 
-    @abstractmethod
     def worth(self, place: Place, model: BehaviorModel) -> float:
         """Return the visits a day that a URL is worth."""
+        return float(getattr(model, self.measure)(place))
 
     @abstractmethod
     def meaning(self, place: Place, model: BehaviorModel) -> str:
@@ -327,10 +329,6 @@ class BehaviorFetch(BehaviorOrder):
     name = "behavior_fetch"
     measure = "demand"
 
-    def worth(self, place: Place, model: BehaviorModel) -> float:
-        """Return the visits a day expected of a URL."""
-        return model.demand(place)
-
     def meaning(self, place: Place, model: BehaviorModel) -> str:
         """Say where the expectation comes from."""
         if place.page != UNKNOWN_PAGE and model.pages.demand[place.page] > 0.0:
@@ -385,10 +383,6 @@ class BehaviorDiscovery(BehaviorOrder):
         super().logs_mined(site)
         if (model := _model_of(site)) is not None:
             self.shown = {name: self.shown[name] for name in model.names if name in self.shown}
-
-    def worth(self, place: Place, model: BehaviorModel) -> float:
-        """Return the visits a day that visiting a URL discovers."""
-        return model.gain(place)
 
     def meaning(self, place: Place, model: BehaviorModel) -> str:
         """Say what the gain is."""

@@ -92,7 +92,11 @@ class StructuralPolicy(Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by destination cluster, or by plan and depth while the site is not learned."""
         if not self.cluster_worth:
-            return self._by_plan(links, site)
+            planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
+            depths = np.asarray(links.depths, dtype=np.float64)
+            rows = zip(planned, links.depths, links.link_paths, strict=True)
+            names = ["plan" if p else f"s{depth}.{link_path:x}" for p, depth, link_path in rows]
+            return Scored(np.where(planned, _PLANNED, _UNPLANNED / (1.0 + depths)), names)
         buckets = [
             f"c{source}.{link_path:x}"
             for source, link_path in zip(links.sources, links.link_paths, strict=True)
@@ -120,12 +124,6 @@ class StructuralPolicy(Policy):
         clusters = site.templates.ids() if site.templates else []
         worth = self.worth(site, clusters) if clusters else None
         self.clusters, self.cluster_worth = (clusters, worth.tolist()) if worth is not None else ([], [])
-
-    def _by_plan(self, links: LinkBatch, site: SiteModel) -> Scored:
-        planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
-        scores = np.where(planned, _PLANNED, _UNPLANNED / (1.0 + np.asarray(links.depths, dtype=np.float64)))
-        rows = zip(planned, links.depths, links.link_paths, strict=True)
-        return Scored(scores, ["plan" if p else f"s{depth}.{link_path:x}" for p, depth, link_path in rows])
 
     def _pairs(self, sources: Sequence[int], link_paths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)

@@ -13,7 +13,7 @@ from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.topic import Topical
+from linkscore_scoring.policies.topic.policy import Topical
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.wanted import Wanted, WantedSample
 

@@ -2,7 +2,3 @@
 
 `tree` holds the elements as columns and finds text blocks, `moments` reads dates, `signals` measures it.
 """
-
-from linkscore_scoring.features.layout.signals import SIGNALS
-
-__all__ = ["SIGNALS"]

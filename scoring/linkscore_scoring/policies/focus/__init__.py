@@ -5,7 +5,3 @@ In the order a page passes through them: `policy` (index, thread or other, by la
 `paths` (what pages behind links turned out to be, and the way to threads), `expressions` (regular expressions
 of the URLs on the way).
 """
-
-from linkscore_scoring.policies.focus.policy import Focus, FocusParams
-
-__all__ = ["Focus", "FocusParams"]

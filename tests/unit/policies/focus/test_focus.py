@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.base import FOLLOW, SKIP
-from linkscore_scoring.policies.focus import Focus
+from linkscore_scoring.policies.focus.policy import Focus
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from support.focus.generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
