@@ -38,8 +38,8 @@ ANY_QUERY = "?*"
 
 _DIGITS = re.compile(r"[0-9]+")
 _SHARDS = re.compile(r"/\w/\w(?=/[0-9A-Fa-f]{12})")  # directories named by characters of a hash, before it
-_NAMESPACE = re.compile(r"[^\W\d]+")
-_EXTENSION = re.compile(r"\.[A-Za-z#]{1,5}$")
+_NAMESPACE = re.compile(r"[^\W\d]*[^\W\d_](?=:.)|[^\W\d_]+_(?=.*\.html?\Z)")
+_EXTENSION = re.compile(r"(?:\.[A-Za-z#]{1,5}|_)$")
 
 ROOT = 0
 """Id of the root, which stands for every URL."""
@@ -92,13 +92,10 @@ def is_fixed(token: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _segment_tokens(segment: str) -> tuple[str, ...]:
-    """Return a path segment, cut after a namespace: ``Category:Ships`` is two slots, ``/Category`` and
-    ``:Ships``.
-    """
+    """Return a path segment, cut after a namespace: ``/Category``, ``:Ships``; ``/group_``, ``:io.html``."""
     segment = unquote(segment)
-    space, colon, name = segment.partition(":")
-    if colon and name and _NAMESPACE.fullmatch(space):
-        return f"/{space}", f":{_DIGITS.sub('#', name)}"
+    if space := _NAMESPACE.match(segment):
+        return f"/{space[0]}", f":{_DIGITS.sub('#', segment[space.end() :].removeprefix(':'))}"
     return (f"/{_DIGITS.sub('#', segment)}",)
 
 
@@ -212,7 +209,8 @@ class UrlPatterns(Stateful):
 
     def text(self, pattern_id: int) -> str:
         """Return the pattern an id stands for now, e.g. ``a.org/tag/*/?page``; of the root nothing."""
-        return " ".join(self.tokens(pattern_id)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
+        text = " ".join(self.tokens(pattern_id)).replace("_ :", "_")
+        return text.replace(" /", "/").replace(" :", ":").replace(" ?", "?")
 
     def tokens(self, pattern_id: int) -> list[str]:
         """Return the slots of the pattern an id stands for now, the host first; none of the root."""
@@ -409,11 +407,12 @@ def split_query(tokens: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _address(tokens: Sequence[str]) -> str:
-    host, *segments = tokens
+    starts = ("" if pair[0][-1:] == "_" and pair[1][0] == ":" else pair[1][0] for pair in pairwise(tokens))
     written = (
-        "/[^?#]*" if token == REST else f"{_text(token[0])}{_value(token[1:], '/:')}" for token in segments
+        "/[^?#]*" if token == REST else f"{start}{_value(token[1:], '/:')}"
+        for start, token in zip(starts, tokens[1:], strict=True)
     )
-    return f"^https?://{re.escape(host)}{''.join(written)}"
+    return f"^https?://{re.escape(tokens[0])}{''.join(written)}"
 
 
 def _pair(name: str, value: str) -> str:

@@ -80,7 +80,6 @@ def test_a_list_an_article_and_what_is_broken_say_nothing(head: str) -> None:
         ("native-currency-code-usd view-list collection-type-blog", False),
         ("template-product", True),
         ("class-declaration-page", True),
-        ("package-declaration-page", False),
         ("rustdoc struct", True),
         ("rustdoc mod crate", False),
         ("single-product single woocommerce-no-js", True),

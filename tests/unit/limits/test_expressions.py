@@ -16,6 +16,7 @@ PLAIN = [
     "http://a.org:8080/x",
     "http://a.org/thread-12-3.html",
     "http://a.org/Category:Ships",
+    "http://a.org/group_io_9.html",
     "http://a.org/t/a%20b",
     "http://a.org/t/%C3%BCber",
     "http://a.org/t/(x)+[y]$",
