@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar, cast
 
@@ -172,15 +173,8 @@ def _examples_of(messages: Iterable[pb.ExamplePage]) -> tuple[ExamplePage, ...]:
 
 def _each(messages: Iterable[_M], read: Callable[[_M], _T], field: str) -> tuple[_T, ...]:
     """Return what a list says, or raise one error that has the problems of all its entries."""
-    found, problems = [], list[FieldProblem]()
-    for i, message in enumerate(messages):
-        try:
-            found.append(read(message))
-        except InvalidInput as exc:
-            problems += exc.under(f"{field}[{i}]").problems
-    if problems:
-        raise InvalidInput(problems)
-    return tuple(found)
+    reads = {f"{field}[{i}]": partial(read, message) for i, message in enumerate(messages)}
+    return tuple(_all_of(reads, is_under=True).values())
 
 
 def crawl_message(model: CrawlModel) -> pb.Crawl:
@@ -231,14 +225,17 @@ def _learning(crawl: pb.Crawl) -> LearningConfig:
     return learning
 
 
-def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Return the value of each field, or raise one error that has the problems of all."""
+def _all_of(fields: Mapping[str, Callable[[], Any]], *, is_under: bool = False) -> dict[str, Any]:
+    """Return the value of each field, or raise one error that has the problems of all.
+
+    `is_under`: problems of a value name parts of it, and not yet the field.
+    """
     values, problems = {}, list[FieldProblem]()
     for name, value in fields.items():
         try:
             values[name] = value()
         except InvalidInput as exc:
-            problems += exc.problems
+            problems += (exc.under(name) if is_under else exc).problems
     if problems:
         raise InvalidInput(problems)
     return values
