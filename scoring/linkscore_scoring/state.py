@@ -30,7 +30,7 @@ from collections import Counter, OrderedDict, deque
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import GenericAlias
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, Self, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -52,10 +52,9 @@ _EMPTY = (int, float, bool, str, dict, list, set, deque, Counter, OrderedDict)
 
 
 class Stateful:
-    """Gives a class `to_state` and `load_state` by its annotations; `state_name` is its name in messages."""
+    """Gives a class `to_state` and `load_state` by its annotations."""
 
     __slots__ = ()
-    state_name: ClassVar[str] = ""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Return an object whose numbers, texts and tables are there, and empty."""
@@ -187,7 +186,7 @@ def _empties(cls: Any) -> tuple[tuple[str, type[Any]], ...]:
 def _title(cls: Any) -> str:
     """Return the name of a class in words: ``target arms`` for ``TargetArms``."""
     name = getattr(cls, "__name__", str(cls)).lstrip("_")
-    return getattr(cls, "state_name", "") or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def _read(kind: Any, state: Any) -> Any:

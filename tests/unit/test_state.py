@@ -50,10 +50,9 @@ class Arms(Stateful):
             raise ValueError("more found than pulled")
 
 
-class Crawl(Stateful):
+class SmallCrawl(Stateful):
     """A class with a part that is there, and one that may come."""
 
-    state_name = "small crawl"
     arms: Stored[Arms]
     later: Stored[Arms | None]
 
@@ -61,8 +60,8 @@ class Crawl(Stateful):
         self.arms, self.later = Arms(), None
 
 
-def filled() -> Crawl:
-    crawl = Crawl()
+def filled() -> SmallCrawl:
+    crawl = SmallCrawl()
     crawl.later = arms = Arms()
     arms.total, arms.found = 5, 2
     arms._rows = {(1, 2): [0.5, 1.0], (3, 4): [0.0, 2.0]}
@@ -75,7 +74,7 @@ def filled() -> Crawl:
 
 
 def test_all_that_is_kept_comes_back_from_bytes() -> None:
-    crawl, again = filled(), Crawl()
+    crawl, again = filled(), SmallCrawl()
     own = again.arms
     again.load_state(unpacked(packed(crawl.to_state())))
     assert again.arms is own, "a part that is there takes its state"
@@ -108,10 +107,10 @@ def test_what_does_not_fit_is_refused_by_name(field: str, value: Any) -> None:
 
 
 def test_foreign_and_cut_states_are_refused() -> None:
-    state = Crawl().to_state()
+    state = SmallCrawl().to_state()
     for strange in ([], 7, {}, {**state, "x": 1}, {"arms": state["arms"]}, {**state, "arms": 1}):
         with pytest.raises(CorruptState, match="small crawl"):
-            Crawl().load_state(strange)
+            SmallCrawl().load_state(strange)
     with pytest.raises(CorruptState, match=r"page: .*place"):
         from_state(Page, {"url": "u"})
     raw = packed(filled().to_state())

@@ -31,9 +31,6 @@ class Features:
     indices: Ints
     values: Floats  # (nnz,) float64
 
-    def __len__(self) -> int:
-        return self.n
-
     def sums(self, terms: Floats) -> Floats:
         """Return the sum of one term per entry over each row, (n,) float64; a row sums alike in any batch."""
         return np.asarray(np.bincount(self.rows, weights=terms, minlength=self.n), dtype=np.float64)
@@ -195,7 +192,6 @@ _DELTA = 0.002  # the default of river's ADWIN
 class OnlineClassifier(Stateful):
     """A classifier by name with what every crawl needs around it."""
 
-    state_name = "classifier"
     model: Stored[Classifier]
     calibration: Stored[PlattCalibration]
     drift: Stored[DriftDetector]

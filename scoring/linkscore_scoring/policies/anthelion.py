@@ -118,7 +118,6 @@ class HostBandit(Stateful):
     code means and does not do.
     """
 
-    state_name = "host bandit"
     pulls: Stored[int]
     arms: Stored[dict[int, Arm]]
 
@@ -233,7 +232,6 @@ class HostCrawl(Stateful):
     of being relevant and h that of being a hub.
     """
 
-    state_name = "host crawl"
     seq: Stored[int]
     classifier: Stored[OnlineClassifier]
     hubs: Stored[OnlineClassifier]

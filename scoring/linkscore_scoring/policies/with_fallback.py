@@ -112,10 +112,6 @@ class WithFallback(Policy):
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, for a site that is ready."""
 
-    @abstractmethod
-    def describe(self, site: SiteModel) -> str:
-        """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
-
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by own knowledge if the site is ready, else as the fallback does, without verdicts."""
         theirs = self.fallback.score(links, site)

@@ -107,8 +107,6 @@ class SiteRevisits(Stateful):
     `max_pages`: pages kept.
     """
 
-    state_name = "revisits"
-
     pages: Stored[PageTable]
     fetches: Stored[int]
     _change_days: Stored[float]

@@ -260,7 +260,6 @@ class TopicCrawl(Stateful):
     `known_pages`: what sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
     """
 
-    state_name = "topic of the crawl"
     counts: Stored[WordCounts]  # how common words are
     weights: Stored[SignalWeights]  # what signals of links are worth
     # pulls, reward: pages judged, and what they were worth together
