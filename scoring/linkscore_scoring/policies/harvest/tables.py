@@ -406,9 +406,9 @@ class Worked:
         own, source, label = pages["own"], pages["source"], pages["label"]
         is_text, is_like = source == Source.TEXT, source == Source.LIKENESS
         self.is_wanted = label >= t.wanted
-        # Pages like an example say no more of other kinds than it does: as many as examples count.
+        # Pages like an example say little more of other kinds than it does: `few` times as many count.
         alike = int((self.is_wanted & is_like).sum())
-        known = tables.n_examples + int(self.is_wanted.sum()) - max(0, alike - tables.n_examples)
+        known = tables.n_examples + int(self.is_wanted.sum()) - max(0, alike - t.few * tables.n_examples)
         # Who says of a dozen pages in two hundred that they are not wanted has not said what is; who says so
         # of every page has.
         silent = 1.0 - tables.reported / (tables.pulls + k)
