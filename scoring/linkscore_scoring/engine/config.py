@@ -145,6 +145,11 @@ class CrawlConfig:
         return self.name if self.groups == 1 else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
+    def reads_layout(self) -> bool:
+        """Whether the policy reads the layout of pages."""
+        return self.policy.has("reads_layout")
+
+    @cached_property
     def words(self) -> bool:
         """Whether the words of pages are read: if the policy reads them and `wanted` is given."""
         return self.wanted is not None and self.policy.has("reads_words")

@@ -189,7 +189,7 @@ class CrawlModel:
                 fetch.in_scope = rows_in_scope(links.urls, event.site, site_of)
             if asked != event.site:
                 fetch.back = rows_in_scope(links.urls, asked, site_of)
-            if self.config.policy.has("reads_layout"):
+            if self.config.reads_layout:
                 fetch.page_links = find_page_links(page.url, links.urls, links.anchors)
         return fetch
 

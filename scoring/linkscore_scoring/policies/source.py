@@ -318,7 +318,10 @@ class SourceTarget(StructuralPolicy):
 
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
         """Return Info with the authority pinned to the target; None while the target's cluster is unknown."""
-        target = self._target(site)
+        assert site.templates is not None
+        url, html = self.params.example_url, self.params.example_html
+        nearest = site.templates.nearest
+        target = site.cluster_of(example_key(url)) if url else nearest(example_page(html).paths)
         if target not in clusters:
             return None
         A, at = site.navigation.adjacency(clusters), clusters.index(target)
@@ -326,10 +329,3 @@ class SourceTarget(StructuralPolicy):
         if self.params.multi_hop:
             h = multi_hop_hubs(A, at)
         return info(a, h, alpha=self.params.alpha)
-
-    def _target(self, site: SiteModel) -> int:
-        if self.params.example_url:
-            return site.cluster_of(example_key(self.params.example_url))
-        assert site.templates is not None
-        page = example_page(self.params.example_html)
-        return site.templates.nearest(page.paths)

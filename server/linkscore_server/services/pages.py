@@ -69,7 +69,7 @@ class ParseOptions(NamedTuple):
     def of(cls, config: CrawlConfig) -> ParseOptions:
         """Return how pages of a crawl are read."""
         facts = (*sorted(config.limits), *(["revisit"] if config.revisit is not None else []))
-        return cls(config.policy.has("reads_layout"), config.words, facts)
+        return cls(config.reads_layout, config.words, facts)
 
     def body_of(self, page: common_pb2.Page) -> PageBody:
         """Return a page as `Extractor.extract` takes it."""
