@@ -144,8 +144,8 @@ def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
 _WORTH = 0.5
 """Share of the recent reward below which what is left is said to be hardly worth fetching; chosen."""
 
-_LITTLE = 0.05
-"""Reward of a fetch below which it is said whatever came before; chosen."""
+_LITTLE = 5.0
+"""Rewards expected of the best links below which stopping is advised, some wanted pages; chosen."""
 
 
 @view("harvest.html")
@@ -174,8 +174,15 @@ def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
         return "unknown", "No fetch has been judged yet."
     ahead = advice.expected_reward / max(1, advice.expected_fetches)
     compared = f"{words.score(ahead)} a fetch expected ahead, {words.score(advice.recent_reward)} lately"
-    if ahead < max(_LITTLE, _WORTH * advice.recent_reward):
-        return "fade", f"There is little left: {compared}. Think of stopping, or of another site."
+    if advice.recent_reward and ahead < _WORTH * advice.recent_reward:
+        left = (
+            f"The best {advice.expected_fetches:,} links should bring {advice.expected_reward:.1f} together"
+        )
+        if advice.expected_reward < _LITTLE:
+            return "fade", f"There is little left: {compared}. {left}. Think of stopping, or of another site."
+        return "fade", f"It is getting worse: {compared}. {left}."
+    if ahead < 0.05:
+        return "fade", f"There is little left: {compared}."
     return "go", f"Worth going on: {compared}."
 
 

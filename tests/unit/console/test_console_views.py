@@ -16,6 +16,8 @@ from starlette.testclient import TestClient
 
 import linkscore_console
 from linkscore import Client
+from linkscore.v1.site_model_service_pb2 import SiteAdvice
+from linkscore_console.views import verdict
 from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
 from support.small_site import HOST
 
@@ -99,6 +101,12 @@ def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target
     )
     tables = page.get_element_by_id("figures").findall(".//table")
     assert len(tables[0].findall(".//tbody/tr")) == len(found.points)
+
+
+@pytest.mark.parametrize(("expected", "said"), [(4.0, "Think of stopping"), (20.0, "It is getting worse")])
+def test_stopping_is_advised_only_where_the_best_links_promise_little(expected: float, said: str) -> None:
+    lately = {"waiting_links": 90, "recent_fetches": 40, "recent_reward": 0.9}
+    assert said in verdict(SiteAdvice(expected_fetches=100, expected_reward=expected, **lately))[1]
 
 
 @pytest.mark.parametrize(
