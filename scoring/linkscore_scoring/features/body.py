@@ -66,13 +66,13 @@ _MAY_BE_NEVER_EMPTY = _compiled(
 _CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
 _QUOTED_TAG_END = _compiled(rb"=[\s]*+(?:\"[^\">]*+>|'[^'>]*+>)")
 _TAG_START = _compiled(rb"<[a-zA-Z]")
-# A head without end tag, as far as an element that no head has.
+# A head that is open where an element follows that none has.
 _OPEN_HEAD = _compiled(
     rb"(?:[\s]++|<!--(?:-?>|.*?(?:-->|--!>|\Z))|<[!?/][^>]*+>"
     rb"|<(?:html|head|base|basefont|bgsound|link|meta)(?=[\s/>])(?:" + _ATTRIBUTE + rb")*+[\s/]*+>"
     rb"|<(script|style|title|noscript|noframes|template)(?=[\s/>])(?:"
     + _ATTRIBUTE
-    + rb")*+.*?</\1[^>]*+>)*+(?=<(?!(?:body|frameset)[\s/>])[a-zA-Z])",
+    + rb")*+(?:[^<]++|<(?!/\1))*+</\1[^>]*+>)*+(?=<(?!(?:body|frameset)[\s/>])[a-zA-Z])",
     _FLAGS,
 )
 LAST_ENDS = _compiled(rb"</(?:body|html)(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE)
@@ -173,9 +173,8 @@ def opened(markup: bytes, *, is_xml: bool = False) -> bytes:
 
 
 def with_body(markup: bytes) -> bytes:
-    """Return a page with ``<body>`` where a head without end tag ends: libxml2 would go on with ``main``."""
-    is_closed = b"</head>" in markup or b"</HEAD>" in markup
-    head = None if is_closed else _OPEN_HEAD.match(markup)
+    """Return a page with ``<body>`` before what no head has: in an open one libxml2 goes on with ``main``."""
+    head = _OPEN_HEAD.match(markup)
     return markup if head is None else head[0] + b"<body>" + markup[head.end() :]
 
 

@@ -255,12 +255,13 @@ class Extractor:
             return features
         features.charset = detect_charset(raw, content_type)
         markup, broken = to_utf8(raw, features.charset)
-        markup = with_body(LAST_ENDS.sub(b"", markup))
+        markup = LAST_ENDS.sub(b"", markup)
         if media_type(content_type).essence.endswith("xml"):
             markup = opened(markup, is_xml=True)
         if broken:
             features.notes.append("decode_errors")
-        read = self._read_compiled(markup, features, layout=layout) or self._read_purely(markup, features)
+        shown = with_body(markup)
+        read = self._read_compiled(shown, features, layout=layout) or self._read_purely(shown, features)
         head, anchors, cuts, layout_of = read
         resolver_at = partial(
             UrlResolver, max_chars=self.limits.url_chars, charset=features.charset, cache=self._urls
@@ -277,7 +278,7 @@ class Extractor:
             features.layout = layout_of(features, numbers)
         if head.refresh:
             _add_refresh(features, head.refresh, resolver)
-        if words and (root := self._parse(markup, features)) is not None:
+        if words and (root := self._parse(shown, features)) is not None:
             strip_skipped(root)
             features.words = page_words(root, " ".join(head.title.split())[:MAX_TITLE_CHARS])
         return features

@@ -138,7 +138,7 @@ HEAD = "<base href=/b/><base href=/><link rel=Canonical href='/c?&amp;a'><meta n
         ("<table><tr><td><a href=/1>a</a></body></html><td><a href=/2>b</a></table>", ["/1", "/2"]),
         ("<a href=/1>a</html", ["/1"]),
         ("<!doctype html><title>t</title><main><a href=/1>a</a></main>", ["/1"]),
-        ("<HEAD><meta charset=utf-8><x-app><header><a href=/1>a</a></header></x-app><p>b", ["/1"]),
+        ("<HEAD><script>'</head>'</script><x-app><header><a href=/1>a</header></x-app></head><p>b", ["/1"]),
         ("<head><!-- <p> --><style>p{}</style><noscript><img></noscript><nav><a href=/1>a</a></nav>", ["/1"]),
         ("<html lang=en><base href=/b/><template><a href=2>no</a></template><svg><a href=1>a</a>", ["/b/1"]),
         ("<title>t</title><script>'<main>'</script><body class=x><main><a href=/1>a</a></main>", ["/1"]),
