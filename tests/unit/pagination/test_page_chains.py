@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.pagination.lists import FirstPages
-from linkscore_scoring.pagination.page_links import find_page_links
+from linkscore_scoring.pagination.page_links import FirstPages, find_page_links
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 HOST = "http://f.org"

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 from linkscore_scoring.columns import left_sum, shrunk
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.pagination.lists import FirstPages
-from linkscore_scoring.pagination.page_links import paged
+from linkscore_scoring.pagination.page_links import FirstPages, paged
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.paths import (
     ANY,
