@@ -252,15 +252,18 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_settings
 @click.option("--no-budget", is_flag=True, help="Lift the budget.")
 @click.option("--no-respect", is_flag=True, help="Respect no reserved use any more.")
+@click.option("--no-examples", is_flag=True, help="Take all examples back.")
 @json_option
 @of_crawl
-def update(no_budget: bool, no_respect: bool, as_json: bool, connection: Connection, **given: Any) -> None:
+def update(as_json: bool, connection: Connection, **given: Any) -> None:
     """Change what is given; a new policy serves from the next call on, examples are added."""
+    empty: dict[str, Any] = {"budget": {}, "respect": (), "examples": ()}
+    lifted = [name for name in empty if given.pop(f"no_{name}")]
     changes = _given(**given)
-    for name, empty, is_lifted in (("budget", {}, no_budget), ("respect", (), no_respect)):
-        if is_lifted and name in changes:
-            raise click.UsageError(f"--{name} and --no-{name} cannot both be given.")
-        changes |= {name: empty} if is_lifted else {}
+    for name in lifted:
+        if name in changes:
+            raise click.UsageError(f"--no-{name} takes away what is given beside it: give one of the two.")
+        changes[name] = empty[name]
     if not changes:
         raise click.UsageError(
             "Nothing to change: give --policy, --example, --wanted, --budget, --respect, --revisit or "

@@ -184,16 +184,12 @@ def test_a_page_size_over_the_limit_is_refused(server: Stubs) -> None:
     assert (told.code, set(told.violations)) == (INVALID, {"page_size"})
 
 
-def test_only_the_fields_of_the_mask_change(server: Stubs, crawl: str) -> None:
+def test_only_the_fields_of_the_mask_change_and_are_cleared_if_not_set(server: Stubs, crawl: str) -> None:
     changed = update(server, "observe_only", name=crawl, observe_only=True, policy=BREADTH)
     assert changed.observe_only
     assert changed.policy.WhichOneof("policy") == "harvest"
     assert get(server, crawl) == changed
-
-
-def test_a_masked_field_that_is_not_set_is_cleared(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(observe_only=True)
-    assert not update(server, "observe_only", name=name).observe_only
+    assert not update(server, "observe_only", name=crawl).observe_only
 
 
 def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl: Callable[..., str]) -> None:

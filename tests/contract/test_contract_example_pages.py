@@ -46,17 +46,13 @@ def test_examples_are_read_back_without_their_bodies(server: Stubs, new_crawl: C
     assert list(made.examples) == [pb.ExamplePage(url=url_of(3), page_type="member")]
 
 
-def test_pages_like_the_examples_are_rewarded(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(examples=[member(n) for n in MEMBERS])
-    ingest(server, name)
-    assert reward_of(server, name, 28) > 0.8 > 0.2 > reward_of(server, name, 21)
-
-
-def test_examples_added_later_count_from_then_on(server: Stubs, crawl: str) -> None:
-    changed = update(server, crawl, *[member(n) for n in MEMBERS])
-    assert len(changed.examples) == 3
+def test_examples_added_later_count_until_they_are_taken_back(server: Stubs, crawl: str) -> None:
     ingest(server, crawl)
-    assert reward_of(server, crawl, 28) > 0.8
+    untold = reward_of(server, crawl, 28)
+    assert len(update(server, crawl, *[member(n) for n in MEMBERS]).examples) == 3
+    assert reward_of(server, crawl, 28) > 0.8 > 0.2 > reward_of(server, crawl, 21)
+    assert not update(server, crawl).examples
+    assert reward_of(server, crawl, 28) == untold < 0.8
 
 
 def test_an_example_whose_url_is_there_takes_its_place(server: Stubs, new_crawl: Callable[..., str]) -> None:

@@ -80,7 +80,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("crawls", "shards", "--settings"): "max_message_bytes",
         ("crawls", "shards", "--crawl", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
         ("crawls", "show", "life", "--sites"): HOST,
-        ("crawls", "update", "two", "--policy", "opic"): "opic",
+        ("crawls", "update", "two", "--policy", "opic", "--no-examples"): "opic",
         ("crawls", "delete", "two", "--yes"): "deleted: two",
         ("logs", "mine", HOST, "--crawl", "life"): "there is nothing to mine",
     }

@@ -1406,7 +1406,7 @@ type UpdateCrawlRequest struct {
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// Fields to take from `crawl`: `policy`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
 	// `copies`, `revisit`. Empty means all of these that are set; what else is set must be as it is.
-	// A `budget` or `respect` named here and not set is lifted; of `copies` so named what was learned is forgotten. Examples are added to those of the crawl; one whose URL is there already takes its place, unless only that one has HTML.
+	// A `budget` or `respect` named here and not set is lifted; of `copies` so named what was learned is forgotten. Examples are added to those of the crawl; one whose URL is there already takes its place, unless only that one has HTML; named here and not set, all are taken back.
 	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
 	// `revisit` likewise; named here and not set, what was learned of changes is forgotten.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`

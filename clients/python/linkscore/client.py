@@ -237,8 +237,8 @@ class Client:
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on.
 
-        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
-        `budget` and `respect`, which hold from the next call on.
+        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So do
+        `budget` and `respect`, which hold from the next call on. ``examples=[]`` takes all examples back.
         """
         request = update_request(crawl, config)
         return (self._call(request, timeout_s)).crawl

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -164,13 +164,13 @@ class CrawlConfig:
         """Whether a page may count at other sites: one that redirected here, or whose dates it lists."""
         return self.groups > 1 or self.revisit is not None or BUDGET in self.limits
 
-    def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
-        """Return it with more examples; each replaces its like, by URL or whole, and keeps its HTML."""
+    def examples_with(self, more: Sequence[ExamplePage]) -> tuple[ExamplePage, ...]:
+        """Return its examples and more, each in place of its like, with its HTML; none without more."""
         read = {page.key: page for page in self.examples if page.key and page.paths.tags}
         new = [page if page.paths.tags else read.get(page.key, page) for page in more]
         keys = {page.key for page in new if page.key}
         kept = [page for page in self.examples if page.key not in keys and page not in new]
-        return replace(self, examples=(*kept, *new))
+        return (*kept, *new) if new else ()
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +26,6 @@ from linkscore_scoring.errors import (
     NotFound,
 )
 from linkscore_scoring.site.learning import SiteBounds
-from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool
@@ -310,15 +309,17 @@ class CrawlRegistry:
             await self._in_thread(self._compare, config)
 
     @_whole
-    async def change(self, name: str, *, examples: Sequence[ExamplePage] = (), **changes: Any) -> CrawlActor:
-        """Change fields of a crawl's configuration and add examples; changes at the same time all count."""
+    async def change(self, name: str, **changes: Any) -> CrawlActor:
+        """Change fields of a crawl's configuration, add examples; changes at the same time all count."""
         self.space.check()
         async with self.at_rest(name, "change"):
             actor = await self.open(name)
             if "limits" in changes:  # None lifts one
                 limits = {**actor.model.config.limits, **changes["limits"]}
                 changes["limits"] = {field: value for field, value in limits.items() if value is not None}
-            config = replace(actor.model.config, **changes).with_examples(examples)
+            if "examples" in changes:
+                changes["examples"] = actor.model.config.examples_with(changes["examples"])
+            config = replace(actor.model.config, **changes)
             if config == actor.model.config:
                 return actor
             if config.groups > 1:

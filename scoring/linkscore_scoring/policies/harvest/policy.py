@@ -237,6 +237,10 @@ class Harvest(Policy):
             self.likeness.fit((), site.patterns)
             self._label_sample(site)
             self._relabel(site)
+            if not examples:
+                pages = self.tables.pages
+                alike = pages["source"] == Source.LIKENESS
+                pages["source"][alike], pages["label"][alike] = Source.TEXT, 0.0
             self.starts.set_examples((example.key for example in examples), site.patterns)
             self.tables.starts = self.starts
             self._changed(site)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.tables import Source
+from linkscore_scoring.policies.harvest.tables import Source, Worked
 from linkscore_scoring.testing.crawl import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards import POST, Board, board_with, example
@@ -25,6 +25,15 @@ def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
     assert (worth_of(board, "/post/2").source, worth_of(board, "/post/2").reward) == (Source.LIKENESS, 1.0)
     board.feedback("/list", 1.0)
     assert (worth_of(board, "/list").source, worth_of(board, "/list").reward) == (Source.FEEDBACK, 1.0)
+
+
+def test_examples_taken_back_leave_no_page_labelled() -> None:
+    board = board_with(example("/post/1"))
+    for n in range(300):
+        board.page(f"/post/{n + 2}", leaves=POST)
+    harvest_of(board).set_examples([], board.shard.model)
+    assert {worth_of(board, f"/post/{n + 2}").source for n in range(300)} == {Source.TEXT}
+    assert Worked(harvest_of(board).tables).share == 0.0
 
 
 @pytest.mark.parametrize(("given", "found", "left"), [(1, 0, 2 / 3), (1, 40, 2 / 6), (3, 40, 2 / 14)])
