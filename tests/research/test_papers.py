@@ -18,8 +18,8 @@ from linkscore_lab.replay.runs import (
     ReplayProtocol,
 )
 from linkscore_research.behavior import patterns
-from linkscore_research.behavior.cuts import transit_cut
-from linkscore_research.behavior.patterns import behavior_graph, salient
+from linkscore_research.behavior.patterns import behavior_graph
+from linkscore_research.behavior.split import salient
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.behavior import Click, counted
@@ -217,28 +217,3 @@ def test_one_step_of_the_behaviour_graph_is_eq_10(monkeypatch: pytest.MonkeyPatc
     auth, hub = behavior_graph(ways, ways[::-1], transits, np.array([10.0, 15.0]), np.array([10.0, 5.0]))
     assert auth == pytest.approx(np.array([1, 2]) / np.sqrt(5))
     assert hub == pytest.approx(np.array([2, 1]) / np.sqrt(5))
-
-
-# 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6
-PARENTS = np.array([-1, 0, 0, 1, 1, 2, 2])
-LEAVES = np.array([False, False, False, True, True, True, True])
-
-
-def cut(transits: list[tuple[int, int, int]]) -> list[int]:
-    """Return the leaves after merging."""
-    sources, targets, counts = (np.array(column) for column in zip(*transits, strict=True))
-    kept = transit_cut(PARENTS, LEAVES, sources, targets, counts.astype(float))
-    return np.flatnonzero(kept).tolist()
-
-
-def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> None:
-    """5 is reached from 3 and 6 from 4: (1, 0, .5) and (0, 1, .5) have cosine .25 / 1.25 = .2; both lead
-    nowhere, cosine 1; together .6, which is too little.
-    """
-    assert cut([(3, 5, 10), (4, 6, 10)]) == [3, 4, 5, 6]
-
-
-def test_a_merged_node_is_compared_by_the_sum_of_its_children() -> None:
-    """Both pairs merge, then their parents, which by now only go to themselves and each other alike."""
-    ways = [(a, b, 10) for a in (3, 4, 5, 6) for b in (3, 4, 5, 6)]
-    assert cut(ways) == [0]

@@ -241,4 +241,4 @@ def _patterns(counts: BrowseCounts, horizons: Sequence[Horizon]) -> PaperTable:
         row = rows.setdefault(_KNOWN, [_KNOWN, None])
         row += [found[0].known_urls, found[0].known_visits]
     heads = [f"{what}, {horizon.name}" for horizon in horizons for what in ("pages", "visits")]
-    return PaperTable(["patterns after", "patterns", *heads], list(rows.values()), "What still fits later")
+    return PaperTable(["patterns", "how many", *heads], list(rows.values()), "What still fits later")

@@ -14,7 +14,6 @@ import numpy as np
 
 from linkscore_scoring.browse_logs.behavior import UNKNOWN_PAGE, BehaviorModel, Place
 from linkscore_scoring.browse_logs.news import NewsModel, steps_of
-from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.columns import left_sum, squash
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
@@ -253,8 +252,8 @@ class BehaviorOrder(WithFallback):
         model = _model_of(site)
         if model is None:
             return "no browse log of this site was mined"
-        patterns, pages = int(model.tree.leaves().sum()), int(model.stats.sizes[0])
-        return f"{patterns} URL patterns of {pages:,} pages, by {model.n_days} days of browse log"
+        pages = int(model.stats.sizes[0])
+        return f"{len(model.nodes)} URL patterns of {pages:,} pages, by {model.n_days} days of browse log"
 
     def moved(self, pattern: str) -> float:
         """Return the factor by which what was seen on the site moves the worth of a pattern."""
@@ -267,7 +266,7 @@ class BehaviorOrder(WithFallback):
         return squash(mean * 2.0 ** (int(step) / _STEPS) * self.moved(name) if known else mean)
 
     def _explained(self, place: Place, model: BehaviorModel) -> Explanation:
-        stats, text = model.stats, text_of(model.patterns[place.node])
+        stats, text = model.stats, model.texts[place.node] or "any URL"
         moved = self.moved(model.names[place.node])
         terms = [
             Term("worth", self.worth(place, model), self.meaning(place, model)),
@@ -275,8 +274,7 @@ class BehaviorOrder(WithFallback):
             Term("visits", float(stats.visits[place.node]), "visits of these"),
             Term("moved", moved, "factor by what the crawl found behind such links"),
         ]
-        fits = "like" if place.covered else "fits no pattern, nearest to"
-        return Explanation(f"{fits} {text}: {terms[0].value:.2g} {terms[0].description}", terms)
+        return Explanation(f"like {text}: {terms[0].value:.2g} {terms[0].description}", terms)
 
 
 class BehaviorFetch(BehaviorOrder):

@@ -45,18 +45,18 @@ _CLAIMS = (
     Claim(
         "Patterns outlast URLs",
         PARTLY,
-        "In the third ten days those split as ours fit "
-        "{behavior-figure-6|syntax|visits, days 21 to 30 after} of the visits. Split as the paper they fit "
-        "{behavior-figure-6|syntax (paper)|visits, days 21 to 30 after}, in the first ten "
-        "{behavior-figure-6|syntax (paper)|visits, days 1 to 10 after}: they fade as URLs do, "
+        "In the third ten days ours fit "
+        "{behavior-figure-6|ours|visits, days 21 to 30 after} of the visits. Split as the paper they fit "
+        "{behavior-figure-6|those of the paper|visits, days 21 to 30 after}, in the first ten "
+        "{behavior-figure-6|those of the paper|visits, days 1 to 10 after}: they fade as URLs do, "
         "{behavior-figure-6|none: *|visits, days 21 to 30 after} and "
         "{behavior-figure-6|none: *|visits, days 1 to 10 after}. On real paths there is one pattern alone",
         {
             **{
-                f"behavior-figure-6#3|visits, {days}": ("none: * < * (paper) < 0.8", "0.99 < syntax")
+                f"behavior-figure-6#3|visits, {days}": ("none: * < those of the paper < 0.8", "0.99 < ours")
                 for days in _LOG
             },
-            "behavior-wikispeedia#3|patterns": ("syntax* = 1", "transit* = 1"),
+            "behavior-wikispeedia#3|how many": ("those of the paper = 1",),
         },
     ),
 )

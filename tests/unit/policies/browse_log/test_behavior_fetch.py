@@ -35,7 +35,7 @@ def test_reasons_name_the_pattern_and_where_the_expectation_comes_from() -> None
     texts = [e.explanation.summary for e in board.explain("/list?f=1", "/show?t=140", "/x/y")]
     assert "visits a day of the page itself" in texts[0]
     assert "that the log does not have" in texts[1]
-    assert texts[2].startswith("fits no pattern, nearest to h")
+    assert texts[2].startswith("like h: ")
 
 
 def test_a_crawl_restored_from_bytes_scores_alike() -> None:

@@ -1,9 +1,9 @@
-"""URLs as key-value pairs, one by one or a batch as columns, and labels of values in patterns (Liu 2011)."""
+"""The paper's split (Liu 2011): URLs as key-value pairs, and a tree by the key of least entropy."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
@@ -64,19 +64,14 @@ def _arguments(query: str) -> KeyValues:
     return {key: ",".join(sorted(values[key])) for key in sorted(values)[:MAX_ARGUMENTS]}
 
 
-ABSENT, ANY, NUMBER = "-", "*", "#"
-"""Labels of a key a URL does not have, of any value, and of any number; a value itself is ``=value``."""
+ABSENT, ANY = "-", "*"
+"""Labels of a key a URL does not have, and of any value; a value itself is ``=value``."""
 
 NO_VALUE = -1
 """Code of a URL that does not have the key."""
 
 MAX_KEYS = 64
 """A bound: keys of a batch of URLs, those that most URLs have; cost grows with each."""
-
-
-def is_number(value: str) -> bool:
-    """Say whether a value is a run of ASCII digits."""
-    return value.isascii() and value.isdecimal()
 
 
 class KeyColumns:
@@ -95,7 +90,6 @@ class KeyColumns:
             known: dict[str, int] = {}
             column[:] = [known.setdefault(row[key], len(known)) if key in row else NO_VALUE for row in rows]
             self.values.append(list(known))
-        self.numeric = [np.array([is_number(v) for v in values], dtype=np.bool_) for values in self.values]
 
     def entropy(self, rows: Ints, key: int) -> float:
         """Return H of one key in nats."""
@@ -107,10 +101,8 @@ class KeyColumns:
 ROOT = 0
 """Id of the root of every tree."""
 
-# Which values stay by default (`common`): URLs and share of a group that have the word. Measured on the first
-# 20 days of three logs, research/notebook/visits-from-logs.md.
-_MANY, _MANY_SHARE = 10, 0.005
-
+# Rules for equal and for small frequencies, which the paper leaves open; chosen, not measured.
+_FEW, _EVEN_SHARE, _LEAST_SHARE = 5, 0.05, 0.01
 
 MIN_URLS = 10
 """Fewest URLs of a pattern that is split further. Chosen, not measured."""
@@ -152,14 +144,6 @@ class PatternTree:
             at = below
         return at, True
 
-    def pattern(self, at: int) -> dict[str, str]:
-        """Return the label of each key that a pattern fixes."""
-        fixed: dict[str, str] = {}
-        while at >= 0:
-            fixed = self.nodes[at].fixed | fixed
-            at = self.nodes[at].parent
-        return fixed
-
     def parents(self) -> Ints:
         """Return the parent of each node, (n_nodes,) int64, -1 for the root."""
         return np.array([node.parent for node in self.nodes], dtype=np.int64)
@@ -173,37 +157,43 @@ def _labels(pairs: KeyValues, key: str) -> list[str]:
     """Return the labels a value of a key may go under, the most telling first."""
     if (value := pairs.get(key)) is None:
         return [ABSENT]
-    return [f"={value}", NUMBER, ANY] if is_number(value) else [f"={value}", ANY]
+    return [f"={value}", ANY]
 
 
 def _fits(node: PatternNode, pairs: KeyValues) -> bool:
     return all(label in _labels(pairs, key) for key, label in node.fixed.items())
 
 
-def common(counts: Ints, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which values of a key stay as they are, (n_values,) bool: words that many URLs share."""
+def salient(counts: Ints, n_urls: int) -> NDArray[np.bool_]:
+    """Return which values of a key stay as they are, (n_values,) bool: the paper's way.
+
+    Values are sorted by frequency and cut where its logarithm drops most (Lei et al. 2010); the rules for
+    equal frequencies and for small ones are ours.
+    """
     if len(counts) <= 1:
         return np.ones(len(counts), dtype=np.bool_)
-    return np.asarray((counts >= max(_MANY, _MANY_SHARE * counts.sum())) & ~numeric, dtype=np.bool_)
+    if counts.min() == counts.max():
+        stay = len(counts) <= _FEW and counts[0] >= _EVEN_SHARE * n_urls
+        return np.full(len(counts), stay, dtype=np.bool_)
+    order = np.argsort(-counts, kind="stable")
+    drops = -np.diff(np.log(counts[order]))
+    stays = np.zeros(len(counts), dtype=np.bool_)
+    stays[order[: int(np.argmax(drops)) + 1]] = True
+    return np.asarray(stays & (counts >= max(2.0, _LEAST_SHARE * counts.sum())), dtype=np.bool_)
 
 
-def generalised(columns: KeyColumns, key: int, rows: Ints) -> NDArray[np.str_]:
-    """Return a key's label for each of some URLs, (n_rows,): a word that many share, a wildcard, absent."""
-    codes = columns.codes[key, rows]
-    counts = np.bincount(codes[codes != NO_VALUE], minlength=len(columns.values[key]))
-    shown, numeric = np.flatnonzero(counts), columns.numeric[key]
-    stays = common(counts[shown], numeric[shown])
-    labels = np.where(numeric, NUMBER, ANY).astype(object)
-    for value in shown[stays].tolist():
-        labels[value] = f"={columns.values[key][value]}"
+def by_drop(columns: KeyColumns, key: int, rows: Ints) -> NDArray[np.str_]:
+    """Return a key's label for each of some URLs, (n_rows,): a value by `salient`, a wildcard, absent."""
+    codes, values = columns.codes[key, rows], columns.values[key]
+    counts = np.bincount(codes[codes != NO_VALUE], minlength=len(values))
+    shown = np.flatnonzero(counts)
+    labels = np.full(len(values), ANY, dtype=object)
+    for value in shown[salient(counts[shown], len(rows))].tolist():
+        labels[value] = f"={values[value]}"
     return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)
 
 
-Labels = Callable[[KeyColumns, int, Ints], NDArray[np.str_]]
-"""Gives the label of a key, by its number, for each of some URLs."""
-
-
-def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[PatternTree, Ints]:
+def pattern_tree(urls: Sequence[str]) -> tuple[PatternTree, Ints]:
     """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
 
     A group of URLs is split by the key whose values have the least entropy; a key that does not split it
@@ -220,7 +210,7 @@ def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[Pat
         left = sorted(splits, key=lambda key: (round(columns.entropy(rows, key), 12), key))
         while left:
             key = left.pop(0)
-            distinct, group = np.unique(labels(columns, key, rows), return_inverse=True)
+            distinct, group = np.unique(by_drop(columns, key, rows), return_inverse=True)
             name = columns.keys[key]
             if len(distinct) == 1:
                 nodes[at].fixed[name] = str(distinct[0])
@@ -233,13 +223,3 @@ def pattern_tree(urls: Sequence[str], labels: Labels = generalised) -> tuple[Pat
                     nodes.append(PatternNode(at, {name: label}))
             break
     return PatternTree(nodes), leaf
-
-
-def text_of(pattern: Mapping[str, str]) -> str:
-    """Return a pattern as people write it: ``a.org/tag/*``, ``a.org/show.php?t=#``; ``**`` is any rest."""
-    words = {key: label.removeprefix("=") for key, label in pattern.items() if label != ABSENT}
-    n = 1 + max((int(key[1:]) for key in words if key.startswith("p")), default=-1)
-    path = "".join(f"/{words.get(path_key(i), ANY)}" for i in range(n))
-    rest = "" if pattern.get(path_key(n)) == ABSENT else "/**"
-    arguments = "&".join(f"{key[1:]}={words[key]}".lstrip("=") for key in sorted(words) if key[0] == "?")
-    return f"{words.get(HOST, ANY)}{path + rest or '/'}{arguments and f'?{arguments}'}"
