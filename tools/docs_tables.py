@@ -21,7 +21,6 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.browse_logs.manager import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import Space
 from linkscore_server.crawls.sites import MemoryBudget
@@ -171,9 +170,7 @@ def rpcs_table() -> str:
 
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
-    registry = Metrics().registry
-    BrowseMetrics(registry)
-    registries = (registry, Supervisor(Settings()).registry)
+    registries = (Metrics().registry, Supervisor(Settings()).registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]

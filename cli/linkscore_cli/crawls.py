@@ -210,7 +210,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of random draws.")
 @click.option("--experience", "experiences", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               multiple=True,
-              help="File of `linkscore export experience` to start from; repeatable.")  # fmt: skip
+              help="File of `export rules --format experience` to start from; repeatable.")  # fmt: skip
 @click.option("--groups", type=click.IntRange(1, 256),
               help="Groups of sites, for several processes.  [default: 1, or as the crawl has]")  # fmt: skip
 @json_option

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -185,11 +184,7 @@ TIMEOUT_S = 60.0
 """A bound: these calls may go through everything a large site has."""
 MINING_TIMEOUT_S = 3_600.0
 """A bound, chosen: far beyond what a mining of browse logs takes."""
-_FORMATS = [
-    name.removeprefix("RULE_FORMAT_").lower()
-    for name, number in pb.RuleFormat.items()
-    if number not in (pb.RULE_FORMAT_UNSPECIFIED, pb.RULE_FORMAT_EXPERIENCE)
-]
+_FORMATS = [name.removeprefix("RULE_FORMAT_").lower() for name, number in pb.RuleFormat.items() if number]
 _REWARDS = {
     pb.REWARD_SOURCE_NOVELTY: "new text, 0 to 1 a fetch (no feedback yet)",
     pb.REWARD_SOURCE_FEEDBACK: "feedback",
@@ -279,7 +274,7 @@ def skipped(site: str, most: int, as_json: bool, connection: Connection) -> None
 
 @click.group(cls=CommandGroup, own={"tables": "linkscore_server.commands:export_tables [tables]"})
 def export() -> None:
-    """What a crawl learned, as files: rules, experience, tables."""
+    """What a crawl learned, as files: rules, tables."""
 
 
 @export.command()
@@ -296,7 +291,7 @@ def export() -> None:
     "formats",
     multiple=True,
     type=click.Choice(_FORMATS),
-    help="Crawler; repeatable. All if none is named.",
+    help="Crawler, or experience: a start for crawls of other sites; repeatable.  [default: all crawlers]",
 )
 @online
 def rules(
@@ -305,39 +300,19 @@ def rules(
     out: Path,
     connection: Connection,
 ) -> None:
-    """Write what a crawl learned about the URLs of SITE as files that crawlers load."""
+    """Write what a crawl learned about SITE as files that crawlers load."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.export_rules(crawl=crawl, site=site, formats=formats)
     if answer.policy_state:
         say(f"{answer.policy}: {answer.policy_state}")
-    with _writing():
+    try:
         out.mkdir(parents=True, exist_ok=True)
         for file in answer.files:
             path = out / Path(file.name).name
             path.write_bytes(file.content)
             for line in (f"wrote {path}", *(f"  {note}" for note in file.notes)):
                 say(line)
-
-
-@export.command()
-@_site
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
-@online
-def experience(site: str, out: Path, connection: Connection) -> None:
-    """Write what a crawl learned of SITE, for crawls of other sites of its software to start from."""
-    crawl = connection.crawl
-    with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_rules(crawl=crawl, site=site, formats=["experience"])
-    with _writing():
-        out.write_bytes(answer.files[0].content)
-    say(f"wrote {out}: {answer.files[0].notes[0]}")
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
     except OSError as error:
         raise click.ClickException(f"--out: cannot write: {error}") from error
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,8 +13,9 @@ from grpc_reflection.v1alpha import reflection
 from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
 from linkscore_frontier.crawls import Advisor, Crawls, FrontierMetrics
 from linkscore_frontier.service import FrontierService
+from linkscore_server import tasks
 from linkscore_server.observability import serve_metrics
-from linkscore_server.operator_files import server_credentials
+from linkscore_server.operator_files import listening, server_credentials
 
 _log = logging.getLogger(__name__)
 
@@ -43,47 +42,34 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
 
     OSError if an address, the folder or a file cannot be used.
     """
-    stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    stopping = tasks.asked_to_end()
     try:
         crawls = Crawls(options["data_dir"])
     except OSError as exc:
         raise OSError(f"--data-dir: {exc}") from exc
-    target, metrics_listen = options["target"], options["metrics_listen"]
     metrics = FrontierMetrics(crawls)
-    advisor = Advisor(crawls, metrics, target=target, crawl=options["crawl"], **client)
+    advisor = Advisor(crawls, metrics, target=options["target"], crawl=options["crawl"], **client)
     service = FrontierService(crawls, advisor, metrics)
     server = grpc.aio.server(maximum_concurrent_rpcs=_MAX_CALLS, options=_OPTIONS)
     urlfrontier_pb2_grpc.add_URLFrontierServicer_to_server(service, server)
     status = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(status, server)
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    service.address = _bind(server, options["listen"], tls)
-    scraped = serve_metrics(metrics_listen, metrics.registry) if metrics_listen else None
+    credentials = server_credentials(*tls) if tls[0] else None
+    try:
+        service.address = listening(server, options["listen"], credentials)
+    except RuntimeError as exc:
+        raise OSError(f"listen: {exc}") from exc
+    end_metrics = serve_metrics(options["metrics_listen"], metrics.registry)
     advisor.start()
     await server.start()
     for name in ("", SERVICE):
         await status.set(name, health_pb2.HealthCheckResponse.SERVING)
-    _log.info("serving on %s, asking %s", service.address, target)
+    _log.info("serving on %s, asking %s", service.address, options["target"])
     print(f"linkscore frontier serving on {service.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     await status.enter_graceful_shutdown()
     await server.stop(_DRAIN_S)
     await advisor.close()
     crawls.close()
-    if scraped is not None:
-        scraped.shutdown()
-        scraped.server_close()
-
-
-def _bind(server: grpc.aio.Server, listen: str, tls: tuple[str, str, str]) -> str:
-    """Listen, and return the address; OSError if it cannot be bound."""
-    try:
-        if tls[0]:
-            port = server.add_secure_port(listen, server_credentials(*tls))
-        else:
-            port = server.add_insecure_port(listen)
-    except RuntimeError as exc:
-        raise OSError(f"listen: {exc}") from exc
-    return listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{port}"
+    end_metrics()

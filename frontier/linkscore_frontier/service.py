@@ -333,9 +333,9 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
     crawl, arrival = _discovered(_info(item))
     if arrival is not None and item.HasField("known"):
         metadata = _metadata(_info(item))
-        status = _status(metadata)
+        status = _number_in(metadata, STATUS, most=3)
         # No filter sees a page that is as it was: what its metadata say is of the fetch before.
-        next_date = 0 if status == _NOT_MODIFIED else _next(metadata)
+        next_date = 0 if status == _NOT_MODIFIED else _number_in(metadata, NEXT, most=_MAX_DIGITS)
         arrival.is_known, arrival.due = True, min(next_date or item.known.refetchable_from_date, 2**62)
         arrival.failed_status = status if status >= _FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
@@ -357,15 +357,10 @@ def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:
     return {name: list(texts.values) for name, texts in info.metadata.items()}
 
 
-def _status(metadata: dict[str, list[str]]) -> int:
-    text = next(iter(metadata.get(STATUS, ())), "")
-    return int(text) if text.isdecimal() and len(text) == 3 else 0
-
-
-def _next(metadata: dict[str, list[str]]) -> int:
-    """Return when linkscore says to fetch a URL again, 0 if it does not."""
-    text = next(iter(metadata.get(NEXT, ())), "")
-    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 0
+def _number_in(metadata: dict[str, list[str]], name: str, *, most: int) -> int:
+    """Return a whole number of at most so many digits; 0 if there is none."""
+    text = next(iter(metadata.get(name, ())), "")
+    return int(text) if text.isdecimal() and len(text) <= most else 0
 
 
 def _host(url: str) -> str:

@@ -158,6 +158,8 @@ NEW, UNKNOWN = 0, 1
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
 _FORMAT = 2  # of the file (`user_version`); another one is refused
+_SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+"""What was acknowledged is on the disk; 64 MiB have the inner pages of some ten million URLs."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay INTEGER,
     blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);
@@ -205,11 +207,8 @@ class CrawlStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")  # what was acknowledged is on the disk
-        self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: the inner pages of some ten million URLs
         self._check_format()
-        self._db.executescript(_SCHEMA)
+        self._db.executescript(_SETTINGS + _SCHEMA)
         self._allotment, self._outlook = Allotment(), Outlook()
         self._has_stopped = False
         self._is_scored = False

@@ -56,7 +56,7 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
     "--warm-start",
     type=FILE,
     multiple=True,
-    help="File of `linkscore export experience` to start from; repeatable.",
+    help="File of `export rules --format experience` to start from; repeatable.",
 )
 @click.option(
     "--feedback-file", type=FILE, help="TSV of url and reward in [0, 1]; target pages have .5 or more."

@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from wsgiref.simple_server import WSGIServer
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -31,6 +30,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_server import tasks
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -38,7 +38,7 @@ from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, Door
 from linkscore_server.front.front import Front, Share
 from linkscore_server.observability import Metrics, serve_metrics
-from linkscore_server.operator_files import TokenFile, server_credentials
+from linkscore_server.operator_files import TokenFile, listening, server_credentials
 from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.pages import PageParser
@@ -128,7 +128,7 @@ class Application:
             self.registry.on_open = self.browse_logs.manager.opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock, share or Share())
-        self._metrics_server: WSGIServer | None = None
+        self._end_metrics: Callable[[], None] = lambda: None
         self._json: JsonPort | None = None
         self._own = Path(tempfile.mkdtemp(prefix="linkscore-")) if settings.json_listen else None
         self.json_port = 0
@@ -141,16 +141,15 @@ class Application:
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
         self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
         ProcessCollector(registry=self.metrics.registry)
-        if self.front.is_alone:
+        if self.front.owners.is_alone:
             await self._listen()
-        if self.settings.metrics_listen:
-            self._metrics_server = serve_metrics(self.settings.metrics_listen, self.metrics.registry)
+        self._end_metrics = serve_metrics(self.settings.metrics_listen, self.metrics.registry)
         started = time.perf_counter()
         await self.registry.recover()
         if self.browse_logs is not None:
             self.browse_logs.manager.start()
         await self.front.start()
-        if not self.front.is_alone:  # a connection is for one that can answer: the port comes last
+        if not self.front.owners.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
         self.door.is_ready = True
         if self.settings.json_listen:
@@ -164,15 +163,11 @@ class Application:
         )
 
     async def _listen(self) -> None:
-        s = self.settings
+        s, credentials = self.settings, None
         if s.tls_cert:
             failed = self.metrics.of("reload_failures", "tls").inc
             credentials = server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca, failed)
-            port = self._server.add_secure_port(s.listen, credentials)
-        else:
-            port = self._server.add_insecure_port(s.listen)
-        if not s.listen.startswith("unix:"):
-            self.address = f"{s.listen.rpartition(':')[0]}:{port}"
+        self.address = listening(self._server, s.listen, credentials)
         if self._own is not None:
             self._server.add_insecure_port(f"unix:{self._own}/server")
         await self._server.start()
@@ -217,9 +212,7 @@ class Application:
         if self.browse_logs is not None:
             await self.browse_logs.manager.close()
         await self.registry.close()
-        if self._metrics_server is not None:
-            self._metrics_server.shutdown()
-            self._metrics_server.server_close()
+        self._end_metrics()
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
         self._store.close()
@@ -245,7 +238,7 @@ class Application:
             maximum_concurrent_rpcs=_CALLS,
         )
         self._services_named = [file.services_by_name[name].full_name for name, file in SERVICES.items()]
-        add_services(self.front.router.servicers(), server)
+        add_services(self.front.servicers(), server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
         named = (*self._services_named, health.SERVICE_NAME, reflection)
@@ -283,12 +276,12 @@ class Application:
                 self.registry, logs.suggest_seeds if logs is not None else None
             ),
             "InspectionService": InspectionService(self.registry),
-            "BrowseLogService": logs or WithoutBrowseLogs(in_database=s.is_in_database),
+            "BrowseLogService": logs or WithoutBrowseLogs(has_folder=self._folder.path is not None),
         }
 
     def _browse_logs(self, clock: Callable[[], float]) -> BrowseLogService | None:
         """Return what takes in browse logs; None without DuckDB, and without a folder to keep them in."""
-        if self.settings.is_in_database or find_spec("duckdb") is None:
+        if self._folder.path is None or find_spec("duckdb") is None:
             return None
         from linkscore_server.browse_logs.service import BrowseLogService
 
@@ -317,12 +310,9 @@ async def run(settings: Settings, again: Callable[[], Settings]) -> None:
     check_free("listen", settings.listen)
     check_free("metrics_listen", settings.metrics_listen)
     app = Application(settings)
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    stopping = tasks.asked_to_end()
     if not os.isatty(0):  # else it says that the terminal is gone
-        loop.add_signal_handler(signal.SIGHUP, _take_again, app, again)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _take_again, app, again)
     await app.start()
     tune_interpreter()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for

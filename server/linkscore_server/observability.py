@@ -13,11 +13,11 @@ import platform
 import re
 import sys
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import version
 from typing import Any
-from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
@@ -87,12 +87,19 @@ _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 _log = logging.getLogger(__name__)
 
 
-def serve_metrics(listen: str, registry: CollectorRegistry) -> WSGIServer:
-    """Answer Prometheus at ``host:port``, in threads; `shutdown` and `server_close` end it."""
+def serve_metrics(listen: str, registry: CollectorRegistry) -> Callable[[], None]:
+    """Answer Prometheus at ``host:port``, in threads, if there is an address; returns what ends that."""
+    if not listen:
+        return lambda: None
     host, _, port = listen.rpartition(":")
     server, _ = start_http_server(int(port), host.strip("[]"), registry)
     _log.info("metrics on %s:%d", host, server.server_port)
-    return server
+
+    def end() -> None:
+        server.shutdown()
+        server.server_close()
+
+    return end
 
 
 COUNTERS = {
@@ -133,6 +140,11 @@ COUNTERS = {
         "",
     ),
     "learning_failures": ("Learnings that failed", ""),
+    "browse_records": (
+        "Records of browse logs, by outcome: visit, or the rule that left them out",
+        "outcome",
+    ),
+    "mining_failures": ("Minings that failed", ""),
     "site_notices": (
         "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples, "
         "examples_not_met, feedback_not_met, menus, behind_labels",

@@ -146,6 +146,12 @@ def server_credentials(
     )
 
 
+def listening(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentials | None = None) -> str:
+    """Have a server listen, by TLS with credentials; returns the address, with the port that it has."""
+    port = server.add_secure_port(listen, credentials) if credentials else server.add_insecure_port(listen)
+    return listen if listen.startswith("unix:") else f"{listen.rpartition(':')[0]}:{port}"
+
+
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 

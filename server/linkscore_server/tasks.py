@@ -53,6 +53,14 @@ _AGAIN_S = 1.0
 """Pause before work that must never end is begun again. Chosen, not measured."""
 
 
+def asked_to_end() -> asyncio.Event:
+    """Return what is set when this process gets SIGTERM or SIGINT."""
+    asked = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, asked.set)
+    return asked
+
+
 def awaited(work: Coroutine[Any, Any, _T], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[_T]:
     """Begin what the caller awaits itself; its failure is nobody's concern once the caller is gone.
 

@@ -98,33 +98,18 @@ def test_without_the_token_the_server_says_so(there: dict[str, str]) -> None:
     assert run("crawls", "list", "--token", "s3cret-of-this-test", **without).exit_code == 0
 
 
-def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
-    there: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_import_reaches_a_server_with_tls_and_token(there: dict[str, str], tmp_path: Path) -> None:
     log = tmp_path / "visits.log.tsv"
     log.write_text(LOG)
     lacking = run("logs", "import", log, "--crawl", "fresh", **there)
     assert lacking.exit_code == 1
     assert "no such crawl; create it first (linkscore crawls create)" in lacking.output
-    made = run(
-        "logs",
-        "import",
-        log,
-        "--crawl",
-        "fresh",
-        "--create",
-        "--policy",
-        "news_prefix:fallback=keyword",
-        **there,
-    )
-    assert (made.exit_code, "created: fresh" in made.output) == (0, True), made.output
-    again = run("logs", "import", log, "--crawl", "fresh", "--create", **there)
-    assert (again.exit_code, "created" in again.output) == (0, False)
+    run("crawls", "create", "fresh", "--policy", "news_prefix:fallback=keyword", **there)
+    assert run("logs", "import", log, "--crawl", "fresh", **there).exit_code == 0
+    again = run("logs", "import", log, "--crawl", "fresh", **there)
     assert "1 batches were there already" in again.output
     shown = json.loads(run("crawls", "show", "fresh", "--json", **there).output)
     assert shown["policy"] == {"news_prefix": {"fallback": "keyword"}}
-    late = run("logs", "import", log, "--crawl", "fresh", "--policy", "news_prefix", **there)
-    assert "--policy needs --create" in late.output
 
 
 def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path) -> None:

@@ -33,12 +33,13 @@ def record(given: tuple[int, str, str, str]) -> pb.BrowseRecord:
 
 
 def counted(batches: list[list[tuple[int, str, str, str]]]) -> tuple[list[str], list[list[int]]]:
-    store = Visits()
-    for number, rows in enumerate(batches):
-        message = pb.ImportBrowseRecordsRequest(batch_id=str(number), records=map(record, rows))
-        store.stage(message, host_of)
-        store.show(str(number))
-    found = store.counts(QUESTION)
+    with TemporaryDirectory() as folder:
+        store = Visits(Path(folder) / "visits.duckdb")
+        for number, rows in enumerate(batches):
+            message = pb.ImportBrowseRecordsRequest(batch_id=str(number), records=map(record, rows))
+            store.stage(message, host_of)
+            store.show(str(number))
+        found = store.counts(QUESTION)
     columns = (
         found.click_urls,
         found.click_days,

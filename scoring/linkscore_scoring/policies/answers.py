@@ -197,7 +197,7 @@ class Experience:
         try:
             found = msgspec.json.decode(document, type=_Document)
         except (msgspec.DecodeError, RecursionError) as exc:
-            rule = f"must be a document of `linkscore export experience`, version {VERSION}: {exc}"
+            rule = f"must be a document of `export rules --format experience`, version {VERSION}: {exc}"
             raise InvalidInput(rule, field="") from exc
         return cls.of(LinkGroup(int(row[0], 16), int(row[1], 16), *row[2:]) for row in found.groups)
 

@@ -19,10 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscore import Client
-from linkscore.errors import NotFound
-from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.crawls import PolicyType
 from linkscore_cli.errors import in_options
 from linkscore_cli.output import json_option, print_json
 from linkscore_cli.sites import RULES
@@ -43,12 +40,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--host", default="", help="Host of paths in access logs: https://example.org.")
 @click.option("--only", "hosts", multiple=True, help="Keep this host and no other; repeatable.")
-@click.option("--create", is_flag=True, help="Create the crawl if there is none of that name.")
-@click.option(
-    "--policy",
-    type=PolicyType(),
-    help="Policy of a crawl made by --create, one that reads logs: news_prefix.",
-)
 @json_option
 @online
 def import_logs(
@@ -57,12 +48,10 @@ def import_logs(
     columns: tuple[str, ...],
     host: str,
     hosts: tuple[str, ...],
-    create: bool,
-    policy: policy_pb2.PolicySpec | None,
     as_json: bool,
     connection: Connection,
 ) -> None:
-    """Take browse logs into a crawl.
+    """Take browse logs into a crawl, whose policy is to be one that reads them: news_prefix, say.
 
     CSV, TSV, JSON lines, Parquet, access logs of Apache and nginx; plain, gzip or zstd. A command that was
     cut short goes on where it was when it is given again.
@@ -72,14 +61,10 @@ def import_logs(
     from linkscore_scoring.errors import InvalidInput, LinkscoreError
     from linkscore_server.browse_logs.reading import log_file
 
-    if policy is not None and not create:
-        raise click.UsageError("--policy needs --create: it is for a crawl that is not there yet.")
     crawl = connection.crawl
     try:
         logs = [log_file(path, format=format_ or "", columns=_pairs(columns), host=host) for path in files]
         with connection.client(timeout_s=_TIMEOUT_S) as client:
-            if create:
-                _create(client, crawl, policy)
             console = Console(stderr=as_json)
             imports = [_send(client, crawl, log, hosts, console) for log in logs]
     except InvalidInput as exc:
@@ -88,14 +73,6 @@ def import_logs(
         raise click.ClickException(f"{type(exc).__name__}: {exc}") from exc
     if as_json:
         print_json(imports)
-
-
-def _create(client: Client, crawl: str, policy: policy_pb2.PolicySpec | None) -> None:
-    try:
-        client.get_crawl(crawl=crawl)
-    except NotFound:
-        client.create_crawl(crawl=crawl, policy=policy)
-        click.echo(f"created: {crawl}", err=True)
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:

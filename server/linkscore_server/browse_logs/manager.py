@@ -14,9 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry
-from prometheus_client import Counter as Metric
-
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
@@ -28,6 +25,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
+from linkscore_server.observability import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.tasks import child_processes
 
@@ -51,19 +49,6 @@ metrics."""
 _log = logging.getLogger(__name__)
 
 
-class BrowseMetrics:
-    """Metrics of imports and minings, in the registry of a server."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.records = Metric(
-            "linkscore_browse_records",
-            "Records of browse logs, by outcome: visit, or the rule that left them out",
-            ["outcome"],
-            registry=registry,
-        )
-        self.mining_failures = Metric("linkscore_mining_failures", "Minings that failed", registry=registry)
-
-
 def mine(counts: BrowseCounts) -> State:
     """Mine one site, in a process of its own; see `mine_site`."""
     from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
@@ -83,7 +68,7 @@ class BrowseLogManager:
         self,
         registry: CrawlRegistry,
         settings: Settings,
-        metrics: BrowseMetrics,
+        metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
@@ -99,13 +84,11 @@ class BrowseLogManager:
         self._mine_again: set[str] = set()
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
-        self._passing: dict[str, Visits] = defaultdict(Visits)
 
     def visits(self, shard: str) -> Visits:
         """Return what keeps the visits of a shard that exists."""
         folder = self._registry.folder.beside(shard, FOLDER)
-        if folder is None:
-            return self._passing[shard]
+        assert folder is not None, "without one no server takes browse logs"
         return visits_in(folder, memory_mb=self._settings.browse_memory_mb)
 
     def start(self) -> None:
@@ -151,7 +134,7 @@ class BrowseLogManager:
             await self._in_thread(store.show, batch_id)
         self._last_batch_s[name] = time.monotonic()
         for outcome, count in _by_label(event.counts).items():
-            self._metrics.records.labels(outcome).inc(count)
+            self._metrics.of("browse_records", outcome).inc(count)
         return event
 
     async def mine(self, actor: CrawlActor, site: str) -> BrowseCounts | None:
@@ -216,7 +199,7 @@ class BrowseLogManager:
         runs = (self._mine(actor, site, spans[site]) for site in due)
         for site, outcome in zip(due, await asyncio.gather(*runs, return_exceptions=True), strict=True):
             if isinstance(outcome, Exception) and not isinstance(outcome, CrawlClosed):
-                self._metrics.mining_failures.inc()
+                self._metrics.of("mining_failures").inc()
                 _log.error("mining of %s failed, it keeps what it had", site, exc_info=outcome)
 
     def _is_due(self, actor: CrawlActor, site: str, span: SiteSpan) -> bool:
@@ -255,8 +238,6 @@ class BrowseLogManager:
         """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
         if actor.model.ledger.batches:
             self.mine_later(actor)
-        else:
-            self._passing.pop(actor.key, None)  # of a crawl of that name before
 
     async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)

@@ -14,7 +14,7 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server.browse_logs.manager import BrowseLogManager, BrowseMetrics
+from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -46,7 +46,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     def __init__(
         self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
     ) -> None:
-        self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
+        self.manager = BrowseLogManager(registry, settings, metrics, clock)
         self._registry = registry
 
     async def ImportBrowseRecords(

@@ -14,15 +14,13 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shutil
 import time
-import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,13 +94,10 @@ class Visits:
     """The visits of one crawl; all calls block, and one runs at a time.
 
     There may be several of one client, page and day, from several batches; readers take the first. The file
-    is made with the first batch, in a folder that is made too; without a path it is a passing one.
+    is made with the first batch, in a folder that is made too.
     """
 
-    def __init__(self, path: Path | None = None, *, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
-        if path is None:
-            path = Path(mkdtemp(prefix="linkscore-browse-")) / "visits.duckdb"
-            weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+    def __init__(self, path: Path, *, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
         self._path, self._memory_mb = path, memory_mb
 
     def stage(self, message: pb.ImportBrowseRecordsRequest, site_of: SiteOf = host_of) -> BrowseBatchImported:

@@ -96,7 +96,7 @@ class SiteHolds:
         self.by_writer: frozenset[str] = frozenset()
         self.writer_wants_all = False  # for a configuration
         self._wanted: Counter[str] = Counter()  # by threads, as soon as the writer is done
-        self._waiting: list[asyncio.Future[None]] = []
+        self._given_back = asyncio.Event()  # the next time
 
     def is_free(self, site: str) -> bool:
         """Say whether a thread may have a site."""
@@ -112,9 +112,7 @@ class SiteHolds:
         self._wanted.update(names)
         try:
             while not all(map(self.is_free, names)):
-                told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.append(told)
-                await told
+                await self._given_back.wait()
             check()
         finally:
             self._wanted = +(self._wanted - Counter(names))
@@ -132,10 +130,8 @@ class SiteHolds:
 
     def tell(self) -> None:
         """Let threads that wait look again."""
-        waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            if not told.done():
-                told.set_result(None)
+        self._given_back.set()
+        self._given_back = asyncio.Event()
 
 
 _log = logging.getLogger(__name__)

@@ -26,10 +26,6 @@ class RegistryCollector(Collector):
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
         self._registry, self._settings = registry, settings
 
-    def describe(self) -> list[Metric]:
-        """Return nothing: the names are known only by collecting."""
-        return []
-
     def collect(self) -> Iterator[Metric]:
         actors = self._registry.actors()
         tables = [actor.model.sites for actor in actors]

@@ -18,7 +18,7 @@ from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import packed
-from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
+from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl, apply_again
 from linkscore_server.groups import Shard
 from linkscore_server.store import Store, StoredEvent, StoredShard
 
@@ -115,10 +115,7 @@ def replayed(
     config = CrawlConfig(Shard.of(shard.key).crawl)
     model = CrawlModel(config, ticket_key=ticket_key, domain_of=registrable_domain)
     for stored in shard.events(until=until):
-        try:
-            model.apply(stored.seq, decode(stored.body))
-        except Exception as exc:  # what the server could not apply is in the store all the same
-            _log.debug("event %d fails again: %r", stored.seq, exc)
+        apply_again(model, stored.seq, decode(stored.body))
         model.take_jobs()
     return model
 
@@ -146,7 +143,7 @@ def digest_of(model: CrawlModel) -> str:
 
 
 def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
-    """Apply an event as when it came first: what could not be applied then fails again."""
+    """Apply an event to a crawl that keeps within its memory."""
     try:
         event = decode(stored.body)
     except CorruptState as exc:
@@ -159,12 +156,7 @@ def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
         config.policy.checked()
         becomes = model.is_wide != (CrawlWide(config).known is not None)
     sites.bring_back(sites if becomes else [stored.site])
-    try:
-        model.apply(stored.seq, event, size=len(stored.body))
-    except (OSError, MemoryError):
-        raise
-    except Exception as exc:
-        _log.debug("crawl %s: event %d fails again: %r", shard.key, stored.seq, exc)
+    apply_again(model, stored.seq, event, size=len(stored.body))
     if becomes and model.applied > 1:
         model.write_all(list(sites))
     while sites.budget.is_over:

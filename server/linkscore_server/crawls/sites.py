@@ -18,7 +18,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import partial
 from heapq import nlargest
 from itertools import count, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -470,15 +470,20 @@ class StoredCrawl(CrawlModel):
             event = decode(stored.body)
             if isinstance(event, PageFetched | FeedbackGiven):
                 event = replace(event, event_id="")  # none is a repeat: those are not in the store
-            try:
-                alone.apply(stored.seq, event)
-            except (OSError, MemoryError):
-                raise
-            except Exception as exc:  # as when it was applied first: what it had changed by then stays
-                _log.debug("site %s: event %d fails again: %r", name, stored.seq, exc)
+            apply_again(alone, stored.seq, event)
         if name not in alone.sites:
             raise CorruptState(f"crawl {self.config.name!r}: no event of site {name!r} is in the store")
         return alone.sites[name]
+
+
+def apply_again(model: CrawlModel, seq: int, event: Event, **more: Any) -> None:
+    """Apply an event as when it came first: what could not be applied fails, and leaves what it changed."""
+    try:
+        model.apply(seq, event, **more)
+    except (OSError, MemoryError):
+        raise
+    except Exception as exc:
+        _log.debug("crawl %s: event %d fails again: %r", model.config.name, seq, exc)
 
 
 def _packed(shard: SiteShard, config_seq: int) -> bytes:

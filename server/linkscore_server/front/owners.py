@@ -22,6 +22,7 @@ from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.groups import Shard
 from linkscore_server.observability import REQUEST_ID as KEY
 from linkscore_server.observability import begin_request, request_id
+from linkscore_server.operator_files import listening
 from linkscore_server.services import messages
 from linkscore_server.services.contract import (
     SERVICES,
@@ -250,24 +251,20 @@ class Owners:
 
 
 class PeerServer(grpc.GenericRpcHandler):
-    """Answers other servers: calls of the contract by `call`, which is to be set, questions by `local`."""
-
-    call: Callable[[str, Any, Any], Awaitable[Any]]
+    """Answers other servers: calls of the contract by `call`, questions by `local`."""
 
     def __init__(
         self,
-        address: str,
+        listen: str,
         local: LocalOwner,
+        call: Callable[[str, Any, Any], Awaitable[Any]],
         max_message_bytes: int,
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        self._local = local
+        self._local, self._call = local, call
         self.server = grpc.aio.server(options=_options(max_message_bytes))
         self.server.add_generic_rpc_handlers((self,))
-        if credentials is None:
-            self.port = self.server.add_insecure_port(address)
-        else:
-            self.port = self.server.add_secure_port(address, credentials)
+        self.address = listening(self.server, listen, credentials)
 
     def service(self, details: Any) -> Any:
         """Return what answers a call, as gRPC asks it."""
@@ -280,7 +277,7 @@ class PeerServer(grpc.GenericRpcHandler):
                 question, values = msgpack.unpackb(raw)
                 return msgpack.packb(await self._local.ask(question, **values))
             method = path.removeprefix(f"/{_PACKAGE}.")
-            answer = await self.call(method, _messages_of(method)[0].FromString(raw), context)
+            answer = await self._call(method, _messages_of(method)[0].FromString(raw), context)
             return answer.SerializeToString()
         except Exception as exc:
             return await context.abort_with_status(rpc_status.to_status(status_of(exc)))

@@ -24,7 +24,6 @@ from dataclasses import asdict
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 from prometheus_client.core import Metric
@@ -61,13 +60,10 @@ async def _run(line: str) -> None:
     settings, share, lock = _unpacked(line)
     os.set_inheritable(lock, False)  # processes that read large pages or mine do not hold it
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    stopping, ended = asyncio.Event(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    stopping, ended = tasks.asked_to_end(), asyncio.Event()
 
     async def watch_input() -> None:
-        reader = asyncio.StreamReader()
+        reader, loop = asyncio.StreamReader(), asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         await reader.read()
         stopping.set()
@@ -245,15 +241,13 @@ class Supervisor:
             [_LABEL],
             registry=self.registry,
         )
-        self._metrics: WSGIServer | None = None
+        self._end_metrics: Callable[[], None] = lambda: None
         self._workers: list[Worker] = []
         self._tending: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
         """Serve; WorkerFailed if a worker does not come to serve at the start."""
-        s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stopping.set)
+        s, stopping = self._settings, tasks.asked_to_end()
         if not os.isatty(0):  # else it says that the terminal is gone
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         check_free("metrics_listen", s.metrics_listen)
@@ -276,8 +270,7 @@ class Supervisor:
                     tasks.for_ever(partial(self._tend, one), f"the care of worker {one.number}")
                     for one in self._workers
                 ]
-                if s.metrics_listen:
-                    self._metrics = self._serve_metrics()
+                self._end_metrics = self._serve_metrics()
                 print(f"linkscore serving on {address}", flush=True)  # the line scripts wait for
                 await stopping.wait()
             finally:
@@ -304,14 +297,12 @@ class Supervisor:
         for task in self._tending:
             task.cancel()
         await asyncio.gather(*self._tending, return_exceptions=True)
-        if self._metrics is not None:
-            await asyncio.to_thread(self._metrics.shutdown)
-            self._metrics.server_close()
+        await asyncio.to_thread(self._end_metrics)
         await asyncio.gather(*(worker.drain() for worker in self._workers))
         await asyncio.gather(*(worker.end() for worker in self._workers))
         await asyncio.gather(*(worker.peer.close() for worker in self._workers))
 
-    def _serve_metrics(self) -> WSGIServer:
+    def _serve_metrics(self) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
         self.registry.register(
             WorkersCollector(lambda: asyncio.run_coroutine_threadsafe(self._texts(), loop).result())

@@ -228,11 +228,11 @@ class ByName:
 class WithoutBrowseLogs:
     """Answers the calls about browse logs of a server that takes none."""
 
-    def __init__(self, *, in_database: bool) -> None:
+    def __init__(self, *, has_folder: bool) -> None:
         self._why = (
-            "browse logs lie in a folder, and this server has its crawls in a database"
-            if in_database
-            else f"this call needs DuckDB where the server runs: {install_command('logs')}"
+            f"this call needs DuckDB where the server runs: {install_command('logs')}"
+            if has_folder
+            else "browse logs lie in the folder that data_dir names, and this server has none"
         )
 
     async def ImportBrowseRecords(self, *_: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, cast
@@ -134,19 +134,13 @@ class SiteModelService:
         """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
         wanted = _wanted_formats(request)
         actor, shard = await _found(self._registry, request.name)
-        found = site_rules(actor.model, shard.model.name)
-        crawlers = [name for name in wanted if name != _EXPERIENCE]
-        answer = _exported_rules(found, crawlers if wanted else None)
-        if _EXPERIENCE in wanted:
-            learned = shard.experience()
-            file = pb.RuleFile(
-                format=pb.RULE_FORMAT_EXPERIENCE,
-                name="experience.json",
-                content=learned.to_bytes(),
-                notes=[f"{len(learned.groups):,} groups of links, {shard.model.history.fetches:,} pages"],
-            )
-            answer.files.insert(wanted.index(_EXPERIENCE), file)
-        return answer
+        site = site_rules(actor.model, shard.model.name)
+        return pb.ExportRulesResponse(
+            files=[_file(name, site, shard) for name in wanted] or _all_that_can(site, shard),
+            policy=site.policy,
+            policy_state=site.state,
+            event_seq=site.event_seq,
+        )
 
 
 def _site(actor: CrawlActor, name: str) -> pb.Site:
@@ -207,7 +201,7 @@ def _advice(model: CrawlModel, shard: SiteShard) -> pb.SiteAdvice:
 
 
 def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
-    """Return the names of the formats wanted; empty means all that can say something."""
+    """Return the names of the formats wanted; empty means all for crawlers that can say something."""
     check_count("formats", len(request.formats), _MAX_WANTED)
     for row, number in enumerate(request.formats):
         if number not in _FORMATS:
@@ -217,29 +211,23 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
     return [_FORMATS[number] for number in request.formats]
 
 
-def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportRulesResponse:
-    """Return the files wanted, None for all that can say something."""
-    named = ((name, FORMATS[name](site)) for name in wanted or ())
-    written = _all_that_can(site) if wanted is None else named
-    return pb.ExportRulesResponse(
-        files=[_file(name, file) for name, file in written],
-        policy=site.policy,
-        policy_state=site.state,
-        event_seq=site.event_seq,
-    )
-
-
-def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
+def _all_that_can(site: SiteRules, shard: SiteShard) -> Iterator[pb.RuleFile]:
     """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
     for name in FORMATS:
         try:
-            yield name, FORMATS[name](site)
+            yield _file(name, site, shard)
         except NoRules:
             if name == "json":
                 raise
 
 
-def _file(name: str, file: RuleFile) -> pb.RuleFile:
+def _file(name: str, site: SiteRules, shard: SiteShard) -> pb.RuleFile:
+    if name == _EXPERIENCE:
+        learned = shard.experience()
+        told = f"{len(learned.groups):,} groups of links, {shard.model.history.fetches:,} pages"
+        file = RuleFile("experience.json", learned.to_bytes().decode(), (told,))
+    else:
+        file = FORMATS[name](site)
     return pb.RuleFile(
         format=f"RULE_FORMAT_{name.upper()}",
         name=file.name,

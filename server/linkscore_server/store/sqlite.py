@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ _PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
 _WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
 _CACHE_KB = 4096
 """Pages that SQLite keeps a connection: an event is written once and read hardly ever. Chosen."""
+_SETTINGS = f"""
+PRAGMA page_size = {_PAGE_BYTES}; PRAGMA cache_size = -{_CACHE_KB};
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {_WAL_BYTES};
+"""
 _BUSY_S = 5.0
 """Longest wait for another process that writes to the file, as a backup's end does. Chosen."""
 _RESERVE_BYTES = 64 << 10
@@ -42,9 +47,9 @@ class SqliteEngine(Engine):
     def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
         super().__init__(place or str(path or "memory"))
-        self.only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
+        self._uri = path.absolute().as_uri() if path else f"file:/{secrets.token_hex(8)}?vfs=memdb"
         if path is None:
-            self.only = self._connected()
+            self._keeping = self._connected()  # what is in memory goes with the last connection
             return
         ensure_folder(path.parent)
         if not path.exists():
@@ -53,17 +58,7 @@ class SqliteEngine(Engine):
         self._open_first(path.with_name("reserve"))
 
     def session(self) -> _SqliteSession:
-        return _SqliteSession(self, self.only or self._connected())
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        if self.only is None:
-            return super().rows(sql, values)
-        with self.shared():
-            return self.asked(self.only, sql, values)
-
-    def shared(self) -> AbstractContextManager[Any]:
-        """Return what keeps others from the connection meanwhile, if there is only one."""
-        return self._lock if self.only is not None else nullcontext()
+        return _SqliteSession(self, self._connected())
 
     def asked(self, con: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with translated(self.place):
@@ -98,8 +93,8 @@ class SqliteEngine(Engine):
 
     def close(self) -> None:
         super().close()
-        if self.only is not None:
-            self.only.close()
+        if self._path is None:
+            self._keeping.close()
 
     def _open_first(self, reserve: Path) -> None:
         """Open the file once; on a full disk by what is kept for that."""
@@ -118,14 +113,10 @@ class SqliteEngine(Engine):
     def _connected(self) -> sqlite3.Connection:
         with translated(self.place):
             con = sqlite3.connect(
-                self._path or ":memory:", timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+                self._uri, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True
             )
             try:
-                con.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-                con.execute("PRAGMA journal_mode = WAL")
-                con.execute("PRAGMA synchronous = FULL")
-                con.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-                con.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+                con.executescript(_SETTINGS)
             except BaseException:
                 con.close()
                 raise
@@ -133,12 +124,10 @@ class SqliteEngine(Engine):
 
 
 class _SqliteSession(Session):
-    """The connection that writes, see `Session`; in memory others read by it too."""
-
-    _engine: SqliteEngine
+    """The connection that writes, see `Session`."""
 
     def commit(self, statements: Statements) -> None:
-        with self._engine.shared(), translated(self._engine.place):
+        with translated(self._engine.place):
             self._con.execute("BEGIN IMMEDIATE")
             try:
                 for sql, rows in statements:
@@ -148,10 +137,6 @@ class _SqliteSession(Session):
                 if self._con.in_transaction:  # a full disk may have ended it
                     self._con.execute("ROLLBACK")
                 raise
-
-    def close(self) -> None:
-        if self._con is not self._engine.only:
-            super().close()
 
 
 @contextmanager

@@ -311,7 +311,7 @@ class Store:
         numbers = {key: secrets.randbits(_NUMBER_BITS) for key in firsts}
         made = [(number, key, owner_of(key)) for key, number in numbers.items()]
         events = [
-            (numbers[key], seq, 0, event.id, Codec(()).pack(_event_key(seq, "", event.id), event.body))
+            (numbers[key], seq, 0, event.id, Codec(()).pack(_key(seq, "", event.id), event.body))
             for key, given in firsts.items()
             for seq, event in enumerate(given, 1)
         ]
@@ -435,7 +435,7 @@ class StoredShard:
         """
         packed = {row.site: _packed(row) for row in rows}
         if core is not None:
-            packed[""] = (core.seq, pack(_core_key(core.seq), core.state))
+            packed[""] = (core.seq, pack(_key("core", core.seq), core.state))
         with self._lock:
             if self.is_away:
                 return
@@ -452,7 +452,7 @@ class StoredShard:
         numbers: dict[str, int] = {"": 0}
         for seq, event in enumerate(events, self.last_seq + 1):
             site, id = self._number_of(event.site, numbers), event.id.replace("\0", "\ufffd")
-            body = self._codec.pack(_event_key(seq, event.site, id), event.body)
+            body = self._codec.pack(_key(seq, event.site, id), event.body)
             rows[schema.PUT_EVENT].append((self.number, seq, site, id, body))
         rows[schema.NEW_SITE] += [
             (self.number, site, name, b"", b"") for name, site in numbers.items() if site
@@ -493,7 +493,7 @@ class StoredShard:
         """Return what the shard knows beside its sites, None if it was never kept; errors as of `site`."""
         for seq, packed in self._engine.rows(schema.CORE, (self.number,)):
             with self._naming("core"):
-                return Core(seq, unpack(_core_key(seq), packed))
+                return Core(seq, unpack(_key("core", seq), packed))
         return None
 
     def sites(self) -> Iterator[SiteFacts]:
@@ -502,7 +502,7 @@ class StoredShard:
         while page := self._engine.rows(schema.SITES, (self.number, last, _PAGE)):
             for site, name, seq, facts, size in page:
                 with self._naming(f"facts of site {name!r}"):
-                    known = unpack(_facts_key(name, seq), facts) if seq else b""
+                    known = unpack(_key("facts of", name, seq), facts) if seq else b""
                 yield SiteFacts(name, seq, known, size)
                 last = site
 
@@ -513,8 +513,8 @@ class StoredShard:
             if not seq:
                 return SiteRow(kept, 0, b"", b"")
             with self._naming(f"state of site {name!r}"):
-                facts, state = unpack(_facts_key(kept, seq), facts), unpack(_row_key(kept, seq), state)
-                return SiteRow(kept, seq, facts, state)
+                facts = unpack(_key("facts of", kept, seq), facts)
+                return SiteRow(kept, seq, facts, unpack(_key(kept, seq), state))
         return None
 
     def behind(self) -> dict[str, int]:
@@ -533,7 +533,7 @@ class StoredShard:
                     raise CorruptState(f"{self._place}: event {last + 1} is missing")
                 with self._naming(f"event {seq}"):
                     name = self._name_of(about)
-                    body = self._codec.unpack(_event_key(seq, name, id), packed)
+                    body = self._codec.unpack(_key(seq, name, id), packed)
                 yield StoredEvent(seq, name, id, body)
                 last = seq
 
@@ -567,22 +567,10 @@ class StoredShard:
 
 
 def _packed(row: SiteRow) -> tuple[Any, ...]:
-    facts = pack(_facts_key(row.site, row.seq), row.facts)
-    state = pack(_row_key(row.site, row.seq), row.state)
+    facts = pack(_key("facts of", row.site, row.seq), row.facts)
+    state = pack(_key(row.site, row.seq), row.state)
     return row.seq, facts, len(state), state
 
 
-def _core_key(seq: int) -> bytes:
-    return b"core %d" % seq
-
-
-def _event_key(seq: int, site: str, id: str) -> bytes:
-    return f"{seq} {site} {id}".encode()
-
-
-def _facts_key(site: str, seq: int) -> bytes:
-    return b"facts of " + _row_key(site, seq)
-
-
-def _row_key(site: str, seq: int) -> bytes:
-    return f"{site} {seq}".encode()
+def _key(*parts: object) -> bytes:
+    return " ".join(map(str, parts)).encode()

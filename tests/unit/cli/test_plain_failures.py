@@ -28,10 +28,6 @@ FAILURES = [
     (SCORE, NOT_THERE),
     ("advise a.org --crawl c --target {nobody}", NOT_THERE),
     ("crawls delete c --yes --target {nobody}", NOT_THERE),
-    (
-        "logs import {text} --format csv --create --crawl c --target {nobody}",
-        NOT_THERE,
-    ),
     (f"{SCORE} --tls-ca {{text}}", "--tls-ca: cannot read {text}"),
     (f"{SCORE} --tls-ca {{binary}}", "--tls-ca: cannot read {binary}"),
     (f"{SCORE} --token-file {{binary}}", "--token-file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from linkscore_scoring.state import State
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.settings import Settings
-from linkscore_server.store import Store, open_store
+from linkscore_server.store import open_store
 from support.browse_logs.batches import batch_of
 from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
@@ -33,13 +35,14 @@ def batch(batch_id: str, day: int, visits: int = 4) -> pb.ImportBrowseRecordsReq
 class Server:
     """An application in this process, whose clock is set by hand and whose minings run in a thread."""
 
-    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.store = store
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 1e12  # after all that arrives, if days expire by it
         self.jobs: list[tuple[BrowseCounts]] = []
         settings = Settings(listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4)
         monkeypatch.setattr(BrowseLogManager, "_in_process", self.run_job)
-        self.app = Application(settings, store=store, clock=lambda: self.now_s)
+        self.app = Application(
+            settings, store=open_store("memory"), folder=DataFolder(folder), clock=lambda: self.now_s
+        )
         assert self.app.browse_logs is not None
         self.browse_logs = self.app.browse_logs.manager
 
@@ -62,11 +65,12 @@ class Server:
 
 
 @pytest.fixture
-async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
-    made = Server(open_store("memory"), monkeypatch)
+async def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    made = Server(tmp_path, monkeypatch)
     yield made
     await made.browse_logs.close()
     await made.app.registry.close()
+    made.app.registry.folder.close()
 
 
 async def test_a_site_is_mined_when_it_has_visits_and_again_after_a_new_day(server: Server) -> None:

@@ -46,9 +46,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "browse" / "visits.duckdb"
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, path: Path) -> Visits:
-    return Visits(None if request.param == "memory" else path)
+@pytest.fixture
+def store(path: Path) -> Visits:
+    return Visits(path)
 
 
 def test_a_visit_in_two_batches_counts_once_with_its_first_referrer(store: Visits) -> None:

@@ -124,14 +124,13 @@ def test_reading_needs_no_more_than_the_role_read(method: str) -> None:
     assert RPCS[method].role == (Role.ADMIN if own else Role.READ)
 
 
-IN_MEMORY = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
-
-
 async def test_calls_about_browse_logs_say_what_to_install_where_there_is_no_duckdb(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.setattr("linkscore_server.app.find_spec", lambda name: None)
-    app = Application(IN_MEMORY)
+    app = Application(
+        Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(tmp_path_factory.mktemp("data")))
+    )
     await app.start()
     async with grpc.aio.insecure_channel(app.address) as channel:
         logs = pb_grpc.BrowseLogServiceStub(channel)  # type: ignore[no-untyped-call]
