@@ -25,10 +25,10 @@ from linkscore import page, rows
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError
 from linkscore.frontier import Frontier, Item, Place
-from linkscore.messages import is_dropped
+from linkscore.messages import FIRST_FAILURE, is_dropped
+from linkscore.session import MAX_BODY_BYTES
 from linkscore.v1 import common_pb2
 from linkscore_cli.connection import Connection, online
-from linkscore_cli.files import check_certificate
 from linkscore_cli.output import plain
 
 MAX_URLS = 20
@@ -37,12 +37,8 @@ MAX_URLS = 20
 _MAX_WAITING = 100_000
 """URLs that wait. A bound, of memory; as many buckets may be asked about."""
 
-_MAX_BODY_BYTES = 8 << 20
-"""Of a page; more is cut, as in the adapters of crawlers."""
-
 _STOPS = tuple(n for name, n in common_pb2.Decision.items() if name.startswith("DECISION_STOP"))
 _OK = 200  # a fetch that brought a page (RFC 9110, section 15.3.1)
-_FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 _Reward = Annotated[float, Field(ge=0, le=1)]
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,2000})>?[^()\n]{0,500}\)")
 _IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)
@@ -172,13 +168,13 @@ class AgentCrawl:
                 raise ToolError("the budget of pages is spent: stop crawling, and answer from what you have")
             self._frontier.discard(url)
             self._spend(url)
-        if status >= _FAILED:
+        if status >= FIRST_FAILURE:
             brought: dict[str, Any] = {"status_code": status}
         elif not content:
             brought = {"fetch_error": "empty"}
         else:
             brought = {
-                "body": _as_html(content).encode(errors="replace")[:_MAX_BODY_BYTES],
+                "body": _as_html(content).encode(errors="replace")[:MAX_BODY_BYTES],
                 "content_type": "text/html; charset=utf-8",
             }
         # The same id when it is said again: the answer may have been lost, and not the page.
@@ -297,8 +293,6 @@ def mcp_command(connection: Connection, max_pages: int) -> None:
 
     With --crawl the agent goes on with that crawl; else each begins one of its own, deleted in the end.
     """
-    if connection.tls_ca is not None:
-        check_certificate("--tls-ca", connection.tls_ca)
     _mend_input()
     agent_server(connection, max_pages=max_pages).run("stdio")
 

@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from linkscore import Client
-from linkscore._channel import target_problem, token_problem
+from linkscore._channel import file_problem, target_problem, token_problem
 from linkscore_cli.errors import calling
-from linkscore_cli.files import check_certificate, reading, text_of
+from linkscore_cli.files import reading, text_of
 
 DEFAULT_TARGET = "127.0.0.1:7411"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -40,8 +40,6 @@ class Connection:
     @contextmanager
     def client(self, *, timeout_s: float = 10.0) -> Iterator[Client]:
         """Give a client with a deadline for calls; what they raise ends the command with a message."""
-        if self.tls_ca is not None:
-            check_certificate("--tls-ca", self.tls_ca)
         made = Client(self.target, tls=self.tls_ca or False, token=self.token, timeout_s=timeout_s)
         with calling(self.target, tls=self.tls_ca is not None), made as client:
             yield client
@@ -58,7 +56,11 @@ def _connected(command: _Command, crawl: Any) -> _Command:
         crawl: str,
         **rest: Any,
     ) -> Any:
-        for option, problem in (("--target", target_problem(target)), ("--token", token_problem(token))):
+        for option, problem in (
+            ("--target", target_problem(target)),
+            ("--token", token_problem(token)),
+            ("--tls-ca", file_problem("tls", tls_ca) if tls_ca else ""),
+        ):
             if problem:
                 raise click.BadParameter(problem, param_hint=option)
         connection = Connection(target, _token(token, token_file), tls_ca, crawl)

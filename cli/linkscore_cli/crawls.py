@@ -112,19 +112,6 @@ _MAX_BYTES = 64 << 20
 _DEFAULT_POLICY = "harvest"
 # Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
 _WIDTH = 145
-_SHARD = [
-    "crawl",
-    "group",
-    "owner",
-    "state",
-    "events",
-    "replay",
-    "waiting",
-    "sites",
-    "live",
-    "memory",
-    "disk",
-]
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _Option = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -240,10 +227,9 @@ def create(
 @of_crawl
 def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
     """Show a crawl: what it was made with, and what it has seen."""
-    name = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
-        crawl = client.get_crawl(crawl=name)
-        sites = list(client.list_sites(crawl=name)) if with_sites else []
+        crawl = client.get_crawl(crawl=connection.crawl)
+        sites = list(client.list_sites(crawl=connection.crawl)) if with_sites else []
     told = plain(crawl) | ({"sites": sites} if with_sites else {})
     tell(as_json, told, [_table(crawl), *([_sites(sites)] if with_sites else ())])
 
@@ -378,5 +364,18 @@ def _shards(found: list[pb.Shard]) -> Iterator[str | Table]:
         )
         for row in found
     )
-    yield table(rows, *_SHARD)
+    head = (
+        "crawl",
+        "group",
+        "owner",
+        "state",
+        "events",
+        "replay",
+        "waiting",
+        "sites",
+        "live",
+        "memory",
+        "disk",
+    )
+    yield table(rows, *head)
     yield from (f"{row.crawl or row.owner}: {row.trouble}" for row in found if row.trouble)

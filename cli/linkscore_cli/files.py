@@ -6,7 +6,6 @@ import csv
 import errno
 import os
 import socket
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
@@ -108,15 +107,6 @@ def lines_of(file: IO[str]) -> Iterator[str]:
         if len(line) > LINE_CHARS:
             raise csv.Error(f"line {number} is longer than {LINE_CHARS:,} characters")
         yield line
-
-
-def check_certificate(option: str, path: Path) -> None:
-    """Return if a file holds certificates in PEM: of another one gRPC says only that nobody answers."""
-    with reading(option, path):
-        try:
-            ssl.create_default_context(cadata=text_of(path))
-        except (ssl.SSLError, ValueError) as exc:
-            raise ValueError("has no certificate in PEM") from exc
 
 
 @contextmanager

@@ -47,8 +47,7 @@ def score(
     Nothing is fetched and nothing learned. A URL is scored by itself: the place of its link, which a crawler
     sends along, is not known here, so that a crawl may think otherwise of the same URL.
     """
-    crawl, found = connection.crawl, list[tuple[str, Row]]()
-    wanted = _urls(urls)
+    crawl, found, wanted = connection.crawl, list[tuple[str, Row]](), _urls(urls)
     with connection.client() as client:
         if why:
             answer = client.explain_links(crawl=crawl, links=wanted)
@@ -209,10 +208,9 @@ _any_site = click.argument("site", metavar="[SITE]", default="")
 @online
 def advise(site: str, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
-    crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        about = client.get_site(crawl=crawl, site=site)
-        advice = client.get_site_advice(crawl=crawl, site=site)
+        about = client.get_site(crawl=connection.crawl, site=site)
+        advice = client.get_site_advice(crawl=connection.crawl, site=site)
     tell(as_json, {"site": about, "advice": advice}, _advised(about, advice))
 
 
@@ -226,9 +224,8 @@ def seeds(site: str, most: int, as_json: bool, connection: Connection) -> None:
 
     Without SITE: from which pages news is found, on all sites of the crawl's browse logs.
     """
-    crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S if site else MINING_TIMEOUT_S) as client:
-        answer = client.suggest_seeds(crawl=crawl, site=site, max_results=most)
+        answer = client.suggest_seeds(crawl=connection.crawl, site=site, max_results=most)
     state = f": {answer.policy_state}" if answer.policy_state else ""
     lines = [f"{seed.value:.2f}  {seed.url}  {seed.reason}" for seed in answer.seeds]
     tell(as_json, answer, lines or [f"{answer.policy} suggests no page{state}"])
@@ -243,9 +240,8 @@ def seeds(site: str, most: int, as_json: bool, connection: Connection) -> None:
 @online
 def revisits(site: str, most: int, as_json: bool, connection: Connection) -> None:
     """Print the URLs of the pages of SITE, or of all sites, to fetch again, best first."""
-    crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        pages = list(client.rank_revisits(crawl=crawl, site=site, max_results=most).pages)
+        pages = list(client.rank_revisits(crawl=connection.crawl, site=site, max_results=most).pages)
     tell(as_json, {"pages": pages}, (page.url for page in pages))
 
 
@@ -263,7 +259,9 @@ def skipped(site: str, most: int, as_json: bool, connection: Connection) -> None
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         sites = [site] if site else [each.host for each in client.list_sites(crawl=crawl)]
-        answers = [client.skipped_links(crawl=crawl, site=name, max_results=most) for name in sites]
+        answers = [
+            client.skipped_links(crawl=connection.crawl, site=name, max_results=most) for name in sites
+        ]
     counts = sum((Counter(answer.skipped_counts) for answer in answers), Counter[str]())
     links = [link for answer in answers for link in answer.skipped_links]
     reasons = (word_of(common_pb2.SkipReason, link.reason).replace(" ", "_") or "policy" for link in links)
@@ -301,9 +299,8 @@ def rules(
     connection: Connection,
 ) -> None:
     """Write what a crawl learned about SITE as files that crawlers load."""
-    crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_rules(crawl=crawl, site=site, formats=formats)
+        answer = client.export_rules(crawl=connection.crawl, site=site, formats=formats)
     if answer.policy_state:
         say(f"{answer.policy}: {answer.policy_state}")
     try:

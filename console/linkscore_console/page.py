@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linkscore import AsyncClient
@@ -87,10 +87,10 @@ class Guard:
         if is_loopback(host) or host in self._hosts:
             await self._app(scope, receive, send_guarded)
             return
-        body = b"This console does not answer to that host name; see --allow-host.\n"
-        head = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body))]
-        await send_guarded({"type": "http.response.start", "status": 421, "headers": head})
-        await send_guarded({"type": "http.response.body", "body": body})
+        refused = PlainTextResponse(
+            "This console does not answer to that host name; see --allow-host.\n", 421
+        )
+        await refused(scope, receive, send_guarded)
 
 
 def host_of(authority: str) -> str:

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import grpc
 
+from linkscore.messages import FIRST_FAILURE
+from linkscore.session import NOT_MODIFIED
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
 from linkscore_frontier.crawls import (
@@ -53,9 +55,6 @@ _MAX_INFO_BYTES = 32_768
 _MAX_LISTED = 2_000
 # Digits of a time in seconds: those of the year 300 million. A bound.
 _MAX_DIGITS = 16
-# The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
-_FIRST_FAILURE = 400
-_NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 
 
 class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
@@ -335,9 +334,9 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
         metadata = _metadata(_info(item))
         status = _number_in(metadata, STATUS, most=3)
         # No filter sees a page that is as it was: what its metadata say is of the fetch before.
-        next_date = 0 if status == _NOT_MODIFIED else _number_in(metadata, NEXT, most=_MAX_DIGITS)
+        next_date = 0 if status == NOT_MODIFIED else _number_in(metadata, NEXT, most=_MAX_DIGITS)
         arrival.is_known, arrival.due = True, min(next_date or item.known.refetchable_from_date, 2**62)
-        arrival.failed_status = status if status >= _FIRST_FAILURE else 0
+        arrival.failed_status = status if status >= FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
     return crawl, arrival
 

@@ -56,7 +56,7 @@ def bed() -> Iterator[Testbed]:
 @pytest.fixture
 def line(tmp_path: Path) -> Iterator[Line]:
     (tmp_path / "data").mkdir()
-    server = OwnServer(tmp_path / "data", tmp_path / "server.log", patience_s=300.0)
+    server = OwnServer(tmp_path / "data", tmp_path / "server.log")
     server.start()
     made = Line(server.address)
     yield made

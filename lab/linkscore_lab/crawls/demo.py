@@ -21,7 +21,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import grpc
 from rich.console import Console
 
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
@@ -69,17 +68,13 @@ class OwnServer:
     """A service on a port of loopback; it may be killed, and started again with what it kept."""
 
     def __init__(
-        self,
-        data_dir: Path,
-        log: Path,
-        patience_s: float = 60.0,
-        command: Callable[[int, Path], list[str]] = serve_command,
+        self, data_dir: Path, log: Path, command: Callable[[int, Path], list[str]] = serve_command
     ) -> None:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
             port = int(probe.getsockname()[1])
         self.address = f"{LOOPBACK}:{port}"  # the same after each start
-        self._command, self._log, self._patience_s = command(port, data_dir), log, patience_s
+        self._command, self._log = command(port, data_dir), log
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -88,22 +83,15 @@ class OwnServer:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it and wait until it answers; raises `ChildFailed` if it does not in time."""
+        """Start it and wait until it says that it serves; raises `ChildFailed` if it ends before."""
         with self._log.open("a", encoding="utf-8") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                self._command, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+                self._command, stdout=subprocess.PIPE, stderr=output, stdin=subprocess.DEVNULL
             )
-        with grpc.insecure_channel(self.address) as channel:
-            ready = grpc.channel_ready_future(channel)
-            for _ in range(max(1, int(self._patience_s / 0.5))):
-                try:
-                    ready.result(timeout=0.5)
-                    return
-                except grpc.FutureTimeoutError:
-                    if self._process.poll() is not None:
-                        break
-            ready.cancel()
-        raise ended("the service did not start", self._log)
+        assert self._process.stdout is not None
+        with self._process.stdout as said:
+            if not said.readline():
+                raise ended("the service did not start", self._log)
 
     def kill(self) -> None:
         """End it by SIGKILL, as a crash would."""

@@ -47,9 +47,6 @@ ROOT = Path(__file__).parents[3]
 # A crawl that takes longer has come to a stop.
 _PATIENCE_S = 1_800.0
 
-# A server that comes back beside a crawl has little of a small machine.
-_SERVER_PATIENCE_S = 300.0
-
 
 @dataclass(frozen=True, slots=True)
 class Crawler:
@@ -368,7 +365,7 @@ class Course:
             data_disk(Path(folder), outage, size_of(self.others)) as data,
         ):
             shutil.copytree(self.others, data, dirs_exist_ok=True)
-            server = OwnServer(data, self.log, _SERVER_PATIENCE_S)
+            server = OwnServer(data, self.log)
             server.start()
             try:
                 with interrupted(server, data, outage) as event:

@@ -299,10 +299,9 @@ class CrawlActor:
 
         The result has one outcome an event, an exception in place of one that could not be applied.
         """
-        if self._is_closed:
-            raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
-        if self._has_failed:
-            raise CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again")
+        if self._is_closed or self._has_failed:
+            why = "closed" if self._is_closed else "opened again, try again"
+            raise CrawlClosed(f"crawl {self.model.config.name!r} is {why}")
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)

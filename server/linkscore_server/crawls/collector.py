@@ -16,9 +16,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
 
-_Gauge = tuple[str, str, float]
-"""Name, meaning and value."""
-
 
 class RegistryCollector(Collector):
     """Reads the models of a registry; every figure is O(sites in memory), and none names a site."""
@@ -39,7 +36,10 @@ class RegistryCollector(Collector):
         yield from self._bounds(sites)
         yield _failures()
 
-    def _gauges(self, actors: Sequence[CrawlActor], sites: list[SiteModel]) -> Iterator[_Gauge]:
+    def _gauges(
+        self, actors: Sequence[CrawlActor], sites: list[SiteModel]
+    ) -> Iterator[tuple[str, str, float]]:
+        """Yield name, meaning and value of each."""
         registry, budget = self._registry, self._registry.memory.budget
         replayed, (free, is_full) = sum(actor.replay_count for actor in actors), registry.space.left()
         bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"

@@ -43,18 +43,48 @@ _Known = dict[str, dict[int, str]]
 """By site, the identity of each URL by its row."""
 
 
-async def rank(
-    registry: CrawlRegistry, request: pb.RankRevisitsRequest, clock: Callable[[], float]
-) -> pb.RankRevisitsResponse:
-    """Rank the known pages of a site, or of all sites of a crawl."""
-    actor = await registry.open(parse_crawl(request.crawl))
-    check_most("max_results", request.max_results, _MAX_DUE_PAGES)
-    now_s = seconds_of(request.now, clock) if request.HasField("now") else clock()
-    site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
-    _check_set(actor.model)
-    ranking = _Ranking(actor.model, now_s, request.max_results or DUE_PAGES)
-    await actor.ask_each([site] if site else await asyncio.to_thread(ranking.sites), ranking.add)
-    return await actor.ask(ranking.answer)
+class RevisitCalls:
+    """The calls of LinkScoringService about known pages."""
+
+    def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:
+        self._registry, self._clock = registry, clock
+
+    async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
+        """Rank the known pages of a site, or of all sites of a crawl."""
+        actor, clock = await self._registry.open(parse_crawl(request.crawl)), self._clock
+        check_most("max_results", request.max_results, _MAX_DUE_PAGES)
+        now_s = seconds_of(request.now, clock) if request.HasField("now") else clock()
+        site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
+        _check_set(actor.model)
+        ranking = _Ranking(actor.model, now_s, request.max_results or DUE_PAGES)
+        await actor.ask_each([site] if site else await asyncio.to_thread(ranking.sites), ranking.add)
+        return await actor.ask(ranking.answer)
+
+    async def NotifyChanged(self, request: pb.NotifyChangedRequest, context: Any) -> pb.NotifyChangedResponse:
+        """Take in that known pages are said to have changed; answered when news is durable and applied.
+
+        Other notices are no events: whoever repeats himself, or names pages that nobody knows, fills no log.
+        """
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        self._registry.check_room()
+        _check_set(actor.model)
+        change_s = _time_of(request, self._clock)
+        check_count("urls", len(request.urls), MAX_NOTICES, least=1)
+        answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
+        known = await _read(actor.model, request.urls, answer.statuses)
+        events: list[tuple[ChangesNotified, list[int]]] = []
+        for site, rows in known.items():
+            said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
+            new = []
+            for row, outcome in zip(rows, said, strict=True):
+                answer.statuses[row].outcome = cast("Any", outcome)
+                if outcome == NOTED:
+                    new.append(row)
+            if new:
+                events.append((ChangesNotified(site, [rows[row] for row in new], change_s), new))
+            await asyncio.sleep(0)
+        await _submit(actor, events, answer)
+        return answer
 
 
 def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
@@ -135,35 +165,6 @@ def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
     )
     message.last_fetch_time.FromSeconds(int(page.last_s))
     return message
-
-
-async def notice(
-    registry: CrawlRegistry, request: pb.NotifyChangedRequest, clock: Callable[[], float]
-) -> pb.NotifyChangedResponse:
-    """Take in that known pages are said to have changed; answered when what is new is durable and applied.
-
-    Other notices are no events: whoever repeats himself, or names pages that nobody knows, fills no log.
-    """
-    actor = await registry.open(parse_crawl(request.crawl))
-    registry.check_room()
-    _check_set(actor.model)
-    change_s = _time_of(request, clock)
-    check_count("urls", len(request.urls), MAX_NOTICES, least=1)
-    answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
-    known = await _read(actor.model, request.urls, answer.statuses)
-    events: list[tuple[ChangesNotified, list[int]]] = []
-    for site, rows in known.items():
-        said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
-        new = []
-        for row, outcome in zip(rows, said, strict=True):
-            answer.statuses[row].outcome = cast("Any", outcome)
-            if outcome == NOTED:
-                new.append(row)
-        if new:
-            events.append((ChangesNotified(site, [rows[row] for row in new], change_s), new))
-        await asyncio.sleep(0)
-    await _submit(actor, events, answer)
-    return answer
 
 
 async def _read(model: CrawlModel, urls: Sequence[str], statuses: Sequence[pb.NoticeStatus]) -> _Known:

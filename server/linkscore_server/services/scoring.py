@@ -44,13 +44,12 @@ from linkscore_server.services.pages import (
     ParseOptions,
     ReadAhead,
 )
-from linkscore_server.services.revisits import notice, of_other_sites, rank
+from linkscore_server.services.revisits import RevisitCalls, of_other_sites
 from linkscore_server.settings import Settings
 
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_Statuses = list[common_pb2.ItemStatus]
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
 # event loop. Chosen, not measured.
@@ -71,7 +70,7 @@ _MOST = 10_000
 """A bound: sites whose fetches are counted, and notices that were told, of all crawls; then it is anew."""
 
 
-class LinkScoringService:
+class LinkScoringService(RevisitCalls):
     """Answers the calls of a crawler while it crawls; one a server, all on one event loop."""
 
     def __init__(
@@ -82,8 +81,8 @@ class LinkScoringService:
         metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
-        self._registry, self._parser = registry, parser
-        self._metrics, self._clock = metrics, clock
+        super().__init__(registry, clock)
+        self._parser, self._metrics = parser, metrics
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.of("queue_delay_seconds").set_function(lambda: self._turns.delay_s)
         self._sites = SiteWatch(metrics)
@@ -254,14 +253,6 @@ class LinkScoringService:
         )
         return [wanted.value for _, wanted in found], answer
 
-    async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
-        """Rank known pages to fetch again."""
-        return await rank(self._registry, request, self._clock)
-
-    async def NotifyChanged(self, request: pb.NotifyChangedRequest, context: Any) -> pb.NotifyChangedResponse:
-        """Take in that known pages are said to have changed."""
-        return await notice(self._registry, request, self._clock)
-
     async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""
         if not is_big:
@@ -331,7 +322,9 @@ class LinkScoringService:
         for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
             self._metrics.of("links_skipped", messages.skip_reason_name(reason)).inc(count)
 
-    async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
+    async def _take_feedback(
+        self, actor: CrawlActor, items: Sequence[pb.Feedback]
+    ) -> list[common_pb2.ItemStatus]:
         """Return one status an item, once all that are valid are durable and applied."""
         statuses, events = list[common_pb2.ItemStatus](), dict[int, FeedbackGiven]()
         waiting = []

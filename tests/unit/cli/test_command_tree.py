@@ -77,15 +77,14 @@ def token_file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_options_win_over_variables(token_file: str) -> None:
+def test_options_win_over_variables() -> None:
     there = {
         "LINKSCORE_TARGET": "a:1",
         "LINKSCORE_TOKEN": "t",
-        "LINKSCORE_TLS_CA": token_file,
         "LINKSCORE_CRAWL": "news",
     }
-    assert asked(**there) == f"a:1 t {token_file} news"
-    assert asked("--target", "b:2", "--token", "u", "--crawl", "c", **there) == f"b:2 u {token_file} c"
+    assert asked(**there) == "a:1 t None news"
+    assert asked("--target", "b:2", "--token", "u", "--crawl", "c", **there) == "b:2 u None c"
     assert asked() == "127.0.0.1:7411 None None "
 
 
