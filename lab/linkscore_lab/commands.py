@@ -58,9 +58,6 @@ _REPLAY_OUTPUTS = ("report", "workers", "browse_logs")
     multiple=True,
     help="File of `export rules --format experience` to start from; repeatable.",
 )
-@click.option(
-    "--feedback-file", type=FILE, help="TSV of url and reward in [0, 1]; target pages have .5 or more."
-)
 @click.option("--target-type", "targets", multiple=True, help="Page type to crawl for; repeatable.")
 @click.option("--policy", "policies", multiple=True, help="NAME[:param=value,...]; repeatable.")
 @click.option("--budget", default=None, help="Fetches, or share of the reachable pages.  [default: 25%]")

@@ -21,7 +21,7 @@ class SitePageType:
 def read_page_types(path: Path) -> dict[str, list[SitePageType]]:
     """Return the page types of each site named in `path`; raises `InvalidInput` as `read_table`."""
     types: dict[str, list[SitePageType]] = {}
-    for _, row in read_table(path, ("site", "page_type", "user_content", "target"), field="labels"):
+    for row in read_table(path, ("site", "page_type", "user_content", "target"), field="labels"):
         good_for = row["user_content"] == "1", row["target"] == "1"
         kind = SitePageType(row["page_type"], *good_for, row.get("kind", ""))
         types.setdefault(row["site"], []).append(kind)
@@ -37,6 +37,6 @@ def archive_in(folder: Path, name: str) -> Path | None:
 def read_templates(path: Path) -> dict[str, dict[str, str]]:
     """Return the template of each page type of each site; raises `InvalidInput` as `read_table`."""
     templates: dict[str, dict[str, str]] = {}
-    for _, row in read_table(path, ("site", "page_type", "template"), field="labels"):
+    for row in read_table(path, ("site", "page_type", "template"), field="labels"):
         templates.setdefault(row["site"], {})[row["page_type"]] = row["template"]
     return templates

@@ -90,11 +90,11 @@ def identity_or_none(url: str) -> str | None:
 def read_labels(path: Path) -> dict[str, str]:
     """Return page type by URL identity; raises `InvalidInput` as `read_table`."""
     rows = read_table(path, ("url", "page_type"), field="labels")
-    return {identity(row["url"]): row["page_type"] for _, row in rows}
+    return {identity(row["url"]): row["page_type"] for row in rows}
 
 
-def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and row of a table: commas in ``.csv``, else tabs; none is empty."""
+def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table: commas in ``.csv``, else tabs; none is empty."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
@@ -105,52 +105,21 @@ def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[
             if missing:
                 rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
                 raise InvalidInput(rule, field=field)
-            for row in table:
-                yield table.line_num, row
+            yield from table
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(f"{path}: must be a UTF-8 table, got {error}", field=field) from error
 
 
-def read_rewards(path: Path) -> dict[str, float]:
-    """Return reward by URL identity."""
-    rewards: dict[str, float] = {}
-    for line, row in read_table(path, ("url", "reward"), field="feedback_file"):
-        try:
-            rewards[_identity(row["url"].strip())] = _reward(row["reward"].strip())
-        except ValueError as error:
-            raise InvalidInput(f"{path}, line {line}: {error}", field="feedback_file") from None
-    if not rewards:
-        raise InvalidInput(f"{path}: needs at least one row, got none", field="feedback_file")
-    return rewards
-
-
-def _identity(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError(f"url must be absolute http(s), got {url[:100]!r}")
-    return identity(url)
-
-
-def _reward(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise ValueError(f"reward must be a number in [0, 1], got {text[:40]!r}")
-    return value
-
-
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
-# The middle of [0, 1]: docs/reference/replay.md says so of feedback files.
+# The middle of [0, 1].
 WANTED_REWARD = 0.5
 
 
 class ByType:
     """Relevant are the pages whose label is one of `types`.
 
-    `reward` takes the identity of a page, its URL as stored and its label, and gives None where nothing is
-    known, as those of `ByUrl` and `ByFeedback` do.
+    `reward` takes the URL of a page as stored and its label, as that of `ByUrl` does.
 
     Raises InvalidInput of field ``relevant``: no type.
     """
@@ -158,7 +127,7 @@ class ByType:
     def __init__(self, types: Iterable[str]) -> None:
         self.types = _names(types, "relevant")
 
-    def reward(self, identity: str, url: str, page_type: str) -> float:
+    def reward(self, url: str, page_type: str) -> float:
         return float(page_type in self.types)
 
 
@@ -181,36 +150,19 @@ class ByUrl:
             rule = f"must be a regular expression (RE2), got {pattern!r}: {why}"
             raise InvalidInput(rule, field="relevant_url") from error
 
-    def reward(self, identity: str, url: str, page_type: str) -> float:
+    def reward(self, url: str, page_type: str) -> float:
         return float(self.pattern.search(url) is not None)
 
 
-class ByFeedback:
-    """Pages have the reward a file gives them, see `read_rewards`; of others nothing is known."""
-
-    def __init__(self, path: Path) -> None:
-        self.rewards: Mapping[str, float] = read_rewards(path)
-
-    def reward(self, identity: str, url: str, page_type: str) -> float | None:
-        return self.rewards.get(identity)
-
-
-Relevance = ByType | ByUrl | ByFeedback
+Relevance = ByType | ByUrl
 """Tells relevant pages from others."""
 
 
-def choose_relevance(*, types: Iterable[str] = (), url: str = "", feedback: Path | None = None) -> Relevance:
-    """Return the one kind of relevance that is given.
-
-    Raises InvalidInput of field ``relevant`` if it is none or several; else as the kind says.
-    """
-    names = [name for name, value in (("types", types), ("url", url), ("feedback", feedback)) if value]
-    if len(names) != 1:
-        got = " and ".join(names) or "none"
-        raise InvalidInput(f"must be given in exactly one way, got {got}", field="relevant")
-    if feedback is not None:
-        return ByFeedback(feedback)
-    return ByUrl(url) if url else ByType(types)
+def choose_relevance(types: Iterable[str], url: str) -> Relevance | None:
+    """Return the relevance that is given, None if none is; InvalidInput if both are, or as it says."""
+    if types and url:
+        raise InvalidInput("must be given by type or by URL, got both", field="relevant")
+    return ByUrl(url) if url else ByType(types) if types else None
 
 
 def _names(names: Iterable[str], field: str) -> frozenset[str]:

@@ -94,14 +94,9 @@ def draw_starts(site: StoredSite, pages: Sequence[int], n: int) -> list[str]:
 
 
 def page_rewards(site: StoredSite, relevance: Relevance) -> dict[str, float]:
-    """Return the reward of each page by identity; pages nothing is known of are left out."""
-    rewards = {}
-    for record in site.records:
-        if record.is_page and record.key not in rewards:
-            reward = relevance.reward(record.key, record.url, site.types.get(record.key, ""))
-            if reward is not None:
-                rewards[record.key] = reward
-    return rewards
+    """Return the reward of each page by identity; of several records of a page the first one's."""
+    pages = (record for record in reversed(site.records) if record.is_page)
+    return {page.key: relevance.reward(page.url, site.types.get(page.key, "")) for page in pages}
 
 
 def new_text_rewards(site: StoredSite) -> dict[str, float]:

@@ -47,22 +47,16 @@ from linkscore_scoring.site.texts import HALF_CHARS
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
 _BY_TEXT = (
     f"Target pages here are those with at least {HALF_CHARS:.0f} characters of text of their own. "
-    "Say what you crawl for: --relevant-url PATTERN, --labels with --relevant, or "
-    "--feedback-file."
+    "Say what you crawl for: --relevant-url PATTERN, or --labels with --relevant."
 )
 
 
 def session_of(options: Mapping[str, Any]) -> ReplaySession:
     """Return the comparison that options describe."""
-    ways = {
-        "types": split(options["relevant"]),
-        "url": options["relevant_url"],
-        "feedback": options["feedback_file"],
-    }
     return ReplaySession(
         SiteSource(list(options["archives"]), options["labels"]),
         [read_policy(text) for text in options["policies"] or _DEFAULT_POLICIES],
-        choose_relevance(**ways) if any(ways.values()) else None,
+        choose_relevance(split(options["relevant"]), options["relevant_url"]),
         options["targets"],
         _modes(options),
         protocol=_protocol(options),
@@ -317,9 +311,8 @@ def run(
     policies
         Each ``NAME`` or ``NAME:param=value,...``; ``oracle_greedy`` is a bound.
     relevance
-        Which pages are wanted: `ByType`, `ByUrl` or `ByFeedback` of
-        `linkscore_lab.datasets.site`. None: only `targets` are tasks; without those too, pages with
-        text of their own are wanted.
+        Which pages are wanted: `ByType` or `ByUrl` of `linkscore_lab.datasets.site`. None: only `targets` are
+        tasks; without those too, pages with text of their own are wanted.
     targets
         Page types that are a task each, with a budget of as many fetches as there are such pages.
     labels

@@ -94,7 +94,7 @@ def fitted(signals: Floats, given: NDArray[np.int64]) -> float:
 
 def read_news_labels(path: Path) -> dict[str, bool]:
     """Return whether pages are news, by identity, from a table with columns ``url`` and ``is_news``."""
-    rows = [(row["url"], row["is_news"]) for _, row in read_table(path, ("url", "is_news"), field="labels")]
+    rows = [(row["url"], row["is_news"]) for row in read_table(path, ("url", "is_news"), field="labels")]
     return {identity(url): value == "1" for url, value in rows}
 
 

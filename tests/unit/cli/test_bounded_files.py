@@ -13,7 +13,7 @@ import pytest
 from linkscore.messages import example_page
 from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _experience
-from linkscore_lab.datasets.site import read_rewards
+from linkscore_lab.datasets.site import read_labels
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.reading import log_file
 from linkscore_server.operator_files import TokenFile
@@ -25,7 +25,7 @@ SIZE = 600 << 20
 MESSAGES = (click.ClickException, InvalidInput, ValueError)
 READERS: dict[str, Callable[[Path], Any]] = {
     "browse log": log_file,
-    "rewards": read_rewards,
+    "labels": read_labels,
     "settings": lambda path: load({}, {}, path),
     "token file of a server": TokenFile,
     "token file in settings": lambda path: load({"token_file": str(path)}, {}, None),
@@ -49,7 +49,7 @@ def test_a_file_of_one_endless_line_is_refused_before_it_is_read(
 ) -> None:
     path = tmp_path / "endless.tsv"
     with path.open("wb") as file:
-        file.write(b"url\tis_news\treward\tpath\n" if "label" in reader or "re" in reader[:2] else b"x")
+        file.write(b"url\tpage_type\n" if reader == "labels" else b"x")
         file.truncate(SIZE)
     with pytest.raises(MESSAGES):
         READERS[reader](path)
