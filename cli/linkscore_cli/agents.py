@@ -23,7 +23,7 @@ from pydantic import Field
 
 from linkscore import page, rows
 from linkscore.aio import AsyncClient
-from linkscore.errors import LinkscoreError
+from linkscore.errors import LinkscoreError, raise_if_invalid
 from linkscore.frontier import Frontier, Item, Place
 from linkscore.messages import FIRST_FAILURE, is_dropped
 from linkscore.session import MAX_BODY_BYTES
@@ -181,8 +181,7 @@ class AgentCrawl:
         event_id = uuid.uuid5(self._begun, url).hex
         sent = page(url=url, ticket=self._tickets.get(url, b""), event_id=event_id, **brought)
         (result,) = (await self._client.ingest_pages(crawl=self.crawl, pages=[sent])).results
-        if result.status.code == common_pb2.ITEM_CODE_INVALID:
-            raise ToolError(f"the page cannot be used: {_problems(result.status)}")
+        raise_if_invalid(result.status)
         self._reported.add(url)
         if (item := self._taken[url]) is not None:
             self._frontier.done(item)
@@ -246,10 +245,6 @@ class AgentCrawl:
     def _check_begun(self) -> None:
         if not self.crawl:
             raise ToolError("no crawl was begun: call begin with start_urls")
-
-
-def _problems(status: common_pb2.ItemStatus) -> str:
-    return "; ".join(f"{one.field}: {one.description}" for one in status.problems)
 
 
 def _is_absolute(url: str) -> bool:

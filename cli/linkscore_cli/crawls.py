@@ -203,11 +203,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @json_option
 @of_crawl
 def create(
-    scope: str | None,
-    experiences: tuple[Path, ...],
-    as_json: bool,
-    connection: Connection,
-    **given: Any,
+    scope: str | None, experiences: tuple[Path, ...], as_json: bool, connection: Connection, **given: Any
 ) -> None:
     """Create a crawl. Doing so again is fine; another configuration under its name is an error."""
     found = _given(**given)

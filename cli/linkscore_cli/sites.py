@@ -36,12 +36,7 @@ _BATCH = 5_000
 @click.option("--why", is_flag=True, help="Say what each score is made of, in the order given.")
 @json_option
 @online
-def score(
-    urls: tuple[str, ...],
-    why: bool,
-    as_json: bool,
-    connection: Connection,
-) -> None:
+def score(urls: tuple[str, ...], why: bool, as_json: bool, connection: Connection) -> None:
     """Score URLs by what a crawl has learned, best first; - reads them from standard input.
 
     Nothing is fetched and nothing learned. A URL is scored by itself: the place of its link, which a crawler
@@ -135,11 +130,7 @@ def logs() -> None:
 @click.argument("sites", metavar="[SITE]...", nargs=-1)
 @json_option
 @online
-def mine(
-    sites: tuple[str, ...],
-    as_json: bool,
-    connection: Connection,
-) -> None:
+def mine(sites: tuple[str, ...], as_json: bool, connection: Connection) -> None:
     """Mine the browse logs of SITE, or of all sites, now, and say what the policy learned."""
     crawl = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
@@ -292,12 +283,7 @@ def export() -> None:
     help="Crawler, or experience: a start for crawls of other sites; repeatable.  [default: all crawlers]",
 )
 @online
-def rules(
-    site: str,
-    formats: tuple[str, ...],
-    out: Path,
-    connection: Connection,
-) -> None:
+def rules(site: str, formats: tuple[str, ...], out: Path, connection: Connection) -> None:
     """Write what a crawl learned about SITE as files that crawlers load."""
     with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.export_rules(crawl=connection.crawl, site=site, formats=formats)

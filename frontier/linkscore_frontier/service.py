@@ -60,12 +60,7 @@ _MAX_DIGITS = 16
 class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     """Answers the calls; the stores decide. `address` is what ListNodes names."""
 
-    def __init__(
-        self,
-        crawls: Crawls,
-        advisor: Advisor,
-        metrics: FrontierMetrics,
-    ) -> None:
+    def __init__(self, crawls: Crawls, advisor: Advisor, metrics: FrontierMetrics) -> None:
         self.address = ""
         self._crawls = crawls
         self._advisor = advisor

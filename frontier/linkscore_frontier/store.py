@@ -381,14 +381,7 @@ class CrawlStore:
     # URLs that go
 
     def take(
-        self,
-        *,
-        queues: int,
-        each: int,
-        lease_s: int,
-        now: float,
-        delay: int,
-        key: str = "",
+        self, *, queues: int, each: int, lease_s: int, now: float, delay: int, key: str = ""
     ) -> list[Given]:
         """Lease the best URLs of the best queues."""
         self.sweep(now)

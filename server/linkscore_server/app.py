@@ -218,15 +218,6 @@ class Application:
         self._store.close()
         self._folder.close()
 
-    @property
-    def what_is_saved(self) -> str:
-        """What the next start finds, for a line of the log."""
-        if self.settings.data_dir == "memory":
-            return "nothing is kept, as data_dir = memory says"
-        if self.settings.is_in_database:  # whose address may hold a password
-            return f"all acknowledged pages are in {self._store.engine.place}"
-        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self.settings.data_dir}"
-
     def _build(self, clock: Callable[[], float], share: Share) -> grpc.aio.Server:
         s = self.settings
         self.door = self._door()
@@ -319,7 +310,10 @@ async def run(settings: Settings, again: Callable[[], Settings]) -> None:
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop(ends_process=True)
-    _log.info("stopped: %s", app.what_is_saved)
+    where = settings.shown()["data_dir"]
+    _log.info(
+        "stopped: %s", "nothing is kept" if where == "memory" else f"all acknowledged pages are in {where}"
+    )
     sys.stdout.flush()
     os._exit(0)  # which closes the connections; gRPC itself would end late calls as CANCELLED, see `stop`
 

@@ -20,6 +20,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_server.app import Application
 from linkscore_server.crawls.learning import LearningPool
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, StoredShard
 from linkscore_server.store.sqlite import SqliteEngine
@@ -45,9 +46,9 @@ def disk(tmp_path: Path) -> Filling:
 
 
 @pytest.fixture
-async def app(disk: Filling) -> AsyncIterator[Application]:
+async def app(disk: Filling, tmp_path: Path) -> AsyncIterator[Application]:
     settings = replace(Settings(), listen="127.0.0.1:0", metrics_listen="", learning_processes=0)
-    app = Application(settings, store=Store(disk))
+    app = Application(settings, store=Store(disk), folder=DataFolder(tmp_path))
     await app.start()
     yield app
     disk.room = PLENTY

@@ -46,7 +46,7 @@ def test_a_server_says_when_it_has_stopped_and_where_all_is(tmp_path: Path, work
     with serving(tmp_path, *workers) as process:
         assert process.terminate() == 0
         last = process.records()[-1]["message"]
-    assert last.startswith("stopped: all acknowledged pages")
+    assert last.startswith("stopped: all acknowledged pages are in")
     assert last.endswith(str(tmp_path / "data"))
 
 

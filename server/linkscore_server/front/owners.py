@@ -83,10 +83,9 @@ class LocalOwner:
     async def call(self, method: str, request: Any, context: Any) -> Any:
         return await self.answers[method](request, context)
 
-    async def ask(self, question: str, **values: Any) -> Values:
+    async def ask(self, question: str, **values: Any) -> Any:
         """Answer a question: there is a method of its name."""
-        found: Values = await getattr(self, f"answer_{question}")(**values)
-        return found
+        return await getattr(self, f"answer_{question}")(**values)
 
     async def answer_shards(self, crawls: list[str]) -> Values:
         """Return what the shards of some crawls take that are here, damaged or not."""
@@ -99,15 +98,13 @@ class LocalOwner:
         """Return the metrics of this process in the text format of OpenMetrics."""
         return {"text": (await asyncio.to_thread(generate_latest, self._counted)).decode()}
 
-    async def answer_configure(self, shard: str, config: Values) -> Values:
+    async def answer_configure(self, shard: str, config: Values) -> None:
         """Give a shard the configuration that its crawl has by now."""
         await self._registry.configure(shard, CrawlConfig.from_state(config))
-        return {}
 
-    async def answer_drop(self, crawl: str) -> Values:
+    async def answer_drop(self, crawl: str) -> None:
         """Forget a crawl that the store has no more."""
         await self._registry.drop(crawl)
-        return {}
 
     async def answer_bids(self, request: bytes) -> Values:
         """Return the values of buckets, and the fetches that the group offers."""
@@ -160,9 +157,8 @@ class Peer:
         )
         return _messages_of(method)[1].FromString(raw)
 
-    async def ask(self, question: str, **values: Any) -> Values:
-        answer: Values = msgpack.unpackb(await self._answer(_ASK, msgpack.packb([question, values]), _ASK_S))
-        return answer
+    async def ask(self, question: str, **values: Any) -> Any:
+        return msgpack.unpackb(await self._answer(_ASK, msgpack.packb([question, values]), _ASK_S))
 
     async def close(self) -> None:
         await self._channel.close()

@@ -150,12 +150,10 @@ class Worker:
         """Wait for the end of the process; returns its exit code, negative for a signal."""
         assert self._process is not None
         watching = tasks.beside(self._watch(), f"a watch of worker {self.number}")
-        draining = tasks.beside(self._end_if_drained(), f"the end of worker {self.number}")
         try:
             return await self._process.wait()
         finally:
             watching.cancel()
-            draining.cancel()
 
     async def drain(self) -> None:
         """Have it take in nothing more, and wait until what it took in is answered."""
@@ -175,11 +173,6 @@ class Worker:
         except TimeoutError:
             self._kill("does not end")
             await self._process.wait()
-
-    async def _end_if_drained(self) -> None:
-        """End a process that somebody else told to stop: drained, it would wait for workers that stay."""
-        await self._said[DRAINED].wait()
-        await self.end()
 
     async def _until(self, word: str, within_s: float) -> None:
         assert self._process is not None
@@ -201,7 +194,8 @@ class Worker:
         missed = stopped = 0
         while missed < _MISSED and stopped < 2:
             await asyncio.sleep(_LOOK_S)
-            if self._said[DRAINED].is_set():  # it writes its states and answers nobody: see `end`
+            if self._said[DRAINED].is_set():  # told to stop by somebody else, it would wait for the others
+                await self.end()
                 return
             if self._is_stopped():
                 stopped += 1

@@ -7,17 +7,10 @@ from typing import Any
 import pytest
 
 from linkscore_lab.datasets.site import (
-    WANTED_REWARD,
     ByType,
     ByUrl,
-    Relevance,
 )
 from linkscore_scoring.errors import InvalidInput
-
-
-def ask(relevance: Relevance, url: str = "https://s.test/t?b=2&a=1") -> tuple[float, bool]:
-    reward = relevance.reward(url, "")
-    return reward, reward >= WANTED_REWARD
 
 
 @pytest.mark.parametrize(
@@ -25,7 +18,7 @@ def ask(relevance: Relevance, url: str = "https://s.test/t?b=2&a=1") -> tuple[fl
     [("a=1", True), (r"/t\?b", True), ("^/t", False), ("^https://s.test/t$", False), (r"^.*a=\d$", True)],
 )
 def test_a_pattern_is_found_anywhere_in_the_stored_url(pattern: str, found: bool) -> None:
-    assert ask(ByUrl(pattern)) == (float(found), found)
+    assert ByUrl(pattern).reward("https://s.test/t?b=2&a=1", "") == found
 
 
 @pytest.mark.parametrize(
