@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +33,26 @@ class FieldProblem:
     reason: str = "INVALID_VALUE"
 
 
-def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
-    """Yield a problem if `value` is not in [low, high]."""
-    if not low <= value <= high:
-        yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+def within(default: Any, least: float, most: float) -> Any:
+    """Return a field of a dataclass that has a range, see `broken_fields`."""
+    return field(default=default, metadata={"least": least, "most": most})
 
 
-def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
-    """Yield a problem if `value` is not among the known names."""
-    if value not in (names := list(known)):
-        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")
+def among(default: str, names: Iterable[str]) -> Any:
+    """Return a field of a dataclass that has one of some names, see `broken_fields`."""
+    return field(default=default, metadata={"among": names})
+
+
+def broken_fields(given: Any, prefix: str = "") -> Iterator[FieldProblem]:
+    """Yield a problem for each field of a dataclass that is outside its range, or not among its names."""
+    for each in fields(given):
+        value, may = getattr(given, each.name), each.metadata
+        if "among" in may and value not in may["among"]:
+            rule = f"must be one of {', '.join(may['among'])}, got {value!r:.100}"
+            yield FieldProblem(prefix + each.name, rule)
+        elif "least" in may and not may["least"] <= value <= may["most"]:
+            rule = f"must be in [{may['least']:g}, {may['most']:g}], got {value!r}"
+            yield FieldProblem(prefix + each.name, rule)
 
 
 class LinkscoreError(Exception):

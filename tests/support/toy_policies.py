@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, within
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeepestParams(Params):
-    share: float = 1.0
-
-    def problems(self) -> Iterator[FieldProblem]:
-        yield from outside("share", self.share, 0.0, 1.0)
+    share: float = within(1.0, 0.0, 1.0)
 
 
 class Deepest(Policy):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Term, outside
+from linkscore_scoring.policies.base import Explanation, Params, Term, within
 from linkscore_scoring.policies.link_graph import Arrival, UrlValuePolicy
 from linkscore_scoring.types import PageObservation
 
@@ -15,11 +13,7 @@ from linkscore_scoring.types import PageObservation
 class FractionalPagerankParams(Params):
     """Parameters of `fractional_pagerank`: `damping`, the share of rank a page hands on, [0, 1]."""
 
-    damping: float = 0.85
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for a damping out of range."""
-        yield from outside("damping", self.damping, 0.0, 1.0)
+    damping: float = within(0.85, 0.0, 1.0)
 
 
 class FractionalPagerank(UrlValuePolicy):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Term, outside
+from linkscore_scoring.policies.base import Explanation, Params, Term, within
 from linkscore_scoring.policies.link_graph import Arrival, UrlValuePolicy
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import PageObservation
@@ -26,11 +24,7 @@ STEPS_A_PAGE = 20
 class RankMassParams(Params):
     """Parameters of `rank_mass`: `damping`, the share of mass a page hands on, [0, 0.99]."""
 
-    damping: float = 0.85
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for a damping out of range."""
-        yield from outside("damping", self.damping, 0.0, 0.99)
+    damping: float = within(0.85, 0.0, 0.99)
 
 
 class RankMass(UrlValuePolicy):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.engine.limits import BUDGET, limit_problems
-from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed, broken_fields
 from linkscore_scoring.policies.answers import CrawlKnowledge, Experience
 from linkscore_scoring.policies.base import Params, Policy, make_params
 from linkscore_scoring.policies.guard import failure_of
@@ -98,7 +98,7 @@ class CrawlConfig:
         if a policy is not registered. Raises `PolicyFailed` if one from outside cannot be made.
         """
         problems = [*_problems("policy", self.policy)]
-        problems += self.learning.problems("learning")
+        problems += broken_fields(self.learning, "learning.")
         if len(self.examples) > MAX_EXAMPLES:
             rule = f"must have at most {MAX_EXAMPLES} entries, got {len(self.examples)}"
             problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))

@@ -16,8 +16,7 @@ from linkscore_scoring.policies.base import (
     Scores,
     Term,
     make_params,
-    one_of,
-    outside,
+    within,
 )
 from linkscore_scoring.policies.registry import all_policies, policy_class, register
 
@@ -33,8 +32,7 @@ __all__ = [
     "Term",
     "all_policies",
     "make_params",
-    "one_of",
-    "outside",
     "policy_class",
     "register",
+    "within",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.columns import Floats, Repeated, drop_oldest, left_sum, shrunk
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, hash64, mix64
 from linkscore_scoring.learners import online
 from linkscore_scoring.learners.link_features import (
@@ -26,7 +25,7 @@ from linkscore_scoring.learners.link_features import (
 )
 from linkscore_scoring.learners.online import CLASSIFIERS, Features, OnlineClassifier, sigmoid
 from linkscore_scoring.policies.answers import Plan, allocate_best
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, among, within
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
@@ -79,35 +78,23 @@ class Arm:
     bad: float = 0.0
 
 
-_MOST_DECAY = 10**9
-"""A bound of the parameter: more labels than any crawl has."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnthelionParams(Params):
     """Parameters of `anthelion`."""
 
     # what a host is worth: one of `HOST_VALUES`. The default was not chosen by figures: with and without p
     # they agree
-    value_function: str = "success_rate_best_score"
+    value_function: str = among("success_rate_best_score", HOST_VALUES)
     # the paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
     # exploring mostly costs (research/notebook/anthelion.md)
-    explore_prob: float = 0.0
+    explore_prob: float = within(0.0, 0.0, 1.0)
     # labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant
-    decay_pulls: int = 0
+    decay_pulls: int = within(0, 0, 10**9)
     # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
-    classifier: str = "arow"
+    classifier: str = among("arow", CLASSIFIERS)
     # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
     # has none of it. Default 0.1, measured, research/notebook/anthelion.md
-    hub_weight: float = 0.1
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from one_of("value_function", self.value_function, HOST_VALUES)
-        yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
-        yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
-        yield from one_of("classifier", self.classifier, CLASSIFIERS)
-        yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
+    hub_weight: float = within(0.1, 0.0, 1.0)
 
 
 class HostBandit(Stateful):

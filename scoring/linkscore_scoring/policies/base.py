@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import FieldProblem, InvalidParams
-from linkscore_scoring.errors import one_of as one_of
-from linkscore_scoring.errors import outside as outside
+from linkscore_scoring.errors import FieldProblem, InvalidParams, broken_fields
+from linkscore_scoring.errors import among as among
+from linkscore_scoring.errors import within as within
 from linkscore_scoring.policies.answers import (
     NOTHING,
     CrawlKnowledge,
@@ -50,11 +50,11 @@ NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Params:
-    """Base of policy parameters: a frozen dataclass whose fields all have defaults."""
+    """Base of policy parameters: a frozen dataclass whose fields all have defaults, and most a range."""
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield one problem for each field that is out of range."""
-        return iter(())
+        return broken_fields(self)
 
 
 @dataclass(slots=True)

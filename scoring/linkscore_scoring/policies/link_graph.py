@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, Ints, drop_oldest, left_sum, squash
-from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, within
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
@@ -235,13 +234,8 @@ class InDegree(UrlValuePolicy):
 class PagerankParams(Params):
     """Parameters of `pagerank`."""
 
-    damping: float = 0.85  # share of its rank that a page hands on, [0, 1]
-    every: int = 100  # pages fetched between two computations, 1..100,000
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from outside("damping", self.damping, 0.0, 1.0)
-        yield from outside("every", self.every, 1, 100_000)
+    damping: float = within(0.85, 0.0, 1.0)  # share of its rank that a page hands on, [0, 1]
+    every: int = within(100, 1, 100_000)  # pages fetched between two computations, 1..100,000
 
 
 class Pagerank(UrlValuePolicy):

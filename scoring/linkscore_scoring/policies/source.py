@@ -23,8 +23,8 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
-    outside,
     sampling_reason,
+    within,
 )
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import hits, multi_hop_hubs, target_hits
@@ -190,16 +190,12 @@ erase the order the other factors give; a bound far below what sites show, chose
 class SourceUccParams(Params):
     """Parameters of `source_ucc`."""
 
-    alpha: float = 0.5  # weight of authority against hub in Info (eq. 9), [0, 1]
+    alpha: float = within(0.5, 0.0, 1.0)  # weight of authority against hub in Info (eq. 9), [0, 1]
     # without_dsim, without_balance, without_info: leave a factor of eq. 11 out (the paper's ablation, Table
     # 5)
     without_dsim: bool = False
     without_balance: bool = False
     without_info: bool = False
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for an alpha out of range."""
-        yield from outside("alpha", self.alpha, 0.0, 1.0)
 
 
 class SourceUcc(StructuralPolicy):
@@ -278,14 +274,14 @@ class SourceTargetParams(Params):
     # Exactly one is required
     example_url: str = ""
     example_html: str = ""
-    alpha: float = 0.8  # weight of authority against hub (eq. 9), [0, 1]
+    alpha: float = within(0.8, 0.0, 1.0)  # weight of authority against hub (eq. 9), [0, 1]
     # also value clusters two and more clicks before the target; False is the paper's one step
     multi_hop: bool = True
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
         yield from example_problems(self.example_url, self.example_html)
-        yield from outside("alpha", self.alpha, 0.0, 1.0)
+        yield from super(SourceTargetParams, self).problems()
 
 
 class SourceTarget(StructuralPolicy):

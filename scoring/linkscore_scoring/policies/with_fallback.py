@@ -30,6 +30,7 @@ class FallbackParams(Params):
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem if the fallback cannot be one: it is unknown, or in need of parameters."""
+        yield from super(FallbackParams, self).problems()
         try:
             kind = policy_class(self.fallback)
             make_params(kind, {})

@@ -6,14 +6,14 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
 
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.columns import numbered
-from linkscore_scoring.errors import FieldProblem, one_of, outside, reading_state
+from linkscore_scoring.errors import among, reading_state, within
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.navigation import NavigationTable
@@ -192,14 +192,9 @@ class LearningConfig:
     2018 where ours differ: literal eps, navigation table frozen after the first learning.
     """
 
-    clusterer: str = "cosine_linkage"
-    sample_pages: int = 200
+    clusterer: str = among("cosine_linkage", CLUSTERERS)
+    sample_pages: int = within(200, 8, MAX_SAMPLE)
     paper: bool = False
-
-    def problems(self, prefix: str) -> Iterator[FieldProblem]:
-        """Yield one problem for each field out of range."""
-        yield from one_of(f"{prefix}.clusterer", self.clusterer, CLUSTERERS)
-        yield from outside(f"{prefix}.sample_pages", self.sample_pages, 8, MAX_SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)

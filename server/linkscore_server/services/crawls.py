@@ -18,7 +18,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.limits import LIMITS
-from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
+from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage, broken_fields
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import words_of_texts
@@ -220,7 +220,7 @@ def _example(message: pb.ExamplePage) -> ExamplePage:
 def _learning(crawl: pb.Crawl) -> LearningConfig:
     given: dict[str, Any] = set_fields(crawl.learning)
     learning = replace(LearningConfig(), **given)
-    if problems := list(learning.problems("crawl.learning")):
+    if problems := list(broken_fields(learning, "crawl.learning.")):
         raise InvalidInput(problems)
     return learning
 

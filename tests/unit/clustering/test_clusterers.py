@@ -9,7 +9,6 @@ from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
 from linkscore_scoring.clustering.templates import TemplateModel, distances_to_mean, learn
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.site.learning import LearningConfig
 
 
 def labels_of(*tries: PathTrie, **params: int) -> list[int]:
@@ -42,11 +41,6 @@ def test_few_pages_are_one_cluster_and_empty_ones_none(page, n: int) -> None:
     assert labels_of(*[PathTrie()] * n) == [OUTLIER] * n
     if not n:
         assert found.model.nearest(page("html/p/text()")) == OUTLIER
-
-
-def test_unknown_names_are_refused() -> None:
-    (problem,) = LearningConfig("kmeans").problems("learning")
-    assert "must be one of cosine_linkage" in problem.rule
 
 
 def test_clusters_are_described_by_what_is_special_about_them(model) -> None:

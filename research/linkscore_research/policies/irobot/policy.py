@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkscore_research.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import (
     FOLLOW,
     SKIP,
@@ -20,8 +19,8 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
-    outside,
     sampling_reason,
+    within,
 )
 from linkscore_scoring.site.learning import MAX_SAMPLE, SampledPage
 from linkscore_scoring.site.model import SiteModel
@@ -47,14 +46,10 @@ LinkKind = tuple[int, int, int]
 class IrobotParams(Params):
     """Parameters of `irobot`."""
 
-    coverage: float = 0.9  # Share of the sampled pages that the informative kinds of pages must cover, (0, 1]
+    # Share of the sampled pages that the informative kinds of pages must cover, (0, 1]
+    coverage: float = within(0.9, 1e-6, 1.0)
     # Least share of anchors that are numbers, arrows, next or previous among links that turn pages, (0, 1]
-    flip_share: float = 0.5
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        yield from outside("coverage", self.coverage, 1e-6, 1.0)
-        yield from outside("flip_share", self.flip_share, 1e-6, 1.0)
+    flip_share: float = within(0.5, 1e-6, 1.0)
 
 
 class Irobot(Policy):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,8 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
-    one_of,
-    outside,
+    among,
+    within,
 )
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
@@ -43,16 +43,10 @@ class TagPathBanditParams(Params):
     """Parameters of `tag_path_bandit`."""
 
     # The paper's alpha, weight of the bonus, >= 0, in targets; 2 sqrt(2) is that of AUER (Kleinberg 2010)
-    exploration: float = 2.0 * 2.0**0.5
+    exploration: float = within(2.0 * 2.0**0.5, 0.0, 100.0)
     # Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code
-    similarity: float = 0.75
-    classifier: str = "arow"  # Name of the classifier of URLs
-
-    def problems(self) -> Iterator[Any]:
-        """Yield a problem for each field out of range."""
-        yield from outside("exploration", self.exploration, 0.0, 100.0)
-        yield from outside("similarity", self.similarity, 1e-9, 1.0)
-        yield from one_of("classifier", self.classifier, CLASSIFIERS)
+    similarity: float = within(0.75, 1e-9, 1.0)
+    classifier: str = among("arow", CLASSIFIERS)  # Name of the classifier of URLs
 
 
 class TagPathBandit(Policy):

@@ -22,7 +22,7 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
-    outside,
+    within,
 )
 from linkscore_scoring.policies.source import example_key, example_page, example_problems
 from linkscore_scoring.site.model import SiteModel
@@ -51,10 +51,11 @@ class TpmParams(Params):
     example_url: str = ""
     example_html: str = ""
     # Pages fetched breadth-first to map the site; they are charged like any fetch. [2, 2000]
-    mapping_pages: int = 100
-    similarity: float = 0.71  # Least likeness to the example (RTDM) of a target page, (0, 1]
+    mapping_pages: int = within(100, 2, 2_000)
+    # Least likeness to the example (RTDM) of a target page, (0, 1]
+    similarity: float = within(0.71, 1e-6, 1.0)
     # K of URLsim: levels besides the host by which URLs of one group may differ, [0, 20]
-    max_differing: int = 2
+    max_differing: int = within(2, 0, 20)
     # On every page accept links of any step of the path (the variant of Xu 2018); False accepts those of the
     # next step only, as Vidal 2006 does
     jump: bool = True
@@ -62,9 +63,7 @@ class TpmParams(Params):
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
         yield from example_problems(self.example_url, self.example_html)
-        yield from outside("mapping_pages", self.mapping_pages, 2, 2_000)
-        yield from outside("similarity", self.similarity, 1e-6, 1.0)
-        yield from outside("max_differing", self.max_differing, 0, 20)
+        yield from super(TpmParams, self).problems()
 
 
 class Tpm(Policy):

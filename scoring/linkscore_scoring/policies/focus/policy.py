@@ -24,7 +24,7 @@ from linkscore_scoring.policies.base import (
     Scored,
     Scores,
     Term,
-    outside,
+    within,
 )
 from linkscore_scoring.policies.focus.forum_model import EntryCandidate, ForumModel, certainty
 from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares
@@ -142,12 +142,11 @@ class FocusParams(FallbackParams):
     # index pages of one URL pattern in a row without a thread nobody knew, after which the rest of the
     # pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper. Default 20, chosen
     # before it was measured
-    dry_pages: int = 20
+    dry_pages: int = within(20, 0, 1_000_000)
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that names nothing there is."""
         yield from super(FocusParams, self).problems()
-        yield from outside("dry_pages", self.dry_pages, 0, 1_000_000)
         try:
             load_page_types(self.page_types)
         except NotFound as exc:

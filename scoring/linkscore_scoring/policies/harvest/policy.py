@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, compress, count, islice, repeat
 from math import log
@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.answers import Experience
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, within
 from linkscore_scoring.policies.harvest.tables import (
     ANY,
     EXAMPLE,
@@ -55,17 +54,12 @@ class HarvestParams(Params):
     """Parameters of `harvest`."""
 
     # weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come
-    exploration: float = 0.02
+    exploration: float = within(0.02, 0.0, 10.0)
     # worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it pays
     # per fetch counts in any case. Measured against 0 only
-    hub_weight: float = 0.25
+    hub_weight: float = within(0.25, 0.0, 10.0)
     # bonus for links between text blocks that were never tried, >= 0, in rewards
-    curiosity: float = 0.2
-
-    def problems(self) -> Iterator[FieldProblem]:
-        """Yield a problem for each field out of range."""
-        for name, value in asdict(self).items():
-            yield from outside(name, value, 0.0, 10.0)
+    curiosity: float = within(0.2, 0.0, 10.0)
 
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
