@@ -41,7 +41,8 @@ _UNSETTLED, _NOWHERE = object(), "\t"
 class PathNodes(Generic[Value]):
     """Reads tag paths and remembers what the pages of a site have in common; that never changes an answer.
 
-    `element_of`: (tag, class tokens) -> name of an element, which is asked once for each that is different.
+    `element_of`: (tag, class tokens) -> name of an element, which is asked once for each that is different;
+    one without a name stands for the element above it.
     `settle`: what a path stands for, None for nothing. `shorten`: as what path the nodes below one see it.
     `max_nodes`: nodes remembered from page to page.
     """
@@ -90,6 +91,8 @@ class PathNodes(Generic[Value]):
     def _place(self, above: int, tag: str, classes: str) -> int:
         """Return the number of the path of a node below another, whose classes may say nothing new."""
         element = self._element_of(tag, classes)
+        if not element:
+            return above
         path = self._shorten(f"{self._paths[above]}{self._separator}{element}" if above else element)
         at = self._places.setdefault(path, len(self._paths))
         if at == len(self._paths):

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import log, sqrt
 from statistics import fmean
-from zlib import crc32
 
 import numpy as np
 
+from linkscore_scoring.clustering.class_paths import PathNodes
 from linkscore_scoring.columns import drop_oldest, left_sum
 from linkscore_scoring.features.types import PathTrie, normal_tokens
 from linkscore_scoring.hashing import hash64, hash_of
@@ -30,9 +30,6 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns, is_fixed, url_token
 Vector = dict[int, float]
 """Hash of a tag path -> weight."""
 
-_PRIME, _MASK = 1_000_003, (1 << 61) - 1  # of the hash of paths: an odd prime, 61 bits
-_ROOT, _BARE_ROOT = 7, 8  # any two starts
-_MARKUP = -1  # stands for an element that does not count; hashes are never negative
 _MARKUP_TAGS = frozenset(
     (
         *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "center"),
@@ -160,7 +157,7 @@ class Layouts(Stateful):
 
     A class token counts once it is on three pages, two while fewer than 40 are known; digits are folded.
     Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class. Each
-    stands on two paths, with the classes of those above it and without: one of the body may name the author.
+    stands on two paths, with all classes and with none: one of the body may name the author.
     """
 
     pages: Stored[int]
@@ -174,7 +171,7 @@ class Layouts(Stateful):
         self.pages, self.n = 0, 1
         self.tokens, self.df = Counter(), {}
         self.kept: frozenset[str] = frozenset()
-        self._elements: dict[tuple[str, str], tuple[int, int]] = {}
+        self.after_load()
 
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page."""
@@ -187,7 +184,7 @@ class Layouts(Stateful):
         """Choose the tokens that count, and count paths over some pages."""
         least = 2 if self.pages < self._t.few_pages else self._t.few
         self.kept = frozenset(token for token, pages in self.tokens.items() if pages >= least)
-        self._elements = {}
+        self.after_load()
         self.df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self.n = max(1, len(background))
 
@@ -200,41 +197,17 @@ class Layouts(Stateful):
         norm = sqrt(left_sum(w * w for w in weights.values()))
         return {path: w / norm for path, w in weights.items()}
 
-    def _bag(self, trie: PathTrie) -> dict[int, int]:
-        above: list[tuple[int, int]] = []
-        bag: dict[int, int] = {}
-        elements = self._elements
-        for parent, tag, classes, leaves in zip(
-            trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
-        ):
-            element, bare_element = elements.get((tag, classes)) or self._element(tag, classes)
-            full, bare = above[parent] if parent >= 0 else (_ROOT, _BARE_ROOT)
-            paths = full, bare
-            if element != _MARKUP:
-                paths = (full * _PRIME ^ element) & _MASK, (bare * _PRIME ^ element) & _MASK
-                full, bare = paths[0], (bare * _PRIME ^ bare_element) & _MASK
-            above.append((full, bare))
-            if leaves:
-                for path in paths:
-                    bag[path] = bag.get(path, 0) + leaves
-        return bag
+    def _bag(self, paths: PathTrie) -> dict[int, int]:
+        return self._full.bag(paths) | self._bare.bag(paths)
 
-    def _element(self, tag: str, classes: str) -> tuple[int, int]:
-        """Return hashes of an element with its classes and without."""
+    def _element(self, tag: str, classes: str) -> str:
         kept = [token for token in normal_tokens(classes) if token in self.kept]
-        is_markup = not kept and tag in _MARKUP_TAGS
-        with_classes, bare = (
-            crc32(" ".join(words).encode("utf-8", "surrogatepass")) for words in ([tag, *kept], [tag])
-        )
-        element = (_MARKUP if is_markup else with_classes), bare
-        if len(self._elements) >= self._t.kept:
-            self._elements.clear()
-        self._elements[tag, classes] = element
-        return element
+        return " ".join([tag, *kept]) if kept or tag not in _MARKUP_TAGS else ""
 
     def after_load(self) -> None:
-        """Forget hashes of elements made with the tokens of before."""
-        self._elements = {}
+        """Forget the paths made with the tokens of before."""
+        self._full = PathNodes(self._element, hash64)
+        self._bare = PathNodes(lambda *of: self._element(*of).partition(" ")[0], hash64, separator="/")
 
 
 def _hashes(key: str) -> set[int]:
