@@ -7,7 +7,7 @@ are chosen, not measured; docs/reference/operations.md explains them to users.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -96,15 +96,6 @@ class TrapReport:
         return "; ".join(found)
 
 
-@dataclass(slots=True)
-class _Part:
-    """A URL shape with what was fetched and waits below it."""
-
-    history: History
-    waiting: int = 0
-    children: list[int] = field(default_factory=list)
-
-
 def trap_reports(
     crawl_history: CrawlHistory, patterns: UrlPatterns, waiting: Mapping[Group, int]
 ) -> list[TrapReport]:
@@ -129,11 +120,8 @@ def trap_reports(
     without both, a gallery and a calendar look the same. Not from a paper.
     """
     limits = _Limits(crawl_history)
-    parts = _parts(crawl_history, patterns, waiting)
-    roots = [node for node in parts if len(patterns.lineage(node)) == HOST_AND_ROOT + 1]
-    found = [report for node in roots for report in _search(node, parts, limits)]
-    inside = {node for report in found for node in _below(report.shape, parts)}
-    found += _tag_paths(crawl_history, patterns, waiting, limits, inside)
+    found = _shapes(crawl_history, patterns, waiting, limits)
+    found += _tag_paths(crawl_history, patterns, waiting, limits, {report.shape for report in found})
     return sorted(found, key=lambda report: -report.fetched_count)
 
 
@@ -180,49 +168,29 @@ class _Limits:
         return TrapKind.FADING if faded and goes_on and fetched >= _MIN_FADING else None
 
 
-def _parts(
-    crawl_history: CrawlHistory, patterns: UrlPatterns, waiting: Mapping[Group, int]
-) -> dict[int, _Part]:
-    """Return the shapes that were fetched, with links that wait and the shapes below each."""
-    parts = {node: _Part(history) for node, history in crawl_history.shapes_now(patterns).items()}
-    for node in parts:
-        for parent in patterns.lineage(node)[1:2]:
-            if parent in parts:
-                parts[parent].children.append(node)
+def _shapes(
+    crawl_history: CrawlHistory, patterns: UrlPatterns, waiting: Mapping[Group, int], limits: _Limits
+) -> list[TrapReport]:
+    """Return the suspicious shapes: the widest that have nothing good below them; then, apart from those, the
+    finest of which less than a quarter is good."""
+    shapes, below, good = crawl_history.shapes_now(patterns), Counter[int](), Counter[int]()
     for (pattern, _), n in waiting.items():
-        for node in patterns.lineage(pattern):
-            if node in parts:
-                parts[node].waiting += n
-    return parts
-
-
-def _search(node: int, parts: Mapping[int, _Part], limits: _Limits) -> list[TrapReport]:
-    """Return the widest suspicious shapes at or below one that have nothing good below them."""
-    part = parts[node]
-    found = limits.report(part.history, part.waiting, shape=node)
-    good = left_sum(parts[n].history.fetched for n in _good_below(node, parts, limits)) if found else 0.0
-    if found is not None and not good:
-        return [found]
-    below = [report for child in part.children for report in _search(child, parts, limits)]
-    if found is not None and not below and good < GOOD_SHARE * part.history.fetched:
-        return [found]
-    return below
-
-
-def _good_below(node: int, parts: Mapping[int, _Part], limits: _Limits) -> Iterable[int]:
-    """Yield the finest good shapes below one."""
-    for child in parts[node].children:
-        finer = list(_good_below(child, parts, limits))
-        if finer:
-            yield from finer
-        elif limits.is_good(parts[child].history):
-            yield child
-
-
-def _below(node: int, parts: Mapping[int, _Part]) -> Iterable[int]:
-    yield node
-    for child in parts[node].children:
-        yield from _below(child, parts)
+        below.update(dict.fromkeys(patterns.lineage(pattern), n))
+    lineages = {node: patterns.lineage(node) for node in shapes}
+    for node in sorted(shapes, key=lambda node: -len(lineages[node])):
+        if not good[node] and limits.is_good(shapes[node]):
+            good.update(dict.fromkeys(lineages[node][1:], shapes[node].fetched))
+    wide_first = sorted(shapes, key=lambda node: len(lineages[node]))
+    found, around = dict[int, TrapReport](), set[int]()
+    for nodes, share in ((wide_first, 0.0), (reversed(wide_first), GOOD_SHARE)):
+        for node in nodes:
+            is_apart = node not in around and found.keys().isdisjoint(lineages[node])
+            is_bad = good[node] < share * shapes[node].fetched or not good[node]
+            may_be = is_apart and is_bad and len(lineages[node]) > HOST_AND_ROOT
+            if may_be and (report := limits.report(shapes[node], below[node], shape=node)):
+                found[node] = report
+                around.update(lineages[node])
+    return list(found.values())
 
 
 def _tag_paths(
@@ -238,7 +206,9 @@ def _tag_paths(
         shapes[link_path].append((pattern, history))
     found = []
     for link_path, history in crawl_history.tag_paths.items():
-        explained = left_sum(h.fetched for pattern, h in shapes[link_path] if pattern in inside)
+        explained = left_sum(
+            h.fetched for at, h in shapes[link_path] if not inside.isdisjoint(patterns.lineage(at))
+        )
         if (
             not link_path
             or 2 * explained >= history.fetched
