@@ -8,10 +8,8 @@ missed is made up for when it is back. The stores go on meanwhile by what they k
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import logging
-import os
 import re
 import time
 from collections import defaultdict, deque
@@ -19,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -31,6 +29,7 @@ from linkscore.messages import is_dropped
 from linkscore.session import CrawlSession, OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.store import MAX_GIVEN, Arrival, CrawlStore, Given, Question, State
+from linkscore_server.data_folder import DataFolder, sync
 
 T = TypeVar("T")
 
@@ -51,13 +50,12 @@ class TooManyCrawlsError(Exception):
 class Crawls:
     """The crawls below a folder, `stores` in the order in which they take turns; all files are open.
 
-    OSError if another process has the folder open, or it cannot be written.
+    LimitExceeded if another process has the folder open, OSError if it cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / "crawls"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder / "lock")
+        self._lock, self._folder = DataFolder(folder), folder / "crawls"
+        self._folder.mkdir(exist_ok=True)
         self._node = folder / "node.json"
         node = json.loads(self._node.read_text()) if self._node.exists() else {}
         self.is_active: bool = node.get("active", True)
@@ -126,26 +124,14 @@ class Crawls:
         self.is_active = self.is_active if is_active is None else is_active
         self.delay_s = self.delay_s if delay_s is None else delay_s
         fresh = self._node.with_suffix(".new")
-        with fresh.open("w") as file:
-            json.dump({"active": self.is_active, "delay_s": self.delay_s}, file)
-            file.flush()
-            os.fsync(file.fileno())
+        fresh.write_text(json.dumps({"active": self.is_active, "delay_s": self.delay_s}))
+        sync(fresh)
         fresh.replace(self._node)
 
 
 def file_name(crawl: str) -> str:
     """Return the name of the file of a crawl, without its suffix; one of over `MAX_CRAWL_CHARS` is none."""
     return quote(crawl, safe="")
-
-
-def _locked(path: Path) -> IO[str]:
-    file = path.open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as exc:
-        file.close()
-        raise OSError(f"{path.parent}: another frontier has it open") from exc
-    return file
 
 
 _log = logging.getLogger(__name__)

@@ -17,7 +17,6 @@ from linkscore_lab.crawls.demo import (
     Crawl,
     Mode,
     OwnServer,
-    PageFetch,
     Testbed,
     breadth_first,
     demo_testbed,
@@ -66,14 +65,8 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 def crawl(bed: Testbed, mode: Mode, at: dict[int, Callable[[], None]] | None = None) -> Crawl:
     """Crawl, and do something when so many pages were fetched."""
-    fetches: list[PageFetch] = []
-
-    def fetched(fetch: PageFetch) -> None:
-        fetches.append(fetch)
-        (at or {}).get(len(fetches), lambda: None)()
-
     slow = replace(mode, settings={**mode.settings, "DOWNLOAD_DELAY": 0.05})
-    return run_crawl(bed.site.entry, slow, BUDGET, fetched=fetched)
+    return run_crawl(bed.site.entry, slow, BUDGET, fetched=lambda n: (at or {}).get(n, lambda: None)())
 
 
 def share(bed: Testbed, done: Crawl, first: int, last: int) -> float:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,7 +29,7 @@ from linkscore_lab.replay.prepare import StoredSite, prepare_generated
 from linkscore_lab.replay.results import RunResult, order_digest, print_summary
 from linkscore_lab.replay.runs import NONE, read_budget, read_policy
 from linkscore_lab.replay.runs import USER_CONTENT as TASK
-from linkscore_lab.replay.session import Progress, progress_on, write_files
+from linkscore_lab.replay.session import progress_on, write_files
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 
 LOOPBACK = "127.0.0.1"
@@ -278,40 +277,37 @@ def run_crawl(
     mode: Mode,
     budget: int,
     *,
-    fetched: Callable[[PageFetch], None] = lambda fetch: None,
+    fetched: Callable[[int], None] = lambda n: None,
     log: Path | None = None,
 ) -> Crawl:
     """Crawl a site from its entry in `mode` until `budget` pages are downloaded or none is left.
 
-    `fetched` is called with each fetch as it happens. Scrapy's log goes to `log`, standard error if None.
+    `fetched` hears how many fetches there are by now. Scrapy's log goes to `log`, standard error if None.
     Raises `ChildFailed`.
     """
-    with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
-        plan = Path(folder) / "plan.json"
-        told = {"entry": entry, "budget": budget, "settings": dict(mode.settings)}
-        plan.write_text(json.dumps(told), encoding="utf-8")
-        command = [sys.executable, "-m", "linkscore_lab.crawls.spider", str(plan)]
-        with log.open("w", encoding="utf-8") if log else nullcontext() as errors:
-            process = subprocess.Popen(  # noqa: S603 - our own module
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-            )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        crawl = Crawl(mode.name)
-        try:
-            for line in process.stdout:
-                row = json.loads(line)
-                if isinstance(row, dict):
-                    crawl.stats = row
-                    continue
-                crawl.fetches.append(PageFetch(*row))
-                fetched(crawl.fetches[-1])
-            if process.wait() or not crawl.stats:
-                raise ended(f"the crawl {mode.name} ended with status {process.returncode}", log)
-        finally:
-            process.stdin.close()
-            stop(process)
-            process.stdout.close()
+    plan = json.dumps({"entry": entry, "budget": budget, "settings": dict(mode.settings)})
+    command = [sys.executable, "-m", "linkscore_lab.crawls.spider", plan]
+    with log.open("w", encoding="utf-8") if log else nullcontext() as errors:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    crawl = Crawl(mode.name)
+    try:
+        for line in process.stdout:
+            row = json.loads(line)
+            if isinstance(row, dict):
+                crawl.stats = row
+                continue
+            crawl.fetches.append(PageFetch(*row))
+            fetched(len(crawl.fetches))
+        if process.wait() or not crawl.stats:
+            raise ended(f"the crawl {mode.name} ended with status {process.returncode}", log)
+    finally:
+        process.stdin.close()
+        stop(process)
+        process.stdout.close()
     return crawl
 
 
@@ -408,22 +404,14 @@ def run_demo(
         address = target or stack.enter_context(own_server(out / "server.log"))
         if watch:
             stack.enter_context(watching(address, console))
-        name, runs, warnings = f"demo-{int(time.time())}", [], []
+        name, runs = f"demo-{int(time.time())}", []
         for each in dict.fromkeys((BREADTH_FIRST, *policy)):
             mode = breadth_first() if each == BREADTH_FIRST else scored(each, address, f"{name}-{each}")
-            crawl = _crawl(bed, mode, fetches, out / f"crawl-{each}.log", progress)
+            at, log = partial(progress.at, f"crawling: {each}", total=fetches), out / f"crawl-{each}.log"
+            crawl = run_crawl(bed.site.entry, mode, fetches, fetched=at, log=log)
             runs.append(bed.result(mode, crawl, fetches, wanted))
             if crawl.unscored:
-                warnings.append(f"{each}: {crawl.unscored:,} links came without a score")
+                console.print(f"{each}: {crawl.unscored:,} links came without a score", style="yellow")
         print_summary(console, runs, _SHOWN)
-        for warning in warnings:
-            console.print(warning, style="yellow")
         write_files(console, runs, {}, None, out / "report.html")
         return runs
-
-
-def _crawl(bed: Testbed, mode: Mode, budget: int, log: Path, progress: Progress) -> Crawl:
-    what, done = f"crawling: {mode.name}", itertools.count(1)
-    return run_crawl(
-        bed.site.entry, mode, budget, fetched=lambda _: progress.at(what, next(done), budget), log=log
-    )

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any, Self
 
 from scrapy import Request, Spider
@@ -112,8 +111,7 @@ class EveryLinkSpider(Spider):  # type: ignore[misc]
         if not isinstance(response, TextResponse) or response.status >= 400:
             return
         for link in self._anchors.extract_links(response):
-            meta = {"link_text": link.text, "nofollow": link.nofollow}
-            yield Request(link.url, self.parse, errback=self.failed, meta=meta)
+            yield Request(link.url, self.parse, errback=self.failed)
 
     def _report(self, url: str, status: int) -> bool:
         """Write one line; False when the budget is spent and the page does not count."""
@@ -149,7 +147,7 @@ def _leave_with_parent() -> None:
 
 def main() -> None:
     """Run one crawl and print its stats as the last line."""
-    plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    plan = json.loads(sys.argv[1])
     _leave_with_parent()
     process = CrawlerProcess(crawl_settings(plan))
     crawler = process.create_crawler(EveryLinkSpider)

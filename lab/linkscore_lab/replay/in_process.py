@@ -128,7 +128,8 @@ class GreedyOracle(CrawlScorer):
         """Score links by what they lead to."""
         for target in site.links[visit.number]:
             self._waiting[target] = 1
-        keys = _links(site, visit)
+        event = site.event(visit.number)
+        keys = event.features.links.keys if event and event.features else []
         return PageScores(keys, [self._score(site.number(key)) for key in keys], ["oracle"], [0] * len(keys))
 
     def _score(self, number: int) -> float:
@@ -157,11 +158,6 @@ class GreedyOracle(CrawlScorer):
                     clicks[source] = clicks[n] + 1
                     queue.append(source)
         return [1.0 / (1.0 + clicks[n]) if n in clicks else 0.0 for n in range(len(self._wanted))]
-
-
-def _links(site: StoredSite, visit: ReplayVisit) -> Sequence[str]:
-    event = site.event(visit.number)
-    return event.features.links.keys if event and event.features else []
 
 
 def _sources(site: StoredSite) -> list[array[int]]:

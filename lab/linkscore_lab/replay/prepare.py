@@ -323,7 +323,7 @@ def prepare_generated(
 
 
 def _parsed(
-    answers: Iterable[ArchiveRecord],
+    answers: Iterator[ArchiveRecord],
     blobs: Blobs,
     parse: Callable[[ArchiveRecord], _Parsed | None],
     workers: int,
@@ -332,9 +332,8 @@ def _parsed(
     """Return records, and the hashes of the links of each, whose bytes are kept."""
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
-    for chunk in spread(
-        lambda chunk: [*filter(None, map(parse, chunk))], _chunks(answers), workers or cores()
-    ):
+    chunks = iter(lambda: list(islice(answers, _CHUNK)), [])
+    for chunk in spread(lambda chunk: [*filter(None, map(parse, chunk))], chunks, workers or cores()):
         records += [_kept(parsed, blobs) for parsed in chunk]
         hashes += [array("Q", parsed.links) for parsed in chunk]
         seen_page(len(records))
@@ -348,12 +347,6 @@ def digest_of(files: Iterable[Path]) -> str:
         with path.open("rb") as stream:
             hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()
-
-
-def _chunks(answers: Iterable[ArchiveRecord]) -> Iterator[list[ArchiveRecord]]:
-    records = iter(answers)
-    while chunk := list(islice(records, _CHUNK)):
-        yield chunk
 
 
 def _parse(record: ArchiveRecord, *, layout: bool, words: bool) -> _Parsed | None:

@@ -173,20 +173,14 @@ class CrawlRegistry:
 
     async def open(self, name: str) -> CrawlActor:
         """Return a crawl, opened if it is not; it stays open until the task that asks ends."""
-        actor = self._actors.get(name)
-        if actor is None or actor.is_lost:
-            actor = await self._opened(name)
+        while (actor := self._actors.get(name)) is None or actor.is_lost:
+            await asyncio.shield(self._being_opened(name))
         actor.use()
         return actor
 
     def at_rest(self, name: str, what: str = "") -> asyncio.Lock:
         """Return what keeps others from opening, closing or deleting a crawl, or from something else."""
         return self._locks.setdefault(f"{what} {name}", asyncio.Lock())
-
-    async def _opened(self, name: str) -> CrawlActor:
-        while (actor := self._actors.get(name)) is None or actor.is_lost:
-            await asyncio.shield(self._being_opened(name))
-        return actor
 
     def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
         """Return the one task that opens a crawl, which goes on when who asked gives up."""

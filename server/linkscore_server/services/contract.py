@@ -10,8 +10,6 @@ from typing import Any
 
 import grpc
 from google.protobuf import message_factory
-from google.protobuf.any_pb2 import Any as AnyMessage
-from google.protobuf.duration_pb2 import Duration
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from linkscore.v1 import (
@@ -163,14 +161,13 @@ def logged(error: Exception) -> str:
 
 def _status(code: int, message: str, reason: str, error: Exception) -> status_pb2.Status:
     status = status_pb2.Status(code=code, message=_cut(message, _MESSAGE_CHARS))
-    status.details.append(_packed(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)))
+    status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN))
     if isinstance(error, InvalidInput):
-        status.details.append(_packed(_bad_request(error.problems)))
+        status.details.add().Pack(_bad_request(error.problems))
     if code in RETRY_S:
-        delay = Duration()
-        delay.FromMilliseconds(int(getattr(error, "retry_s", RETRY_S[code]) * 1e3))
-        retry = error_details_pb2.RetryInfo(retry_delay=delay)
-        status.details.append(_packed(retry))
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.FromMilliseconds(int(getattr(error, "retry_s", RETRY_S[code]) * 1e3))
+        status.details.add().Pack(retry)
     return status
 
 
@@ -193,12 +190,6 @@ def _bad_request(problems: Sequence[FieldProblem]) -> error_details_pb2.BadReque
 
 def _cut(text: str, chars: int) -> str:
     return text if len(text) <= chars else f"{text[:chars]}..."
-
-
-def _packed(message: object) -> AnyMessage:
-    packed = AnyMessage()
-    packed.Pack(message)  # type: ignore[arg-type]
-    return packed
 
 
 SERVICES: dict[str, Any] = {
