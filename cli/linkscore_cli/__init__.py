@@ -3,9 +3,4 @@
 This package needs the extra ``cli`` (click and rich) and imports nothing of linkscore but the client, so that
 online commands run where neither lxml nor numpy is. Commands of the server and of the lab are found by their
 entry points (group ``linkscore.commands``), as those of anybody else are.
-
-- `main` is the tree and finds commands of other packages, `extras` says what they need;
-- `connection` gives a command ``--target --token --token-file --tls-ca --crawl`` and a `Client` of them;
-- `errors` says what went wrong in the words of the command line;
-- `crawls`, `sites`, `tokens` and `agents` are the commands.
 """

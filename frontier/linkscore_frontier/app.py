@@ -13,7 +13,6 @@ from grpc_reflection.v1alpha import reflection
 from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
 from linkscore_frontier.crawls import Advisor, Crawls, FrontierMetrics
 from linkscore_frontier.service import FrontierService
-from linkscore_scoring.errors import LimitExceeded
 from linkscore_server import tasks
 from linkscore_server.observability import serve_metrics
 from linkscore_server.operator_files import listening, server_credentials
@@ -46,7 +45,7 @@ async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: t
     stopping = tasks.asked_to_end()
     try:
         crawls = Crawls(options["data_dir"])
-    except (OSError, LimitExceeded) as exc:
+    except OSError as exc:
         raise OSError(f"--data-dir: {exc}") from exc
     metrics = FrontierMetrics(crawls)
     advisor = Advisor(crawls, metrics, target=options["target"], crawl=options["crawl"], **client)

@@ -50,7 +50,7 @@ class TooManyCrawlsError(Exception):
 class Crawls:
     """The crawls below a folder, `stores` in the order in which they take turns; all files are open.
 
-    LimitExceeded if another process has the folder open, OSError if it cannot be written.
+    OSError if another process has the folder open, or it cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -7,8 +7,6 @@ import os
 import shutil
 from pathlib import Path
 
-from linkscore_scoring.errors import LimitExceeded
-
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 """Modes of files and folders: only the owner may read secrets, and what is known of people and sites."""
 
@@ -33,7 +31,7 @@ class DataFolder:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:
             os.close(self.lock)
-            raise LimitExceeded(
+            raise OSError(
                 f"{path}: in use by another linkscore server; stop it first, or name another folder"
             ) from exc
 

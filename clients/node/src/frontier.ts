@@ -47,10 +47,8 @@ class Bucket<T> {
 export type Scored = Pick<Link, "url" | "score" | "bucket" | "bucketValue" | "ticket">;
 
 /**
- * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
- * the server said nothing about behind them. A URL is given once. Call `done` when one that was given is answered: what is
- * under way counts when the next is chosen. While the server is away links go on by the rule of outages
- * (docs/reference/clients.md). A Session has one.
+ * An in-memory queue that gives the best URL first, once: a queue a bucket, seeds ahead of them, URLs the server said nothing
+ * about behind them. What was given is under way until `done`. Outages: docs/reference/clients.md. A Session has one.
  */
 export class Frontier<T> {
   /** Those that are not empty. */
@@ -92,9 +90,8 @@ export class Frontier<T> {
   }
 
   /**
-   * Lets a link wait that was found while the server was away: where new links of its shape were found last, behind all
-   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with
-   * the answer to its page.
+   * Lets a link wait that was found in an outage: where new links of its shape were found last, behind all that were
+   * scored, else behind all others; true if it is a guess. It gets its score with the answer to its page.
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
@@ -306,10 +303,7 @@ function remember<T>(values: Map<string, T>, shape: string, value: T): void {
   if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
 }
 
-/**
- * A URL without what names one page: first fine, with runs of digits alike and only the keys of its query, then coarse,
- * where the last part of the path, and every part with a digit, is any.
- */
+/** A URL without what names one page: digits alike and keys alone of its query, then with any last part of the path too. */
 export function shapes(url: string): [string, string] {
   if (!URL.canParse(url)) return [url, url];
   const { host, pathname, search } = new URL(url);

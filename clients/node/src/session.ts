@@ -159,10 +159,7 @@ export class Session<T> {
     return this.tried(send, { bytes, call: late });
   }
 
-  /**
-   * Lets a link of a page wait: with what `page` answered for it, none if the server did not see it there, or unscored if
-   * the page had no answer. One that the answer drops does not wait.
-   */
+  /** Lets a link wait: with what `page` answered for it, unscored if it had no answer. One that is dropped does not wait. */
   found(key: string, url: string, links: readonly Link[], answered: boolean, value: T): void {
     if (links[0] && isDropped(links[0])) {
       this.stats.skipped++;
@@ -366,10 +363,7 @@ export function byUrl(links: Link[], key: (url: string) => string): Map<string, 
   return found;
 }
 
-/**
- * What the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered one fetch may
- * begin at a time: a crawl that was there may have spent all.
- */
+/** What the budget still allows, as the answers to pages say; one fetch at a time until the first: all may be spent. */
 export class Allowance {
   /** Why the crawl ends, `linkscore_budget` for example; empty while it goes on. */
   reason = "";

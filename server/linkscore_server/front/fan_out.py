@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
-from itertools import chain, islice, starmap
+from itertools import chain, islice, starmap, zip_longest
 from typing import Any
 from urllib.parse import unquote
 
@@ -365,21 +365,15 @@ async def _no_logs(groups: Groups, request: Any) -> Any:
 
 
 async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -> Any:
-    """Ask the group of the site, or take the pages of all that would teach most."""
+    """Ask the group of the site, or take the pages that would teach most in each group, in turn."""
     crawl = groups.crawl
     n, site = messages.example_query(request, crawl.name)
     if site:
         return await groups.send(crawl.group_of_site(site), request)
-    asked = await gathered([groups.ask(group, "examples", without(request)) for group in range(crawl.groups)])
-    answers = [pb.SuggestExamplesResponse.FromString(got["answer"]) for got in asked]
-    worth = [
-        (-value, group, example)
-        for group, (got, answer) in enumerate(zip(asked, answers, strict=True))
-        for value, example in zip(got["worth"], answer.examples, strict=True)
-    ]
-    worth.sort(key=lambda entry: entry[:2])
+    answers: list[pb.SuggestExamplesResponse] = await groups.send_all(request)
+    in_turn = chain.from_iterable(zip_longest(*(answer.examples for answer in answers)))
     return pb.SuggestExamplesResponse(
-        examples=[example for _, _, example in worth[:n]],
+        examples=islice(filter(None, in_turn), n),
         policy=answers[0].policy,
         event_seq=events_in(answer.event_seq for answer in answers),
     )

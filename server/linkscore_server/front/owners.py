@@ -72,7 +72,7 @@ class LocalOwner:
     def __init__(
         self, services: Mapping[str, Any], registry: CrawlRegistry, metrics: CollectorRegistry
     ) -> None:
-        self._services, self._registry, self._counted = services, registry, metrics
+        self._registry, self._counted = registry, metrics
         self.answers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
             f"{name}/{method.name}": getattr(services[name], method.name)
             for name, file in SERVICES.items()
@@ -126,12 +126,6 @@ class LocalOwner:
             "policy": actor.model.config.order.name,
             "event_seq": actor.model.seq,
         }
-
-    async def answer_examples(self, request: bytes) -> Values:
-        """Return the answer to SuggestExamples with what each example would teach."""
-        asked = pb.SuggestExamplesRequest.FromString(request)
-        worth, answer = await self._services["LinkScoringService"].examples(asked)
-        return {"worth": worth, "answer": answer.SerializeToString()}
 
 
 class Peer:

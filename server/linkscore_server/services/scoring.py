@@ -226,12 +226,6 @@ class LinkScoringService(RevisitCalls):
         self, request: pb.SuggestExamplesRequest, context: Any
     ) -> pb.SuggestExamplesResponse:
         """Say which fetched pages a user should be asked about."""
-        return (await self.examples(request))[1]
-
-    async def examples(
-        self, request: pb.SuggestExamplesRequest
-    ) -> tuple[list[float], pb.SuggestExamplesResponse]:
-        """Return what each suggested page would teach, and the answer."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         model = actor.model
         n, site = messages.example_query(request, model.config.name)
@@ -248,10 +242,9 @@ class LinkScoringService(RevisitCalls):
             )
             for site, wanted in found
         ]
-        answer = pb.SuggestExamplesResponse(
+        return pb.SuggestExamplesResponse(
             examples=examples, policy=model.config.policy.name, event_seq=model.seq
         )
-        return [wanted.value for _, wanted in found], answer
 
     async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""

@@ -44,8 +44,7 @@ import org.slf4j.LoggerFactory;
  * 50 ...}, in place of {@code bin/nutch generate} and with its arguments.
  *
  * <p>It reads what waits in the crawl database, asks the server once which links to take, and lets Nutch's generator take
- * those. Once the budget of the crawl is spent, or the server says that it has stopped, it ends with 1,
- * as the generator does when nothing waits: {@code bin/crawl} stops then.
+ * those. Once the crawl has stopped it ends with 1, as the generator does when nothing waits: {@code bin/crawl} stops then.
  */
 public final class Generate extends Configured implements Tool {
   private static final Logger LOG = LoggerFactory.getLogger(Generate.class);
@@ -96,12 +95,9 @@ public final class Generate extends Configured implements Tool {
   }
 
   /**
-   * What waits in a crawl database, and the next round of it: the database is read once to count how many links each bucket
-   * has, and once to take what the server advised, of each bucket the links that were found first.
-   *
-   * <p>Of known pages that the server names a round takes the best, as many as a number a day allows. Each that is taken
-   * keeps until when the fetches a day are spent. So the crawl database says what the next round may have, and a fetch that
-   * never came there was not spent. Once all that are due are taken, what is left lapses.
+   * What waits in a crawl database, and the next round of it: read once to count the links of each bucket, once to take what
+   * the server advised. Of known pages that are due a round takes the best, as many as a number a day allows; each that is
+   * taken keeps until when those are spent, so that a fetch which never came to the database was not spent.
    */
   static final class Waiting {
     // Bounds of RankBuckets: buckets named and links handed out in one question; and of RankRevisits.

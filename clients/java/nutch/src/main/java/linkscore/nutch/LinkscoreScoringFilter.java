@@ -36,8 +36,7 @@ import org.slf4j.LoggerFactory;
  * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the buckets and the tickets it was
  * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
  * buckets were worth when they were found. Start pages go first, links the server does not know last. Failed fetches are
- * reported when the crawl database is updated. While the server is away the crawl goes on, and new links wait where links
- * of their URL shape went last.
+ * reported when the crawl database is updated. While the server is away new links wait where others of their shape did.
  */
 public final class LinkscoreScoringFilter extends AbstractScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
