@@ -21,7 +21,6 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.errors import Number
-from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, plain, print_json, table, tell, word_of
 
 _FIELDS = policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name
@@ -106,8 +105,6 @@ def _written(value: Any) -> str:
 
 # A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
 _TIMEOUT_S = 60.0
-# A bound: what the server takes in one message, by default.
-_MAX_BYTES = 64 << 20
 # What the contract says absent means.
 _DEFAULT_POLICY = "harvest"
 # Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
@@ -211,7 +208,7 @@ def create(
         made = client.create_crawl(
             crawl=connection.crawl,
             scope=_SCOPES.get(scope or "", pb.CRAWL_SCOPE_UNSPECIFIED),
-            experience=[_experience(path) for path in experiences],
+            experience=[path.read_bytes() for path in experiences],
             **found,
         )
     tell(as_json, made, [_table(made)])
@@ -286,11 +283,6 @@ def shards(settings: bool, as_json: bool, connection: Connection) -> None:
     tell(as_json, found, _shards(found), width=_WIDTH)
     if any(row.trouble for row in found):
         click.get_current_context().exit(1)
-
-
-def _experience(path: Path) -> bytes:
-    with reading("--experience", path):
-        return bytes_of(path, max_bytes=_MAX_BYTES)
 
 
 def _id(crawl: pb.Crawl) -> str:

@@ -1,8 +1,7 @@
-"""Files that people name on a command line: read up to a bound, and refused by name."""
+"""Files and addresses that people name on a command line, refused by name."""
 
 from __future__ import annotations
 
-import csv
 import errno
 import os
 import socket
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import IO
 
 import click
 
@@ -75,38 +73,12 @@ def check_free(setting: str, address: str) -> None:
         bound(setting, address).close()
 
 
-SMALL_FILE_BYTES = 1 << 20
-"""A bound of files for tokens, settings and certificates: a thousand times what they need."""
-
-LINE_CHARS = 1 << 20
-"""A bound of one line of a table: a URL has at most 2,083 characters."""
-
-
-def text_of(path: Path, *, max_bytes: int = SMALL_FILE_BYTES) -> str:
-    """Return the text of a file; of one that is too long no more is read than tells it."""
+def text_of(path: Path) -> str:
+    """Return the text of a file; ValueError if it is none."""
     try:
-        return bytes_of(path, max_bytes=max_bytes).decode("utf-8")
+        return path.read_text("utf-8")
     except UnicodeDecodeError as exc:
         raise ValueError("must be text in UTF-8") from exc
-
-
-def bytes_of(path: Path, *, max_bytes: int) -> bytes:
-    """Return what a file holds; of one that is too long no more is read than tells it."""
-    with path.open("rb") as file:
-        raw = file.read(max_bytes + 1)
-    if len(raw) > max_bytes:
-        raise ValueError(f"must have at most {max_bytes:,} bytes")
-    return raw
-
-
-def lines_of(file: IO[str]) -> Iterator[str]:
-    """Yield the lines of a table, for `csv`, none longer than `LINE_CHARS`."""
-    number = 0
-    while line := file.readline(LINE_CHARS + 1):
-        number += 1
-        if len(line) > LINE_CHARS:
-            raise csv.Error(f"line {number} is longer than {LINE_CHARS:,} characters")
-        yield line
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from fastwarc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from linkscore_cli.files import LINE_CHARS
 from linkscore_lab.datasets.site import Reply
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
@@ -29,6 +28,7 @@ from linkscore_scoring.limits.respect import site_file
 
 # A bound on memory: a record is held whole. Pages have a thousandth.
 MAX_BYTES = 1 << 28
+_LINE_CHARS = 1 << 20  # of a list of pages: a bound, a URL has at most 2,083
 _ZIP = b"PK\x03\x04"
 # RuntimeError is what zipfile has for a file that is encrypted or packed in a way it does not know.
 _UNREADABLE = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -158,7 +158,7 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
     if "pages/pages.jsonl" not in package.namelist():
         return
     with package.open("pages/pages.jsonl") as lines:
-        while line := lines.readline(LINE_CHARS):
+        while line := lines.readline(_LINE_CHARS):
             try:
                 page = json.loads(line)
             except (ValueError, RecursionError):

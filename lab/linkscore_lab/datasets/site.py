@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 
 import re2
 
-from linkscore_cli.files import lines_of
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls import identity as urls
@@ -100,7 +99,7 @@ def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
             form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
             form = {"delimiter": ","} if path.suffix == ".csv" else form
-            table = csv.DictReader(lines_of(file), restval="", **form)
+            table = csv.DictReader(file, restval="", **form)
             missing = set(columns) - set(table.fieldnames or ())
             if missing:
                 rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
