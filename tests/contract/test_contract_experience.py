@@ -35,7 +35,7 @@ def learned(server: Stubs, new_crawl: Callable[..., str]) -> bytes:
 
 
 def test_what_was_learned_is_a_small_document_without_host_or_url(learned: bytes) -> None:
-    assert learned.startswith(b'{"format": "linkscore experience", "version": 1,')
+    assert learned.startswith(b'{"format":"linkscore experience","version":1,')
     assert HOST.encode() not in learned
     assert len(learned) < 100 * (len(json.loads(learned)["groups"]) + 2)
 

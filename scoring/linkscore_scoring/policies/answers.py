@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,34 +132,29 @@ def allocate_best(
 ANYTHING = 0
 """Stands for every URL shape, or every tag path."""
 
-VERSION = 1
-"""Of the document. One of another version is refused: what its hashes are of may differ."""
 MAX_BYTES = 131_072
 """A bound of the wire contract: bytes of a document."""
 MAX_GROUPS = 1_000
-"""A bound: groups of links of a document, those that most fetches came through; 70 bytes each."""
-
+"""A bound: groups of links of a document, those that most fetches came through; 110 bytes each at most."""
 MAX_FETCHES = 1e12
 """A bound: fetches of a group; no crawl has as many."""
 
-_FORMAT = "linkscore experience"
-_DECIMALS = 4  # that are written: finer than any reward is known
+_Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkGroup:
+class LinkGroup(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Links of one URL shape at one tag path, or of all of either, and what came of following them."""
 
     shape: int  # hash of the shape of their URLs, or `ANYTHING`
     link_path: int  # hash of their tag path with classes, digits folded, or `ANYTHING`
-    fetches: float  # pages fetched through them, in pulls, in (0, `MAX_FETCHES`]
-    # reward, hub: mean reward of these pages, and mean yield of the links found there, both in [0, 1]
-    reward: float
-    hub: float
+    # pages fetched through them, in pulls
+    fetches: Annotated[float, msgspec.Meta(gt=0.0, le=MAX_FETCHES)]
+    # reward, hub: mean reward of these pages, and mean yield of the links found there
+    reward: _Share
+    hub: _Share
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
+class Experience(msgspec.Struct, frozen=True):
     """What one crawl learned of one site: what came of following which links, by hashes that sites share.
 
     No URL, host or text is in it, so it can be handed on; who guesses a tag path can tell by its hash whether
@@ -173,18 +167,20 @@ class Experience:
     True
     """
 
-    groups: tuple[LinkGroup, ...]
+    format: Literal["linkscore experience"]
+    version: Literal[1]  # one of another version is refused: what its hashes are of may differ
+    groups: Annotated[tuple[LinkGroup, ...], msgspec.Meta(max_length=MAX_GROUPS)]
 
     @classmethod
     def of(cls, groups: Iterable[LinkGroup]) -> Experience:
         """Return the experience of some groups: those most fetched, in an order that is always the same."""
         most = sorted(groups, key=lambda group: (-group.fetches, group.shape, group.link_path))[:MAX_GROUPS]
-        return cls(tuple(sorted(most, key=lambda group: (group.shape, group.link_path))))
+        in_order = sorted(most, key=lambda group: (group.shape, group.link_path))
+        return cls("linkscore experience", 1, tuple(in_order))
 
     def to_bytes(self) -> bytes:
-        """Return the document: JSON, a line a group, the same for the same experience."""
-        rows = ",\n".join(json.dumps(_row(group)) for group in self.groups)
-        return f'{{"format": "{_FORMAT}", "version": {VERSION}, "groups": [\n{rows}\n]}}\n'.encode()
+        """Return the document: JSON, the same for the same experience."""
+        return msgspec.json.encode(self)
 
     @classmethod
     def from_bytes(cls, document: bytes) -> Experience:
@@ -195,26 +191,7 @@ class Experience:
         if len(document) > MAX_BYTES:
             raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")
         try:
-            found = msgspec.json.decode(document, type=_Document)
+            return cls.of(msgspec.json.decode(document, type=cls).groups)
         except (msgspec.DecodeError, RecursionError) as exc:
-            rule = f"must be a document of `export rules --format experience`, version {VERSION}: {exc}"
+            rule = f"must be a document of `linkscore export experience`, version 1: {exc}"
             raise InvalidInput(rule, field="") from exc
-        return cls.of(LinkGroup(int(row[0], 16), int(row[1], 16), *row[2:]) for row in found.groups)
-
-
-_Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-_Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-_Row = tuple[_Hash, _Hash, Annotated[float, msgspec.Meta(gt=0.0, le=MAX_FETCHES)], _Share, _Share]
-
-
-class _Document(msgspec.Struct):
-    """The document: of each group its shape, tag path, fetches, reward and hub."""
-
-    format: Literal["linkscore experience"]
-    version: Literal[1]
-    groups: Annotated[list[_Row], msgspec.Meta(max_length=MAX_GROUPS)]
-
-
-def _row(group: LinkGroup) -> list[str | float]:
-    counts = (round(count, _DECIMALS) for count in (group.fetches, group.reward, group.hub))
-    return [f"{group.shape:016x}", f"{group.link_path:016x}", *counts]

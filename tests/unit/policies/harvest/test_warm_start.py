@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
