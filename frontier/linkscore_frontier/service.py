@@ -27,7 +27,6 @@ from linkscore_frontier.crawls import (
     Advisor,
     Crawls,
     FrontierMetrics,
-    TooManyCrawlsError,
     file_name,
     places_in,
     ticket_in,
@@ -102,10 +101,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         now = time.time()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
-        except Exception as exc:  # too many crawls, or a full disk: the crawler sends them again
-            is_known = isinstance(exc, TooManyCrawlsError)
-            told = "%d URLs of crawl %s are refused: %s"
-            _log.warning(told, len(arrivals), crawl, exc, exc_info=None if is_known else exc)
+        except Exception:  # a full disk, say: the crawler sends them again
+            _log.exception("%d URLs of crawl %s are refused", len(arrivals), crawl)
             return [Status.FAIL] * len(arrivals)
         self._advisor.failed(crawl, (one for one in arrivals if one.failed_status))
         return written

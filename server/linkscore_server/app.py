@@ -43,7 +43,7 @@ from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLo
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.pages import PageParser
 from linkscore_server.services.scoring import LinkScoringService
-from linkscore_server.services.sites import InspectionService, SiteModelService
+from linkscore_server.services.sites import SiteModelService
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
 
@@ -260,13 +260,12 @@ class Application:
         )
         self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock)
         logs = self.browse_logs
+        sites = SiteModelService(self.registry, logs.suggest_seeds if logs is not None else None)
         return {
             "LinkScoringService": self.scoring,
             "CrawlService": CrawlService(self.registry),
-            "SiteModelService": SiteModelService(
-                self.registry, logs.suggest_seeds if logs is not None else None
-            ),
-            "InspectionService": InspectionService(self.registry),
+            "SiteModelService": sites,
+            "InspectionService": sites,
             "BrowseLogService": logs or WithoutBrowseLogs(has_folder=self._folder.path is not None),
         }
 

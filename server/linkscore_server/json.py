@@ -62,57 +62,6 @@ _HTTP = {
 """HTTP status by code, as Connect's specification lists them."""
 
 
-class JsonCalls:
-    """Answers requests by calls to the server at the other end of a channel."""
-
-    def __init__(self, channel: grpc.aio.Channel) -> None:
-        self._channel = channel
-        self._large = asyncio.Semaphore(_LARGE)
-
-    def app(self) -> Starlette:
-        calls = [
-            Route(f"/{service.full_name}/{one.name}", partial(self._answer, one), methods=["POST"])
-            for name, file in SERVICES.items()
-            for service in [file.services_by_name[name]]
-            for one in service.methods
-        ]
-        described = Route("/openapi.json", lambda request: FileResponse(OPENAPI, media_type=_JSON))
-        return Starlette(routes=[described, *calls], exception_handlers={HTTPException: _no_call})
-
-    async def _answer(self, method: Any, request: Request) -> Response:
-        try:
-            return await self._called(request, method)
-        except grpc.aio.AioRpcError as error:
-            known = rpc_status.from_call(error)
-            status = known or status_pb2.Status(code=error.code().value[0], message=error.details() or "")
-            named = dict(error.trailing_metadata() or ())
-            return _failed(status, str(named.get(REQUEST_ID, "")))
-        except ClientDisconnect:
-            return Response(status_code=_HTTP["CANCELLED"])  # which nobody reads
-        except HTTPException:
-            raise
-        except Exception as error:
-            return _failed(status_of(error), "")
-
-    async def _called(self, request: Request, method: Any) -> Response:
-        size = _size_of(request)
-        async with self._large if size >= _LARGE_BYTES else nullcontext():
-            raw = await asyncio.to_thread(_message_of, await _body(request), method)
-        timeout = request.headers.get("connect-timeout-ms", "")
-        call_it: Any = self._channel.unary_unary(request.url.path)
-        calling = call_it(
-            raw,
-            timeout=int(timeout) / 1e3 if timeout.isdecimal() and len(timeout) <= 10 else None,
-            metadata=[(name, request.headers[name]) for name in METADATA if name in request.headers],
-        )
-        answer = await calling
-        named = dict(await calling.trailing_metadata())
-        message = message_factory.GetMessageClass(method.output_type).FromString(answer)
-        write = json_format.MessageToJson
-        said = await asyncio.to_thread(write, message, indent=None, ensure_ascii=False)
-        return _response(200, said, {REQUEST_ID: str(named.get(REQUEST_ID, ""))})
-
-
 def _size_of(request: Request) -> int:
     """Return the bytes of the body of a call; HTTPException if it is none that may be read."""
     headers = request.headers
@@ -230,13 +179,14 @@ class _Protocol(H11Protocol):
 
 
 class JsonPort(uvicorn.Server):
-    """The port, served on the event loop of the server; signals stay the server's."""
+    """The port, on the event loop of the server, which it calls as a client; signals stay the server's."""
 
     def __init__(self, settings: Settings, server: str) -> None:
         self._settings = settings
         self._channel = grpc.aio.insecure_channel(server, [("grpc.max_receive_message_length", -1)])
+        self._large = asyncio.Semaphore(_LARGE)
         config = uvicorn.Config(
-            JsonCalls(self._channel).app(),
+            self.app(),
             http=_Protocol,
             backlog=_BACKLOG,
             ws="none",
@@ -255,6 +205,49 @@ class JsonPort(uvicorn.Server):
         super().__init__(config)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._serving: asyncio.Task[None] | None = None
+
+    def app(self) -> Starlette:
+        calls = [
+            Route(f"/{service.full_name}/{one.name}", partial(self._answer, one), methods=["POST"])
+            for name, file in SERVICES.items()
+            for service in [file.services_by_name[name]]
+            for one in service.methods
+        ]
+        described = Route("/openapi.json", lambda request: FileResponse(OPENAPI, media_type=_JSON))
+        return Starlette(routes=[described, *calls], exception_handlers={HTTPException: _no_call})
+
+    async def _answer(self, method: Any, request: Request) -> Response:
+        try:
+            return await self._called(request, method)
+        except grpc.aio.AioRpcError as error:
+            known = rpc_status.from_call(error)
+            status = known or status_pb2.Status(code=error.code().value[0], message=error.details() or "")
+            named = dict(error.trailing_metadata() or ())
+            return _failed(status, str(named.get(REQUEST_ID, "")))
+        except ClientDisconnect:
+            return Response(status_code=_HTTP["CANCELLED"])  # which nobody reads
+        except HTTPException:
+            raise
+        except Exception as error:
+            return _failed(status_of(error), "")
+
+    async def _called(self, request: Request, method: Any) -> Response:
+        size = _size_of(request)
+        async with self._large if size >= _LARGE_BYTES else nullcontext():
+            raw = await asyncio.to_thread(_message_of, await _body(request), method)
+        timeout = request.headers.get("connect-timeout-ms", "")
+        call_it: Any = self._channel.unary_unary(request.url.path)
+        calling = call_it(
+            raw,
+            timeout=int(timeout) / 1e3 if timeout.isdecimal() and len(timeout) <= 10 else None,
+            metadata=[(name, request.headers[name]) for name in METADATA if name in request.headers],
+        )
+        answer = await calling
+        named = dict(await calling.trailing_metadata())
+        message = message_factory.GetMessageClass(method.output_type).FromString(answer)
+        write = json_format.MessageToJson
+        said = await asyncio.to_thread(write, message, indent=None, ensure_ascii=False)
+        return _response(200, said, {REQUEST_ID: str(named.get(REQUEST_ID, ""))})
 
     def start(self, bound: socket) -> None:
         """Answer at a socket."""

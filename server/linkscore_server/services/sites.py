@@ -44,6 +44,11 @@ _MAX_SKIPPED = 1_000
 _MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
 _MAX_WANTED = 16  # formats: more than there are
 
+_EXITS = 10  # of a template
+_MAX_TEMPLATE_PAGES, _DEFAULT_TEMPLATE_PAGES = 1_000, 100
+_PAGE_LINKS, _LOOKED_AT = 2, 300
+"""Links of a link path from which it turns pages, for one may be an accident, and pages looked at. Chosen."""
+
 _FORMATS = enum_names(pb.RuleFormat, "RULE_FORMAT_")
 _EXPERIENCE = "experience"  # a format that says nothing of rules
 SeedsOfLogs = Callable[[pb.SuggestSeedsRequest], Awaitable[pb.SuggestSeedsResponse | None]]
@@ -57,7 +62,7 @@ async def _found(registry: CrawlRegistry, name: str) -> tuple[CrawlActor, SiteSh
 
 
 class SiteModelService:
-    """What was learned about sites. `seeds_of_logs` may answer SuggestSeeds about a crawl as a whole."""
+    """Both services. `seeds_of_logs` may answer SuggestSeeds about a crawl as a whole."""
 
     def __init__(self, registry: CrawlRegistry, seeds_of_logs: SeedsOfLogs | None = None) -> None:
         self._registry = registry
@@ -141,6 +146,50 @@ class SiteModelService:
             policy_state=site.state,
             event_seq=site.event_seq,
         )
+
+    # -- what people look at: big questions run beside the event loop, see `CrawlActor.ask` -----------------
+
+    async def ListTemplates(
+        self, request: look.ListTemplatesRequest, context: Any
+    ) -> look.ListTemplatesResponse:
+        """List templates with their exits, most crawled first."""
+        actor, shard = await _found(self._registry, request.name)
+        site = shard.model
+
+        def answer() -> look.ListTemplatesResponse:
+            return look.ListTemplatesResponse(
+                templates=templates_of(site, _EXITS),
+                stage=cast("Any", site.stage),
+                learning=site.learning_since > 0,
+                sample_count=len(site.sample),
+                next_learning_at=site.schedule.next_at,
+                reward_source=messages.reward_source(site),
+            )
+
+        return await actor.ask(answer)
+
+    async def ListTemplatePages(
+        self, request: look.ListTemplatePagesRequest, context: Any
+    ) -> look.ListTemplatePagesResponse:
+        """List pages of a template, latest first."""
+        check_most("max_results", request.max_results, _MAX_TEMPLATE_PAGES)
+        cluster = _parse_template(request.template)
+        actor, shard = await _found(self._registry, request.name)
+        n = request.max_results or _DEFAULT_TEMPLATE_PAGES
+        return await actor.ask(lambda: _template_pages(shard.model, cluster, n))
+
+    async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
+        """Say what fetches brought over time."""
+        actor, shard = await _found(self._registry, request.name)
+        site = shard.model
+
+        def answer() -> look.GetHarvestResponse:
+            return look.GetHarvestResponse(
+                points=[_point(round(at), Tally(*tally)) for at, *tally in site.history.site().bins],
+                reward_source=messages.reward_source(site),
+            )
+
+        return await actor.ask(answer)
 
 
 def _site(actor: CrawlActor, name: str) -> pb.Site:
@@ -234,62 +283,6 @@ def _file(name: str, site: SiteRules, shard: SiteShard) -> pb.RuleFile:
         content=file.text.encode(),
         notes=file.notes,
     )
-
-
-# Bounds of requests, as the contract says.
-_EXITS = 10  # of a template
-_MAX_TEMPLATE_PAGES, _DEFAULT_TEMPLATE_PAGES = 1_000, 100
-_PAGE_LINKS, _LOOKED_AT = 2, 300
-"""Links of a link path from which it turns pages, for one may be an accident, and pages looked at. Chosen."""
-
-
-class InspectionService:
-    """What people look at. Big questions run beside the event loop, see `CrawlActor.ask`."""
-
-    def __init__(self, registry: CrawlRegistry) -> None:
-        self._registry = registry
-
-    async def ListTemplates(
-        self, request: look.ListTemplatesRequest, context: Any
-    ) -> look.ListTemplatesResponse:
-        """List templates with their exits, most crawled first."""
-        actor, shard = await _found(self._registry, request.name)
-        site = shard.model
-
-        def answer() -> look.ListTemplatesResponse:
-            return look.ListTemplatesResponse(
-                templates=templates_of(site, _EXITS),
-                stage=cast("Any", site.stage),
-                learning=site.learning_since > 0,
-                sample_count=len(site.sample),
-                next_learning_at=site.schedule.next_at,
-                reward_source=messages.reward_source(site),
-            )
-
-        return await actor.ask(answer)
-
-    async def ListTemplatePages(
-        self, request: look.ListTemplatePagesRequest, context: Any
-    ) -> look.ListTemplatePagesResponse:
-        """List pages of a template, latest first."""
-        check_most("max_results", request.max_results, _MAX_TEMPLATE_PAGES)
-        cluster = _parse_template(request.template)
-        actor, shard = await _found(self._registry, request.name)
-        n = request.max_results or _DEFAULT_TEMPLATE_PAGES
-        return await actor.ask(lambda: _template_pages(shard.model, cluster, n))
-
-    async def GetHarvest(self, request: look.GetHarvestRequest, context: Any) -> look.GetHarvestResponse:
-        """Say what fetches brought over time."""
-        actor, shard = await _found(self._registry, request.name)
-        site = shard.model
-
-        def answer() -> look.GetHarvestResponse:
-            return look.GetHarvestResponse(
-                points=[_point(round(at), Tally(*tally)) for at, *tally in site.history.site().bins],
-                reward_source=messages.reward_source(site),
-            )
-
-        return await actor.ask(answer)
 
 
 def _parse_template(name: str) -> int:
