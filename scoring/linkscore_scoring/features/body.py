@@ -280,6 +280,18 @@ def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> by
     return body
 
 
+_BODY_BYTES = 64 * 1024 * 1024
+"""A bound of a body when unpacked: larger ones are refused before."""
+
+
+def first_bytes(body: bytes, content_encoding: str, most: int = _BODY_BYTES) -> bytes:
+    """Return up to `most` first bytes of a body, decompressed; as they are where that cannot be done."""
+    try:
+        return decompress(body, content_encoding, max_bytes=_BODY_BYTES)[:most]
+    except InvalidPage:
+        return body[:most]
+
+
 def is_html(body: bytes, content_type: str = "") -> bool:
     """Say whether a page is to be parsed: HTML or XHTML by header, or by its first bytes when the header is
     no help or says XML.

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 from linkscore_scoring.columns import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.errors import FieldProblem, InvalidPage
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.body import (
     attributes_of_tag,
-    decompress,
     detect_xml_charset,
+    first_bytes,
     tags_in,
     to_utf8,
 )
@@ -43,8 +43,6 @@ MAX_VALUE_CHARS = 8_192
 """Characters read of a header. Servers bound all headers of a request to this as a rule."""
 HEAD_BYTES = 65_536
 """First bytes of a page in which its `<meta>` is looked for. Chosen; heads of pages have some kilobytes."""
-_BODY_BYTES = 64 * 1024 * 1024
-"""A bound of a body when unpacked: larger ones are refused before."""
 
 _ROBOTS = {
     "noindex": {SEARCH},
@@ -120,14 +118,6 @@ def said_by_head(body: bytes, content_encoding: str) -> set[str]:
         elif name == "tdm-reservation" and content.strip() == "1":
             found |= RESERVED_TDM
     return found
-
-
-def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
-    """Return up to `most` first bytes of a body, decompressed; as they are where that cannot be done."""
-    try:
-        return decompress(body, content_encoding, max_bytes=_BODY_BYTES)[:most]
-    except InvalidPage:
-        return body[:most]
 
 
 ROBOTS, TDMREP = "/robots.txt", "/.well-known/tdmrep.json"

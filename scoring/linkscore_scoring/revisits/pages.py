@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import FieldProblem, InvalidPage, reading_state
-from linkscore_scoring.features.body import decompress
+from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.features.body import first_bytes
 from linkscore_scoring.features.things import JSON_LD
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import SentPage
@@ -181,8 +181,6 @@ class PageTable:
 
 VALIDATORS, TITLE, STRUCTURED, KIND = "validators", "title", "structured", "kind"
 """Names of the facts of a page, see `read_facts`."""
-_MAX_BYTES = 64 * 1024 * 1024
-"""A bound: larger bodies are refused before."""
 _MOST_CHARS = 256
 """A bound: longer validators are not kept. Entity tags are digests as a rule, dates have 29 characters."""
 LEAST_CHARS = 3
@@ -245,7 +243,7 @@ def read_facts(page: SentPage) -> dict[str, Any]:
     if page.kind in KINDS:
         found[KIND] = page.kind
         return found
-    body = unpacked(page.body, page.content_encoding)
+    body = first_bytes(page.body, page.content_encoding)
     marks = {TITLE: title_mark(body), STRUCTURED: structured_mark(body)}
     return found | {name: mark for name, mark in marks.items() if mark}
 
@@ -301,16 +299,6 @@ class Stamps(Stateful):
         size = min(size for size, count in self._sizes.items() if count == most)
         near = sum(self._sizes[size + off] for off in (-1, 0, 1))
         return size if near >= least else 0
-
-
-def unpacked(body: bytes, content_encoding: str) -> bytes:
-    """Return a body as it was before it was compressed, nothing of a broken one."""
-    if not content_encoding and body[:2] != b"\x1f\x8b":
-        return body
-    try:
-        return decompress(body, content_encoding, max_bytes=_MAX_BYTES)
-    except InvalidPage:
-        return b""
 
 
 def title_mark(body: bytes) -> int:
