@@ -4,8 +4,8 @@ Two templates often share every tag path and differ in classes only; but classes
 (``postid-4711``, ``page-Some_Title``) that would make every page an outlier. Hence the filter, in this order:
 
 1. digit runs of a class token become ``#``, unless the number names a template (`template_numbers`);
-2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, tokens that cut across templates
-   (`modifiers`), and tokens that name one of many things of a template (`class_values`);
+2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, and tokens that name one of many things
+   of a template (`class_values`);
 3. a path on fewer than m pages loses its rarest token, and again, until it is on m pages or bare.
 
 In a path, elements are joined by a line feed and tokens by a blank (neither can
@@ -153,9 +153,7 @@ def fit_class_paths(
     threshold = max(min_pages, min_share * len(tries))
     numbered = template_numbers(tries, threshold)
     tokens_of = cache(partial(folded, numbered=numbered))
-    levels = page_level_tokens(tries, tokens_of)
-    crossing = modifiers(levels, threshold)
-    dropped = crossing | class_values([held - crossing for held in levels], threshold)
+    dropped = class_values(page_level_tokens(tries, tokens_of), threshold)
     df = Counter(token for trie in tries for token in set[str]().union(*map(tokens_of, set(trie.classes))))
     kept = {token: n for token, n in sorted(df.items()) if n >= threshold and token not in dropped}
     element_of = partial(_element_of, numbered=numbered, tokens=kept)
@@ -300,32 +298,6 @@ def _squares(rows: NDArray[np.float64]) -> float:
     return float((offsets * offsets).sum())
 
 
-MIN_CROSSED = 3
-"""Tokens which exclude each other that a modifier crosses, at least."""
-
-SAME_PAGES = 0.9
-"""Likeness of two sets of pages, over the larger of them, from which they count as the same."""
-
-# Page-level tokens looked at, those on most pages; a bound of work, which is cubic in it at worst.
-_MAX_TOKENS = 300
-
-
-def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
-    """Return the page-level tokens of a sample that modify pages of several templates.
-
-    These are tokens that cross at least three tokens which exclude each other, and tokens that say no more
-    than "this template, modified" (``category-paged``: ``category`` and ``paged``). Two tokens cross when
-    their common pages and the pages of either one alone all reach the page threshold.
-    """
-    df = Counter(token for held in pages for token in held)
-    tokens = sorted((t for t, n in df.items() if n >= threshold), key=lambda t: (-df[t], t))[:_MAX_TOKENS]
-    on = np.array([[token in held for held in pages] for token in tokens], dtype=np.float64)
-    if not tokens:
-        return frozenset()
-    cutting = _crossing(on, threshold)
-    return frozenset(tokens[i] for i in {*cutting, *_parts(on, cutting, threshold)})
-
-
 def page_level_tokens(tries: Sequence[PathTrie], tokens_of: Callable[[str], set[str]]) -> list[set[str]]:
     """Return the class tokens of ``html`` and ``body`` of each page."""
     return [
@@ -340,38 +312,8 @@ def page_level_tokens(tries: Sequence[PathTrie], tokens_of: Callable[[str], set[
     ]
 
 
-def _crossing(on: NDArray[np.float64], threshold: float) -> list[int]:
-    """Return the rows that cross at least three rows which exclude each other, looked for from small to
-    large."""
-    both, sizes = on @ on.T, on.sum(axis=1)
-    alone = sizes[:, None] - both
-    crosses = (both >= threshold) & (alone >= threshold) & (threshold <= alone.T)
-    found = []
-    for row in range(len(on)):
-        exclusive: list[int] = []
-        for other in sorted(np.flatnonzero(crosses[row]), key=lambda i: (sizes[i], i)):
-            if (both[other, exclusive] < threshold).all():
-                exclusive.append(int(other))
-        if len(exclusive) >= MIN_CROSSED:
-            found.append(row)
-    return found
-
-
-def _parts(on: NDArray[np.float64], cutting: Sequence[int], threshold: float) -> set[int]:
-    """Return the rows that are, up to 10 %, the common pages of a modifier and a row it cuts in two."""
-    sizes = on.sum(axis=1)
-    kept = np.ones(len(on), dtype=bool)
-    kept[list(cutting)] = False
-    found: set[int] = set()
-    for row in cutting:
-        cut = on * on[row]
-        inside = cut.sum(axis=1)
-        halved = kept & (inside >= threshold) & (sizes - inside >= threshold)
-        halved &= sizes <= on.shape[1] - threshold
-        same = cut @ on.T >= SAME_PAGES * np.maximum(inside[:, None], sizes[None, :])
-        found |= set(np.flatnonzero((same & halved[:, None] & kept[None, :]).any(axis=0)).tolist())
-    return found
-
+SAME_PAGES = 0.9
+"""Share of the pages of a token from which another that is on them says the same. Chosen."""
 
 MIN_RARE = 3
 """Members of a family below the page threshold, at least: its tail."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,6 @@ from linkscore_scoring.clustering.class_paths import (
     class_values,
     explained_share,
     fit_class_paths,
-    folded,
-    modifiers,
-    page_level_tokens,
     readable,
     template_numbers,
 )
@@ -81,29 +76,6 @@ def test_explained_share_is_one_for_pure_groups_and_near_zero_for_random_ones() 
     assert explained_share(rows, [range(5), range(5, 10)]) == pytest.approx(1.0)
     assert explained_share(rows, [range(0, 10, 2), range(1, 10, 2)]) < 0.1
     assert explained_share(rows[:5], [range(2), range(2, 5)]) == 0.0
-
-
-def _archive(page, kinds: str, paged: set[int]) -> list:
-    """Return pages of templates named by letters; page i of each is paged when i is in `paged`."""
-    return [
-        page(f"html/body.{kind}{f'.paged.{kind}-paged' if i in paged else ''}/p/text()")
-        for kind in kinds
-        for i in range(10)
-    ]
-
-
-def _modifiers(tries: list) -> frozenset[str]:
-    return modifiers(page_level_tokens(tries, partial(folded, numbered=())), 4)
-
-
-def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
-    tries = _archive(page, "abc", {0, 1, 2, 3, 4})
-    assert _modifiers(tries) == {"paged", "a-paged", "b-paged", "c-paged"}
-
-
-def test_modified_pages_share_the_paths_of_their_template(page) -> None:
-    _, bags = fit_class_paths(_archive(page, "abc", {0, 1, 2, 3, 4}))
-    assert bags[0] == bags[9] == {"html\nbody a\np\ntext()": 1}
 
 
 def pages(parent: str, **counts: int) -> list[set[str]]:
