@@ -39,6 +39,7 @@ DEFAULT_CRAWL = "DEFAULT"
 MAX_CRAWL_CHARS = 200
 """Characters of a crawl id, percent-encoded: what a file name takes."""
 
+_MAX_CRAWLS = 100  # each has open files; the server's default
 _DELAY_S = 1  # between two gifts of a queue, unless SetDelay says another number: that of URLFrontier
 
 
@@ -78,9 +79,11 @@ class Crawls:
     # In the thread of the stores
 
     def open(self, crawl: str) -> CrawlStore:
-        """Return the store of a crawl, made if there is none."""
+        """Return the store of a crawl, made if there is none; RuntimeError if there may be no more."""
         store = self.stores.get(crawl)
         if store is None:
+            if len(self.stores) >= _MAX_CRAWLS:
+                raise RuntimeError(f"there are {_MAX_CRAWLS} crawls: delete one (DeleteCrawl)")
             store = self.stores[crawl] = CrawlStore(self._folder / f"{file_name(crawl)}.sqlite")
         return store
 

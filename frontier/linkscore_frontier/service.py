@@ -101,8 +101,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         now = time.time()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
-        except Exception:  # a full disk, say: the crawler sends them again
-            _log.exception("%d URLs of crawl %s are refused", len(arrivals), crawl)
+        except Exception as exc:  # too many crawls, or a full disk: the crawler sends them again
+            _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
             return [Status.FAIL] * len(arrivals)
         self._advisor.failed(crawl, (one for one in arrivals if one.failed_status))
         return written

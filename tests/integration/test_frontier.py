@@ -114,6 +114,11 @@ def test_crawls_are_apart_and_the_default_one_has_two_names(crawler: Crawler) ->
     assert crawler.stats().size == 1
 
 
+def test_crawls_are_bounded(crawler: Crawler) -> None:
+    answers = crawler.put(*(discovered("http://a.org/1", f"c{n}") for n in range(101)))
+    assert answers == [OK] * 100 + [FAIL]
+
+
 def test_any_crawl_may_be_asked_for(crawler: Crawler) -> None:
     crawler.put(discovered("http://a.org/1", "A"), discovered("http://b.org/1", "B"))
     got = [(info.crawlID, info.url) for info in crawler.stub.GetURLs(pb.GetParams())]
