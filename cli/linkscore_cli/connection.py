@@ -19,6 +19,7 @@ from linkscore_cli.files import reading, text_of
 DEFAULT_TARGET = "127.0.0.1:7411"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _Command = Callable[..., Any]
+_TYPED = click.core.ParameterSource.COMMANDLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +115,11 @@ _OPTIONS = (
 
 
 def _token(token: str | None, file: Path | None) -> str | None:
-    """Return the token: the command line goes before variables, then the file before the token itself."""
-    if file is None or (token is not None and _is_typed("token") and not _is_typed("token_file")):
+    """Return the token: one that is typed, else that of the file, else that of the variable."""
+    if file is None or click.get_current_context().get_parameter_source("token") is _TYPED:
         return token
-    if token is not None and _is_typed("token"):
-        raise click.UsageError("--token and --token-file cannot both be given.")
     with reading("--token-file", file):
         first = text_of(file).partition("\n")[0].strip()
         if len(first.split()) != 1:
             raise ValueError("must have the token, and nothing else, in its first line")
     return first
-
-
-def _is_typed(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE

@@ -63,9 +63,7 @@ def _write(path: Path, made: str) -> None:
     """Write a new file that nobody else may read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise click.BadParameter(f"is there already: {path}; name a new file", param_hint="--out") from None
     except OSError as exc:
-        raise click.BadParameter(f"cannot write {path}: {exc.strerror}", param_hint="--out") from None
+        raise click.BadParameter(f"no new file {path}: {exc.strerror}", param_hint="--out") from None
     with open(descriptor, "w") as file:
         file.write(f"{made}\n")

@@ -143,11 +143,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def GetURLStatus(self, request: pb.URLStatusRequest, context: Any) -> pb.URLItem:
         """Say where a URL stands."""
-        key = request.key or _host(request.url)
-        if not key:
-            rule = f"url: has no host, got {request.url[:200]!r}"
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, rule)
-        crawl = _crawl(request.crawlID)
+        key, crawl = request.key or _host(request.url), _crawl(request.crawlID)
         found = await self._crawls.ask(crawl, lambda store: store.find(key, request.url))
         if found is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")

@@ -15,7 +15,7 @@ from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.reports import advise
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
+from linkscore_scoring.errors import InvalidInput, NoRules
 from linkscore_scoring.exporters import FORMATS, RuleFile, SiteRules, site_rules
 from linkscore_scoring.pagination.page_links import paged
 from linkscore_scoring.site.crawl_history import Tally
@@ -104,12 +104,9 @@ class SiteModelService:
     async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
         """Learn a site now."""
         actor, shard = await _found(self._registry, request.name)
-        site = shard.model
-        if not site.sample:
-            raise NotLearned(f"site {site.name!r}: no page to learn from yet")
         self._registry.space.check()
-        await actor.learn(site.name)
-        return pb.LearnSiteResponse(site=await actor.answer(partial(_site, actor, site.name)))
+        await actor.learn(shard.model.name)
+        return pb.LearnSiteResponse(site=await actor.answer(partial(_site, actor, shard.model.name)))
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
         """Return the pages to start a crawl of a site from."""

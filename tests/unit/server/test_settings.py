@@ -236,7 +236,7 @@ def test_the_command_writes_the_token_alone_into_a_file_of_its_own(tmp_path: Pat
     assert list(parse_tokens(made.stdout)) == [digest_of(file.read_text().strip())]
     again = run_command(*asked)
     assert again.exit_code == 2
-    assert f"--out: is there already: {file}" in again.output.replace("\n", " ")
+    assert f"--out: no new file {file}: File exists" in again.output.replace("\n", " ")
 
 
 @pytest.mark.parametrize("wrong", [("--name", "a b"), ("--role", "owner"), ("--crawls", "News")])
