@@ -370,8 +370,7 @@ def mine_news(counts: BrowseCounts, *, max_hubs: int = _MAX_HUBS) -> NewsModel:
     is_news = signals > 0.0
     urls = [counts.urls[row] for row in rows.tolist()]
     pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, _SLOPE * signals + _OFFSET)
-    of_all_urls = np.zeros(len(counts.urls), dtype=np.bool_)
-    of_all_urls[rows[is_news]] = True
+    of_all_urls = np.isin(np.arange(len(counts.urls)), rows[is_news])
     model = NewsModel(
         pages=len(is_news),
         news=int(is_news.sum()),
@@ -434,8 +433,7 @@ def mine_crawl(counts: BrowseCounts) -> CrawlNews:
     """
     model = mine_news(counts, max_hubs=MAX_SEEDS)
     rows, signals = page_signals(counts)
-    is_news = np.zeros(len(counts.urls), dtype=np.bool_)
-    is_news[rows[signals > 0.0]] = True
+    is_news = np.isin(np.arange(len(counts.urls)), rows[signals > 0.0])
     found = [CrawlSeed(hub.url, hub.news, hub.gain, is_hub=True) for hub in model.hubs]
     found += _front_pages(counts, is_news, model.hubs)
     found.sort(key=lambda seed: -seed.gain)

@@ -17,6 +17,7 @@ Tokens = tuple[str, ...]
 _TYPES = {"index": INDEX, "thread": THREAD, "index_flip": PAGE_FLIP, "thread_flip": PAGE_FLIP}
 """Type of the URLs of each kind of rule; a flip is a link that turns pages of the other two."""
 _FEW = 4  # patterns that differ in one value before any value may stand there; chosen, not measured
+_MAX_PATTERNS = 400  # of index pages, and of threads: those with the most pages; a bound
 _MAX_RULES = 200  # those of the most patterns; a bound: each URL is held against all
 _MAX_OFF_PATH = 300  # URLs off the way that expressions are held against; a bound
 _MAX_KNOWN = 20_000  # URLs whose type is remembered; a bound
@@ -39,7 +40,7 @@ class Expressions(Stateful):
         """Write the patterns on the way, those with the most pages first."""
         off_path, forms = _off_path_urls(links, votes), defaultdict[tuple[str, Tokens], list[int]](list)
         for name, on_way in (("index", paths.index), ("thread", paths.thread)):
-            for pattern in on_way:
+            for pattern in sorted(on_way, key=lambda pattern: -on_way[pattern])[:_MAX_PATTERNS]:
                 kind = f"{name}_flip" if votes.turns_pages(pattern) else name
                 tokens = tuple(votes.patterns.tokens(pattern))
                 forms[kind, tokens].insert(0, pattern)
@@ -58,7 +59,9 @@ class Expressions(Stateful):
                 continue
             sure = left_sum(votes.estimate(pattern, ANY).prob for pattern in patterns) / len(patterns)
             rules.append(UrlRule(kind, written.pattern, round(sure, 3), len(own), len(urls), own[0]))
-        self.found = rules[:_MAX_RULES]
+            if len(rules) == _MAX_RULES:
+                break
+        self.found = rules
         self.after_load()
 
     def match(self, url: str) -> int:

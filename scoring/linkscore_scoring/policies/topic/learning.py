@@ -89,7 +89,7 @@ class ArmMeans(Stateful):
     """Mean of what pages brought, by arm; shrunk along site -> link path -> pattern -> arm."""
 
     _means: Stored[dict[Arm, list[float]]]  # pages, and what they brought
-    max_arms = 0
+    max_arms = 60_000  # a bound: 3 for each of 20,000 arms, a site's own replaces it
 
     def credit(self, arms: Sequence[Arm], brought: float, *, pulls: float = 1.0) -> None:
         """Count a page found through some arms; with no pull, what one counted before brought besides."""
@@ -99,8 +99,7 @@ class ArmMeans(Stateful):
                 counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
                 counts[0] += pulls
                 counts[1] += brought
-        if self.max_arms:
-            drop_oldest(self._means, self.max_arms)
+        drop_oldest(self._means, self.max_arms)
 
     def mean(self, arm: Arm, prior: float) -> float:
         """Return the shrunk mean of an arm; `prior` is that of a site nothing is known of."""
@@ -150,7 +149,7 @@ class ArmGains(Stateful):
     """What links of an arm gained by the links behind them; forgotten slowly, as what is there runs out."""
 
     _gains: Stored[dict[Arm, list[float]]]
-    max_arms = 0
+    max_arms = 60_000  # a bound: 3 for each of 20,000 arms, a site's own replaces it
 
     def credit(self, arms: Sequence[Arm], gain: float) -> None:
         """Count how much more a page found through some arms is worth for the links on it."""
@@ -158,8 +157,7 @@ class ArmGains(Stateful):
         for arm in arms:
             n, gained = self._gains.get(arm, (0.0, 0.0))
             self._gains[arm] = [keep * n + 1.0, keep * gained + gain]
-        if self.max_arms:  # not known yet of a site just read back
-            drop_oldest(self._gains, self.max_arms)
+        drop_oldest(self._gains, self.max_arms)
 
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain, shrunk to nothing."""
