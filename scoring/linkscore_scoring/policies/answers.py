@@ -193,5 +193,5 @@ class Experience(msgspec.Struct, frozen=True):
         try:
             return cls.of(msgspec.json.decode(document, type=cls).groups)
         except (msgspec.DecodeError, RecursionError) as exc:
-            rule = f"must be a document of `linkscore export experience`, version 1: {exc}"
+            rule = f"must be a document of `export rules --format experience`, version 1: {exc}"
             raise InvalidInput(rule, field="") from exc
