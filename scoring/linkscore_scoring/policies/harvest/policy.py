@@ -220,6 +220,12 @@ class Harvest(Policy):
             page = tables.add_page(event.key, event.url, _followed(event.pattern, event.contexts, site))
         tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
         tables.pages["source"][page], tables.pages["label"][page] = Source.FEEDBACK, event.reward
+        if (
+            self.likeness.examples
+            and event.reward < self.tunables.wanted
+            and tables.reported <= 2 * self.tunables.evidence
+        ):
+            self._relabel(site)
         self._changed(site)
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
@@ -314,16 +320,12 @@ class Harvest(Policy):
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
-        tables, likeness = self.tables, self.likeness
-        alike = tables.alike_keys()
-        unlike = [page for page in site.sample if page.hash not in alike]
-        # More pages of the shape of an example than are wanted would take the weight of the paths of these.
-        others = [page for page in unlike if not likeness.has_shape(page.key, site.patterns)]
-        n_alike = len(site.sample) - len(unlike) + len(likeness)
-        likeness.fit(
-            [page.paths for page in (unlike if len(unlike) - len(others) <= n_alike else others)],
-            site.patterns,
-        )
+        tables, likeness, t = self.tables, self.likeness, self.tunables
+        is_wanted, is_told = tables.pages["label"] >= t.wanted, tables.pages["source"] == Source.FEEDBACK
+        alike = set(compress(tables.keys, is_wanted | tables.pages["alone"]))
+        refused = set(islice(compress(tables.keys, is_told & ~is_wanted), 2 * t.evidence))
+        likeness.refused = {page.key: page.paths for page in site.sample if page.hash in refused}
+        likeness.fit([page.paths for page in site.sample if page.hash not in alike], site.patterns)
         self._label_sample(site)
 
     def _label_sample(self, site: SiteModel) -> None:

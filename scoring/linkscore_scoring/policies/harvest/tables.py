@@ -304,11 +304,6 @@ class Tables(Stateful):
             if at < len(places) and places[at] == place:
                 waits[at] = max(0, waits[at] - n)
 
-    def alike_keys(self) -> set[int]:
-        """Return the pages that examples or feedback say are wanted, or that may be if layout alone tells."""
-        rows = np.flatnonzero((self.pages["label"] >= self.t.wanted) | self.pages["alone"])
-        return {self.keys[row] for row in rows.tolist()}
-
     def fresh_links(self, rows: Rows) -> Any:
         """Return how many fresh links worth following arms are expected to show."""
         return down(self.nodes["number"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)

@@ -48,7 +48,8 @@ class Likeness(Stateful):
     other has, a page is alike if it is as near as the farthest of these is to its nearest fellow. An example
     given by its URL alone speaks for its shape, a little, until its page is known. Paths are weighed by a
     background: the examples and the latest pages that were *not* like them, learned anew whenever these have
-    doubled. `led`: where the pages of examples were found, by their URL.
+    doubled. Unlike is a page that is nearer to one of `refused`, by a URL of its shape: pages that feedback
+    calls not wanted. `led`: where the pages of examples were found, by their URL.
 
     Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
     """
@@ -56,6 +57,7 @@ class Likeness(Stateful):
     layouts: Stored[Layouts]
     found: Stored[dict[str, PathTrie]]
     led: Stored[dict[str, str]]
+    refused: Stored[dict[str, PathTrie]]
     unlike: Stored[int]
     due: Stored[int]
     untold: Stored[list[float]]  # of each example, the share of those of its layout whose shape no other has
@@ -66,6 +68,7 @@ class Likeness(Stateful):
         self.examples: list[ExamplePage] = []
         self.keys: frozenset[int] = frozenset()  # identity hashes of the examples
         self._wanted: list[tuple[str, Vector]] = []
+        self.refused, self._unwanted = {}, list[tuple[str, Vector]]()
         self.unlike, self.due, self.untold = 0, 2, []
 
     def __len__(self) -> int:
@@ -124,6 +127,8 @@ class Likeness(Stateful):
         t, vector = self._t, self.layouts.vector(paths)
         near = [cosine(vector, shown) for _, shown in self._wanted]
         nearest = max(near)
+        if any(cosine(vector, no) > nearest and patterns.could_be_one(at, url) for at, no in self._unwanted):
+            return 0.0, nearest, False
         fits = [bool(key) and patterns.could_be_one(key, url) for key, _ in self._wanted]
         if known := [n for n, fit, (_, shown) in zip(near, fits, self._wanted, strict=True) if fit and shown]:
             return min(1.0, max(known) / t.least_cosine) ** 2, nearest, False
@@ -134,10 +139,6 @@ class Likeness(Stateful):
         label = self.untold[at] * min(1.0, nearest / self._least) ** power
         return label, nearest, label > 0.0 and nearest >= t.least_cosine
 
-    def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
-        """Say whether a URL has the shape of an example's."""
-        return any(key and patterns.could_be_one(key, url) for key, _ in self._wanted)
-
     def _paths(self, example: ExamplePage) -> PathTrie:
         return example.paths if example.paths.tags else self.found.get(example.key, example.paths)
 
@@ -145,8 +146,11 @@ class Likeness(Stateful):
         """Make the vectors of the pages that were named; the examples come with the crawl."""
         vector, least = self.layouts.vector, self._t.least_cosine
         self._wanted = [(self.led.get(one.key, one.key), vector(self._paths(one))) for one in self.examples]
-        some = [shown for _, shown in self._wanted[: self._t.few_pages]]
-        near = [[0.0 if one is other else cosine(one, other) for other in some] for _, one in self._wanted]
+        self._unwanted = [(url, vector(paths)) for url, paths in self.refused.items()]
+        near = [
+            [0.0 if one is other else cosine(one, other) for _, other in self._wanted[: self._t.few_pages]]
+            for _, one in self._wanted
+        ]
         self._fellows = [[at for at, n in enumerate(row) if n >= least] for row in near]
         nearest = [max(row) for row, (_, shown) in zip(near, self._wanted, strict=True) if shown]
         self._least = max(least, min(nearest, default=least))
@@ -238,7 +242,6 @@ class Starts:
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self._t = tunables
-        self._patterns: UrlPatterns  # of the site, with what is told of it
         self._known: list[dict[tuple[int, int], LinkGroup]] = []
         self._examples: list[list[str]] = []
         self._trust: list[float] = []

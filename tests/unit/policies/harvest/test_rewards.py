@@ -18,13 +18,13 @@ def share(board: Board) -> float:
     return harvest_of(board).tables.share
 
 
-def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
-    board = board_with(example("/post/1"))
-    board.page("/post/2", leaves=POST)
-    board.page("/list", leaves=["html/body/main[list]/a"], texts=[("rich", 4_000)])
-    assert (worth_of(board, "/post/2").source, worth_of(board, "/post/2").reward) == (Source.LIKENESS, 1.0)
-    board.feedback("/list", 1.0)
-    assert (worth_of(board, "/list").source, worth_of(board, "/list").reward) == (Source.FEEDBACK, 1.0)
+def test_a_page_nearer_to_one_that_is_not_wanted_than_to_an_example_is_not_like_it() -> None:
+    board, members = board_with(example("/post/1")), [*POST, "html/body/main[post]/table/td/a"]
+    for n, leaves in ((2, members), (3, members), (4, POST)):
+        board.page(f"/post/{n}", leaves=leaves)
+    assert [worth_of(board, f"/post/{n}").reward for n in (2, 3, 4)] == [1.0, 1.0, 1.0]
+    board.feedback("/post/2", 0.0)
+    assert [worth_of(board, f"/post/{n}").reward for n in (2, 3, 4)] == [0.0, 0.0, 1.0]
 
 
 def test_examples_taken_back_leave_no_page_labelled() -> None:
