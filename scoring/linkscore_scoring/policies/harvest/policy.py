@@ -444,7 +444,6 @@ class Harvest(Policy):
         # UCB1 (Auer, Cesa-Bianchi and Fischer 2002), with pulls pooled from the parents.
         around = np.maximum(pulls, t.pooled * np.maximum(n[path], n[pattern]))
         bonus = np.sqrt(2.0 * log(tables.pulls + 1.0) / (1.0 + around))
-        trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
         # What a list is worth per fetch beyond its own reward: 1 + H / `a_link` fetches bring `reward` + H.
         links = t.hub_links * hub
         by_list = links * np.maximum(0.0, a_link - reward) / (a_link + links)
@@ -457,10 +456,10 @@ class Harvest(Policy):
         # opened comes first in any case: of longer text there may be none to compare it with.
         paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, nodes["flat"]
         is_short = nodes["short"]
-        pays_nothing = (paid < t.least_left * t.prior) & (nodes["own_n"][arm] >= t.few * t.evidence)
-        may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm] | pays_nothing
+        may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
         is_behind = is_short[path] & is_short[pattern] | is_short[arm]
         reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
+        trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying)) * np.minimum(1.0, paid / t.trusted)
         trust = np.where(is_behind, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
         if tables.site_mean < t.wanted:
             trust = trust + self._is_due(rows, out)
