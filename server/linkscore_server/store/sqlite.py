@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +46,9 @@ class SqliteEngine(Engine):
     def __init__(self, path: Path | None, place: str = "") -> None:
         self._path = path
         super().__init__(place or str(path or "memory"))
-        self._uri = path.absolute().as_uri() if path else f"file:/{secrets.token_hex(8)}?vfs=memdb"
+        self.only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
         if path is None:
-            self._keeping = self._connected()  # what is in memory goes with the last connection
+            self.only = self._connected()
             return
         ensure_folder(path.parent)
         if not path.exists():
@@ -58,7 +57,17 @@ class SqliteEngine(Engine):
         self._open_first(path.with_name("reserve"))
 
     def session(self) -> _SqliteSession:
-        return _SqliteSession(self, self._connected())
+        return _SqliteSession(self, self.only or self._connected())
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        if self.only is None:
+            return super().rows(sql, values)
+        with self.shared():
+            return self.asked(self.only, sql, values)
+
+    def shared(self) -> AbstractContextManager[Any]:
+        """Return what keeps others from the connection meanwhile, if there is only one."""
+        return self._lock if self.only is not None else nullcontext()
 
     def asked(self, con: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with translated(self.place):
@@ -93,8 +102,8 @@ class SqliteEngine(Engine):
 
     def close(self) -> None:
         super().close()
-        if self._path is None:
-            self._keeping.close()
+        if self.only is not None:
+            self.only.close()
 
     def _open_first(self, reserve: Path) -> None:
         """Open the file once; on a full disk by what is kept for that."""
@@ -113,7 +122,7 @@ class SqliteEngine(Engine):
     def _connected(self) -> sqlite3.Connection:
         with translated(self.place):
             con = sqlite3.connect(
-                self._uri, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True
+                self._path or ":memory:", timeout=_BUSY_S, isolation_level=None, check_same_thread=False
             )
             try:
                 con.executescript(_SETTINGS)
@@ -124,10 +133,12 @@ class SqliteEngine(Engine):
 
 
 class _SqliteSession(Session):
-    """The connection that writes, see `Session`."""
+    """The connection that writes, see `Session`; in memory others read by it too."""
+
+    _engine: SqliteEngine
 
     def commit(self, statements: Statements) -> None:
-        with translated(self._engine.place):
+        with self._engine.shared(), translated(self._engine.place):
             self._con.execute("BEGIN IMMEDIATE")
             try:
                 for sql, rows in statements:
@@ -137,6 +148,10 @@ class _SqliteSession(Session):
                 if self._con.in_transaction:  # a full disk may have ended it
                     self._con.execute("ROLLBACK")
                 raise
+
+    def close(self) -> None:
+        if self._con is not self._engine.only:
+            super().close()
 
 
 @contextmanager
