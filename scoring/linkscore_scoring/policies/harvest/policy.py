@@ -413,7 +413,7 @@ class Harvest(Policy):
                 "behind_labels",
                 f"the last {_LATEST} fetches brought {recent:.2f} by your labels, links of "
                 f"{site.patterns.text(pattern)} {mean.max():.2f}, and {nodes['waiting'][best]} of these "
-                "wait: see explain of one of them, and check the labels",
+                "wait: see explain of one, check labels, or `linkscore crawls update CRAWL --no-examples`",
             )
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
