@@ -129,7 +129,7 @@ def refused(shard: StoredShard, events: object) -> Future[int]:
     return done
 
 
-async def test_a_disk_that_fills_while_a_site_is_learned_is_named(
+async def test_a_disk_that_fills_while_a_site_is_learned_is_named_and_the_site_may_learn_again(
     server: Stubs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn = LearningPool.learn
@@ -143,3 +143,6 @@ async def test_a_disk_that_fills_while_a_site_is_learned_is_named(
         await server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}"), timeout=30.0)
     assert Refusal(told.value).reason == "DISK_FULL"
     monkeypatch.undo()
+    async with asyncio.timeout(30.0):
+        while (await ASKED["ListSites"](server)).sites[0].learning:
+            await asyncio.sleep(0.05)

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
 
 from linkscore_scoring.engine.events import Event, LearningFailed, ModelActivated
 from linkscore_scoring.engine.results import Outcome
@@ -20,6 +19,9 @@ from linkscore_server.store import StoreAway
 from linkscore_server.tasks import child_processes
 
 _log = logging.getLogger(__name__)
+
+_AGAIN_S = 1.0
+"""After how long a failed learning is told again where the disk is full. Chosen."""
 
 
 class CrawlClosed(LinkscoreError):
@@ -91,6 +93,7 @@ class Learnings:
         self._crawl, self._pool, self._executor = crawl, pool, executor
         self._metrics, self._submit = metrics, submit
         self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+        self._failures: set[asyncio.Task[None]] = set()
 
     @property
     def is_under_way(self) -> bool:
@@ -106,7 +109,7 @@ class Learnings:
 
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
-        for task in self._running.values():
+        for task in (*self._running.values(), *self._failures):
             task.cancel()
 
     async def wait(self, site: str, started_at: int) -> Exception | None:
@@ -131,10 +134,19 @@ class Learnings:
         except Exception as exc:
             self._metrics.of("learning_failures").inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            with suppress(CrawlClosed, OSError, StoreAway):  # it starts again when the crawl is opened again
-                await self._take_in(LearningFailed(job.site, job.built_from_seq))
+            await self._tell_failure(job)
             return exc
         return None
+
+    async def _tell_failure(self, job: LearningJob, after_s: float = 0.0) -> None:
+        """Let the site learn again, as soon as that can be made durable."""
+        await asyncio.sleep(after_s)
+        try:
+            await self._take_in(LearningFailed(job.site, job.built_from_seq))
+        except OSError:  # the disk is full: who waits for the learning hears of it meanwhile
+            tasks.beside(self._tell_failure(job, _AGAIN_S), f"failed learning of {job.site}", self._failures)
+        except (CrawlClosed, StoreAway) as exc:
+            _log.debug("%s is learned again when its crawl is open again: %s", job.site, exc)
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
         """Take an event in; raises what applying it failed with."""
