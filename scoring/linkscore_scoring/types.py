@@ -193,7 +193,7 @@ class ExampleWanted:
 
     url: str  # absolute URL
     reason: str  # why it, in words
-    value: float  # what an answer would teach, in [0, 2): above 1 if its likeness to the examples is in doubt
+    value: float  # what an answer would teach, in [0, 1)
     pages: int  # fetched pages that are like it, itself included
     label: float | None = None  # how far it is like the examples, in [0, 1]; None without examples
 

@@ -107,7 +107,7 @@ class Crawler:
             links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=candidates)),
             links.ScoreLinks(pb.ScoreLinksRequest(explain=True, crawl=crawl, links=candidates[-80:])),
             links.RankSites(pb.RankSitesRequest(crawl=crawl, sites=sites, n=20)),
-            links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, site=SITES[0])),
+            links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, max_results=3)),
             self.server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl, with_activity=True)).activity,
         ]
         asked += [

@@ -1688,7 +1688,9 @@ type SuggestedExample struct {
 	// examples.
 	Likeness *float64 `protobuf:"fixed64,4,opt,name=likeness,proto3,oneof" json:"likeness,omitempty"`
 	// Fetched pages that are like it, of the same URL pattern, itself included.
-	PagesAlike    uint32 `protobuf:"varint,5,opt,name=pages_alike,json=pagesAlike,proto3" json:"pages_alike,omitempty"`
+	PagesAlike uint32 `protobuf:"varint,5,opt,name=pages_alike,json=pagesAlike,proto3" json:"pages_alike,omitempty"`
+	// What an answer would teach, in [0, 1): w / (w + 30) where w links of its URL pattern wait, in `harvest`.
+	Value         float64 `protobuf:"fixed64,6,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1754,6 +1756,13 @@ func (x *SuggestedExample) GetLikeness() float64 {
 func (x *SuggestedExample) GetPagesAlike() uint32 {
 	if x != nil {
 		return x.PagesAlike
+	}
+	return 0
+}
+
+func (x *SuggestedExample) GetValue() float64 {
+	if x != nil {
+		return x.Value
 	}
 	return 0
 }
@@ -2362,14 +2371,15 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\"\x9f\x01\n" +
+	"maxResults\"\xb5\x01\n" +
 	"\x10SuggestedExample\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1f\n" +
 	"\blikeness\x18\x04 \x01(\x01H\x00R\blikeness\x88\x01\x01\x12\x1f\n" +
 	"\vpages_alike\x18\x05 \x01(\rR\n" +
-	"pagesAlikeB\v\n" +
+	"pagesAlike\x12\x14\n" +
+	"\x05value\x18\x06 \x01(\x01R\x05valueB\v\n" +
 	"\t_likeness\"\x8a\x01\n" +
 	"\x17SuggestExamplesResponse\x12:\n" +
 	"\bexamples\x18\x01 \x03(\v2\x1e.linkscore.v1.SuggestedExampleR\bexamples\x12\x16\n" +

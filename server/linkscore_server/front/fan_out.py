@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
-from itertools import chain, islice, starmap, zip_longest
+from itertools import chain, islice, starmap
 from typing import Any
 from urllib.parse import unquote
 
@@ -365,15 +365,15 @@ async def _no_logs(groups: Groups, request: Any) -> Any:
 
 
 async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -> Any:
-    """Ask the group of the site, or take the pages that would teach most in each group, in turn."""
+    """Ask the group of the site, or take the pages of all that would teach most."""
     crawl = groups.crawl
     n, site = messages.example_query(request, crawl.name)
     if site:
         return await groups.send(crawl.group_of_site(site), request)
     answers: list[pb.SuggestExamplesResponse] = await groups.send_all(request)
-    in_turn = chain.from_iterable(zip_longest(*(answer.examples for answer in answers)))
+    found = chain.from_iterable(answer.examples for answer in answers)
     return pb.SuggestExamplesResponse(
-        examples=islice(filter(None, in_turn), n),
+        examples=sorted(found, key=lambda example: (-example.value, example.url))[:n],
         policy=answers[0].policy,
         event_seq=events_in(answer.event_seq for answer in answers),
     )

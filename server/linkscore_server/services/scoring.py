@@ -231,7 +231,7 @@ class LinkScoringService(RevisitCalls):
         n, site = messages.example_query(request, model.config.name)
         names = [site] if site else await actor.ask(partial(model.sites.largest, _MOST_ASKED))
         by_site = await actor.ask_each(names, lambda name: actor.queries.suggest_examples(n, name))
-        found = sorted(chain.from_iterable(by_site), key=lambda one: -one[1].value)[:n]
+        found = sorted(chain.from_iterable(by_site), key=lambda one: (-one[1].value, one[1].url))[:n]
         examples = [
             pb.SuggestedExample(
                 url=wanted.url,
@@ -239,6 +239,7 @@ class LinkScoringService(RevisitCalls):
                 reason=wanted.reason,
                 likeness=wanted.label,
                 pages_alike=wanted.pages,
+                value=wanted.value,
             )
             for site, wanted in found
         ]

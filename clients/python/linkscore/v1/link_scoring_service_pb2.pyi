@@ -284,18 +284,20 @@ class SuggestExamplesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class SuggestedExample(_message.Message):
-    __slots__ = ("url", "site", "reason", "likeness", "pages_alike")
+    __slots__ = ("url", "site", "reason", "likeness", "pages_alike", "value")
     URL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LIKENESS_FIELD_NUMBER: _ClassVar[int]
     PAGES_ALIKE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
     url: str
     site: str
     reason: str
     likeness: float
     pages_alike: int
-    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ...) -> None: ...
+    value: float
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
 
 class SuggestExamplesResponse(_message.Message):
     __slots__ = ("examples", "policy", "event_seq")
