@@ -116,7 +116,10 @@ _OPTIONS = (
 
 def _token(token: str | None, file: Path | None) -> str | None:
     """Return the token: one that is typed, else that of the file, else that of the variable."""
-    if file is None or click.get_current_context().get_parameter_source("token") is _TYPED:
+    source = click.get_current_context().get_parameter_source
+    if source("token") is source("token_file") is _TYPED:
+        raise click.UsageError("--token and --token-file cannot both be given.")
+    if file is None or source("token") is _TYPED:
         return token
     with reading("--token-file", file):
         first = text_of(file).partition("\n")[0].strip()

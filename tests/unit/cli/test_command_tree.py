@@ -91,6 +91,7 @@ def test_options_win_over_variables() -> None:
 def test_the_token_is_the_first_line_of_its_file(token_file: str) -> None:
     assert asked("--token-file", token_file).split()[1] == "in-the-file"
     assert asked(LINKSCORE_TOKEN_FILE=token_file).split()[1] == "in-the-file"
+    assert "cannot both be given" in asked("--token", "t", "--token-file", token_file)
 
 
 def test_a_command_that_needs_a_crawl_says_how_to_name_it() -> None:
