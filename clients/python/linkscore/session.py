@@ -499,11 +499,16 @@ class CrawlSession:
         if self._client is None:
             self._client = AsyncClient(self._target, **self._options)
             self._minutes = asyncio.ensure_future(self._tell_each_minute())
-        made = self._created
-        if made is None or (made.done() and (made.cancelled() or made.exception())):
-            made = self._created = asyncio.ensure_future(self._make(self._client))
-        await asyncio.shield(made)
+        if self._created is None:
+            self._created = asyncio.ensure_future(self._make(self._client))
+            self._created.add_done_callback(self._made)
+        await asyncio.shield(self._created)
         return self._client
+
+    def _made(self, created: asyncio.Future[Any]) -> None:
+        """After any error let the next call try again; whoever waited may be gone by then."""
+        if created.cancelled() or created.exception():
+            self._created = None
 
     async def _make(self, client: AsyncClient) -> None:
         """Create the crawl, and say once where it is scored."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -56,3 +58,16 @@ async def test_a_fetch_without_a_page_failed_unless_the_page_is_as_it_was(
     await session.failed("http://a.org/tag/1", status_code=status, fetch_error=said)
     sent = fake.pages[-1]
     assert (sent.not_modified, sent.fetch_error, sent.HasField("body")) == (unchanged, error, False)
+
+
+async def test_of_a_server_away_nobody_hears_who_gave_up_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    session = CrawlSession("127.0.0.1:1", crawl="c")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.0):
+            await session.call(lambda client: client.get_crawl(crawl="c"))
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.wait(others, return_when="FIRST_COMPLETED")
+    await session.close()
+    del session, others
+    gc.collect()
+    assert "never retrieved" not in caplog.text
