@@ -32,7 +32,7 @@ class DataFolder:
         except OSError as exc:
             os.close(self.lock)
             raise OSError(
-                f"{path}: in use by another linkscore server; stop it first, or name another folder"
+                f"{path}: in use by another linkscore process; stop it first, or name another folder"
             ) from exc
 
     def beside(self, key: str, name: str) -> Path | None:

@@ -202,7 +202,7 @@ def test_leases_and_control_outlive_a_kill(tmp_path: Path) -> None:
 def test_a_folder_belongs_to_one_frontier(tmp_path: Path) -> None:
     with (
         frontier(tmp_path, "--target", NOWHERE),
-        pytest.raises(AssertionError, match="in use by another linkscore server"),
+        pytest.raises(AssertionError, match="in use by another linkscore process"),
     ):
         FrontierProcess(tmp_path, "--target", NOWHERE)
 
