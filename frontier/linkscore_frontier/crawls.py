@@ -28,7 +28,7 @@ from linkscore.frontier import Place
 from linkscore.messages import is_dropped
 from linkscore.session import CrawlSession, OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
-from linkscore_frontier.store import MAX_GIVEN, Arrival, CrawlStore, Given, Question, State
+from linkscore_frontier.store import MAX_GIVEN, Arrival, CrawlStore, Given, State, Wish
 from linkscore_server.data_folder import DataFolder, sync
 
 T = TypeVar("T")
@@ -96,19 +96,16 @@ class Crawls:
         store.erase()
         return active
 
-    def take(
-        self, crawls: list[str], *, queues: int, each: int, lease_s: int, now: float, key: str = ""
-    ) -> list[tuple[str, Given]]:
+    def take(self, crawls: list[str], wish: Wish, now: float) -> list[tuple[str, Given]]:
         """Lease the best URLs of some crawls, which take turns in going first; see `CrawlStore.take`."""
         given: list[tuple[str, Given]] = []
         keys = 0
         for crawl in crawls:
-            if (queues and keys >= queues) or len(given) >= MAX_GIVEN:
+            if (wish.queues and keys >= wish.queues) or len(given) >= MAX_GIVEN:
                 break
             if (store := self.stores.get(crawl)) is None:
                 continue
-            left = queues - keys if queues else 0
-            taken = store.take(queues=left, each=each, lease_s=lease_s, now=now, delay=self.delay_s, key=key)
+            taken = store.take(wish._replace(queues=wish.queues and wish.queues - keys), now)
             keys += len({one.key for one in taken})
             given += [(crawl, one) for one in taken]
             if len(crawls) > 1 and taken:
@@ -216,14 +213,10 @@ class Advisor:
         if (connection := self._connections.pop(crawl, None)) is not None:
             await connection.close()
 
-    def name_of(self, crawl: str) -> str:
-        """Return the crawl of linkscore that a crawl of the frontier belongs to."""
-        return self._crawl or linkscore_name(crawl)
-
     def _of(self, crawl: str) -> CrawlSession:
         connection = self._connections.get(crawl)
         if connection is None:
-            name = self.name_of(crawl)
+            name = self._crawl or re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
             connection = self._connections[crawl] = CrawlSession(
                 self._target, crawl=name, tell=self._count, **self._client
             )
@@ -240,30 +233,30 @@ class Advisor:
             page = failed_page(url=one.url, status_code=one.failed_status, ticket=one.ticket)
             self._failed[crawl].append(OwedPage(page))
 
-    async def rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
+    async def rank(self, crawl: str, wish: Wish) -> None:
         """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long.
 
-        `ask` returns the question. Who comes while one is being asked takes of what its answer hands out.
+        Who comes while it is being asked takes of what the answer hands out.
         """
         if crawl not in self._crawls.stores:
             return
         running = self._ranking.get(crawl)
         if running is None:
-            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, ask))
+            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, wish))
             running.add_done_callback(lambda _: self._ranking.pop(crawl, None))
         await asyncio.wait([running], timeout=_RANK_S)
 
-    async def _rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
+    async def _rank(self, crawl: str, wish: Wish) -> None:
         # A fetch that failed is under way no longer: the order is asked for when linkscore knows of it, or
         # the next link goes out of the bucket that just failed.
         await self._report(crawl)
-        question = await self._crawls.ask(crawl, ask)
+        question = await self._crawls.ask(crawl, lambda store: store.question(wish, time.time()))
         if question is None:
             return
-        name = self.name_of(crawl)
-        answer = await self._of(crawl).call(
+        session = self._of(crawl)
+        answer = await session.call(
             lambda client: client.rank_buckets(
-                crawl=name,
+                crawl=session.crawl,
                 buckets=question.waiting,
                 n=question.places,
                 in_flight=question.under_way,
@@ -292,14 +285,14 @@ class Advisor:
 
     async def _score(self, crawl: str) -> bool:
         """Ask where URLs belong that came without a place; say whether more may be asked at once."""
-        if self._of(crawl).away or time.monotonic() < self._refused_until.get(crawl, 0.0):
+        session = self._of(crawl)
+        if session.away or time.monotonic() < self._refused_until.get(crawl, 0.0):
             return False
         found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH)) or []
         links = [(url, _ticket(info)) for _, url, info in found]
-        name = self.name_of(crawl)
-        answer = await self._of(crawl).call(lambda client: client.score_links(crawl=name, links=links))
+        answer = await session.call(lambda client: client.score_links(crawl=session.crawl, links=links))
         if answer is None:
-            self._refused_until[crawl] = time.monotonic() + _REFUSED_S * (not self._of(crawl).away)
+            self._refused_until[crawl] = time.monotonic() + _REFUSED_S * (not session.away)
             return False
         placed: list[tuple[int, list[Place]]] = []
         dropped = []
@@ -313,9 +306,9 @@ class Advisor:
         return True
 
 
-def linkscore_name(crawl: str) -> str:
-    """Return the id of linkscore's crawl for one of the frontier."""
-    return re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
+def metadata_of(info: pb.URLInfo) -> dict[str, list[str]]:
+    """Return what a crawler keeps with a URL."""
+    return {name: list(texts.values) for name, texts in info.metadata.items()}
 
 
 def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
@@ -350,8 +343,7 @@ def _bytes(ticket: str | None) -> bytes:
 
 
 def _ticket(info: bytes) -> bytes:
-    metadata = pb.URLInfo.FromString(info).metadata
-    return ticket_in({TICKET: list(metadata[TICKET].values)} if TICKET in metadata else {})
+    return ticket_in(metadata_of(pb.URLInfo.FromString(info)))
 
 
 def _number(text: str | None) -> float:

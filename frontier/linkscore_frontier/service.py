@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeVar
@@ -28,10 +28,11 @@ from linkscore_frontier.crawls import (
     Crawls,
     FrontierMetrics,
     file_name,
+    metadata_of,
     places_in,
     ticket_in,
 )
-from linkscore_frontier.store import Arrival, CrawlStore, Listed, Question, State, Status
+from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Status, Wish
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -113,17 +114,15 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             return
         with self._metrics.get_s.time():
             crawls = [_crawl(request.crawlID)] if request.HasField("crawlID") else self._named()
-            await asyncio.gather(*(self._advisor.rank(crawl, self._asker(request)) for crawl in crawls))
-            given = await self._crawls.run(
-                lambda: self._crawls.take(
-                    crawls,
-                    queues=request.max_queues,
-                    each=request.max_urls_per_queue,
-                    lease_s=request.delay_requestable or _LEASE_S,
-                    now=time.time(),
-                    key=request.key,
-                )
+            wish = Wish(
+                queues=request.max_queues,
+                each=request.max_urls_per_queue,
+                key=request.key,
+                lease_s=request.delay_requestable or _LEASE_S,
+                delay=self._crawls.delay_s,
             )
+            await asyncio.gather(*(self._advisor.rank(crawl, wish) for crawl in crawls))
+            given = await self._crawls.run(lambda: self._crawls.take(crawls, wish, time.time()))
         self._metrics.given.inc(len(given))
         for crawl, one in given:
             info = pb.URLInfo.FromString(one.info)
@@ -131,15 +130,6 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             if one.ticket:  # the page is worth something to the bucket it was taken from
                 info.metadata[TICKET].CopyFrom(pb.StringList(values=[one.ticket]))
             yield info
-
-    def _asker(self, request: pb.GetParams) -> Callable[[CrawlStore], Question | None]:
-        return lambda store: store.question(
-            queues=request.max_queues,
-            each=request.max_urls_per_queue,
-            now=time.time(),
-            delay=self._crawls.delay_s,
-            key=request.key,
-        )
 
     async def GetURLStatus(self, request: pb.URLStatusRequest, context: Any) -> pb.URLItem:
         """Say where a URL stands."""
@@ -284,7 +274,7 @@ async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.U
 
 def _stats(store: CrawlStore, key: str, crawl: str, now: float) -> pb.Stats:
     store.sweep(now)
-    queues = [store.queues[key]] if key in store.queues else [] if key else list(store.queues.values())
+    queues = store.chosen(key)
     return pb.Stats(
         size=sum(queue.active for queue in queues),
         inProcess=sum(queue.states[State.LEASED] for queue in queues),
@@ -317,9 +307,15 @@ def _info(item: pb.URLItem) -> pb.URLInfo:
 
 def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
     """Read an item: its crawl, and what arrives; None if it is no URL of a queue."""
-    crawl, arrival = _discovered(_info(item))
-    if arrival is not None and item.HasField("known"):
-        metadata = _metadata(_info(item))
+    info = _info(item)
+    crawl, key = _crawl(info.crawlID), info.key or _host(info.url)
+    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(file_name(crawl)) > MAX_CRAWL_CHARS:
+        return crawl, None
+    metadata, kept = metadata_of(info), pb.URLInfo(metadata=info.metadata).SerializeToString()
+    if len(key.encode()) > _MAX_KEY_BYTES or len(kept) > _MAX_INFO_BYTES:
+        return crawl, None
+    arrival = Arrival(info.url, key, kept, places_in(metadata))
+    if item.HasField("known"):
         status = _number_in(metadata, STATUS, most=3)
         # No filter sees a page that is as it was: what its metadata say is of the fetch before.
         next_date = 0 if status == NOT_MODIFIED else _number_in(metadata, NEXT, most=_MAX_DIGITS)
@@ -327,21 +323,6 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
         arrival.failed_status = status if status >= FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
     return crawl, arrival
-
-
-def _discovered(info: pb.URLInfo) -> tuple[str, Arrival | None]:
-    crawl = _crawl(info.crawlID)
-    key = info.key or _host(info.url)
-    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(file_name(crawl)) > MAX_CRAWL_CHARS:
-        return crawl, None
-    kept = pb.URLInfo(metadata=info.metadata).SerializeToString() if info.metadata else b""
-    if len(key.encode()) > _MAX_KEY_BYTES or len(kept) > _MAX_INFO_BYTES:
-        return crawl, None
-    return crawl, Arrival(info.url, key, kept, places_in(_metadata(info)) if info.metadata else None)
-
-
-def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:
-    return {name: list(texts.values) for name, texts in info.metadata.items()}
 
 
 def _number_in(metadata: dict[str, list[str]], name: str, *, most: int) -> int:

@@ -94,6 +94,19 @@ class Listed(NamedTuple):
     created: int
 
 
+class Wish(NamedTuple):
+    """What a crawler asks for: URLs of so many queues and of each (0: any number), or of one queue by key.
+
+    `lease_s`: for how long they are its own. `delay`: seconds that a queue rests without one of its own.
+    """
+
+    queues: int = 0
+    each: int = 0
+    key: str = ""
+    lease_s: int = 60
+    delay: int = 1
+
+
 class Question(NamedTuple):
     """What RankBuckets is asked: links that wait and fetches under way, by bucket, and places to fill.
 
@@ -124,14 +137,14 @@ class Queue:
         """URLs that are not done."""
         return sum(n for state, n in self.states.items() if state is not State.DONE)
 
-    def gives(self, now: float, each: int, delay: int) -> bool:
+    def gives(self, wish: Wish, now: float) -> bool:
         """Say whether it may give URLs now: not blocked, paced, within its limit, not too many under way."""
         return (
             bool(self.waiting)
             and self.blocked < now
-            and self.given + (delay if self.delay is None else self.delay) <= now
+            and self.given + (wish.delay if self.delay is None else self.delay) <= now
             and not 0 < self.most <= self.states[State.DONE]
-            and self.room(each, 1) > 0
+            and self.room(wish.each, 1) > 0
         )
 
     def room(self, each: int, most: int) -> int:
@@ -380,20 +393,22 @@ class CrawlStore:
 
     # URLs that go
 
-    def take(
-        self, *, queues: int, each: int, lease_s: int, now: float, delay: int, key: str = ""
-    ) -> list[Given]:
+    def take(self, wish: Wish, now: float) -> list[Given]:
         """Lease the best URLs of the best queues."""
         self.sweep(now)
+        offers = [
+            (self._worth(bucket), queue)
+            for queue in self._able(wish, now)
+            if (bucket := self._next_bucket(queue)) is not None
+        ]
         best = heapq.nlargest(
-            queues or len(self.queues),
-            self._offers(now, each, delay, key),
-            key=lambda offer: (offer[0], -offer[1].given),
+            wish.queues or len(offers), offers, key=lambda offer: (offer[0], -offer[1].given)
         )
         given: list[Given] = []
         with self._transaction():
             for _, queue in best:
-                taken = self._take(queue, queue.room(each, MAX_GIVEN - len(given)), int(now) + lease_s)
+                room = queue.room(wish.each, MAX_GIVEN - len(given))
+                taken = self._take(queue, room, int(now) + wish.lease_s)
                 if taken:  # not what an earlier queue left nothing for
                     given += taken
                     queue.given = now
@@ -402,17 +417,15 @@ class CrawlStore:
                     break
         return given
 
-    def _able(self, now: float, each: int, delay: int, key: str = "") -> Iterator[Queue]:
-        """Give the queues that may give URLs now."""
-        wanted = [self.queues[key]] if key in self.queues else [] if key else self.queues.values()
-        return (queue for queue in wanted if queue.gives(now, each, delay))
+    def chosen(self, key: str) -> list[Queue]:
+        """Return the queue of a key, if there is one; all of them if the key is empty."""
+        if key:
+            return [self.queues[key]] if key in self.queues else []
+        return [*self.queues.values()]
 
-    def _offers(self, now: float, each: int, delay: int, key: str) -> Iterator[tuple[float, Queue]]:
-        """Give the queues that have a URL to give, and what the best of their buckets is worth."""
-        for queue in self._able(now, each, delay, key):
-            bucket = self._next_bucket(queue)
-            if bucket is not None:
-                yield self._worth(bucket), queue
+    def _able(self, wish: Wish, now: float) -> list[Queue]:
+        """Return the queues that may give URLs now."""
+        return [queue for queue in self.chosen(wish.key) if queue.gives(wish, now)]
 
     def _next_bucket(self, queue: Queue) -> int | None:
         """Return the bucket to take from, of equal ones the older; None: nothing before the next answer."""
@@ -463,7 +476,7 @@ class CrawlStore:
 
     # What linkscore says
 
-    def question(self, *, queues: int, each: int, now: float, delay: int, key: str = "") -> Question | None:
+    def question(self, wish: Wish, now: float) -> Question | None:
         """Return what to ask RankBuckets before `take` is called with the same; None if there is no reason.
 
         Links of queues that may give nothing now do not count as waiting.
@@ -471,7 +484,7 @@ class CrawlStore:
         self.sweep(now)
         if self._allotment.short and not self._is_news and self._under_way:
             return None  # places are empty until a fetch is done
-        able = list(self._able(now, each, delay, key))
+        able = self._able(wish, now)
         waiting: Counter[int] = Counter()
         for queue in able:
             waiting.update(queue.waiting)
@@ -482,7 +495,7 @@ class CrawlStore:
         self._is_news = False
         self._allotment.asked()
         under_way = {self._names[n]: count for n, count in self._under_way.items() if n > UNKNOWN}
-        rooms = heapq.nlargest(queues or len(able), (queue.room(each, MAX_GIVEN) for queue in able))
+        rooms = heapq.nlargest(wish.queues or len(able), (queue.room(wish.each, MAX_GIVEN) for queue in able))
         return Question(
             waiting={self._names[number]: waiting[number] for number in numbers[:_MAX_RANKED]},
             under_way=dict(islice(under_way.items(), _MAX_IN_FLIGHT)),

@@ -15,7 +15,7 @@ import pytest
 from linkscore.frontier import Place
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.store import Arrival, CrawlStore, Question, State, Status
+from linkscore_frontier.store import Arrival, CrawlStore, Question, State, Status, Wish
 from support.command_line import run
 
 NOW = 1_000.0
@@ -37,19 +37,18 @@ def link(
 
 def take(store: CrawlStore, now: float = NOW, **options: int) -> str:
     """Names of the URLs that are given: as many as may be, unless said otherwise."""
-    asked = {"queues": 0, "each": 0, "lease_s": 60, "delay": 1, **options}
-    return " ".join(given.url.rpartition("/")[2] for given in store.take(now=now, **asked))
+    return " ".join(given.url.rpartition("/")[2] for given in store.take(Wish(**options), now))
 
 
 def question(store: CrawlStore, now: float = NOW, **options: int) -> Question:
-    asked = store.question(now=now, **{"queues": 0, "each": 0, "delay": 1, **options})
+    asked = store.question(Wish(**options), now)
     assert asked is not None
     return asked
 
 
 def waiting(store: CrawlStore) -> list[str]:
     """Buckets of linkscore in which URLs wait that may go now."""
-    asked = store.question(queues=0, each=0, now=NOW, delay=0)
+    asked = store.question(Wish(delay=0), NOW)
     return [] if asked is None else list(asked.waiting)
 
 
@@ -125,14 +124,14 @@ def test_links_are_given_as_they_are_handed_out_and_places_stay_empty_until_a_fe
     answer(store, question(store), x=(0.9, 1), y=(0.8, 1))
     assert take(store, delay=0) == "x0 y0"
     assert take(store, delay=0) == ""
-    assert store.question(queues=0, each=0, now=NOW, delay=0) is None  # nothing is new
+    assert store.question(Wish(delay=0), NOW) is None  # nothing is new
     store.put([fetched("x0")], NOW)
     answer(store, question(store, delay=0), x=(0.9, 0), y=(0.8, 1))
     assert take(store, delay=0) == "y1"
     store.put([fetched("y0"), fetched("y1")], NOW)
     assert take(store, delay=0) == "x1"  # nothing is under way: one goes in any case
     store.put([fetched("x1")], NOW)
-    assert store.question(queues=0, each=0, now=NOW, delay=0) is None  # of what waits linkscore knows nothing
+    assert store.question(Wish(delay=0), NOW) is None  # of what waits linkscore knows nothing
     assert take(store, delay=0) == "u"
 
 
