@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
 from math import log, log1p, sqrt
@@ -20,6 +21,7 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 
+@dataclass(eq=False, slots=True)
 class Repeated(Sequence[_V], Generic[_V]):
     """A column that is kept as its distinct values and which of them each row has.
 
@@ -29,10 +31,8 @@ class Repeated(Sequence[_V], Generic[_V]):
     of the value of each row among them.
     """
 
-    __slots__ = ("distinct", "places")
-
-    def __init__(self, distinct: list[_V], places: NDArray[np.int64]) -> None:
-        self.distinct, self.places = distinct, places
+    distinct: list[_V]
+    places: NDArray[np.int64]
 
     @classmethod
     def of(cls, values: Iterable[_V]) -> Repeated[_V]:

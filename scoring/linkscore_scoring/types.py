@@ -131,9 +131,11 @@ class PageObservation:
     # is_copy, canonical: the page names another URL as its canonical form; and the identity hash of that,
     # else its own
     is_copy: bool = False
-    # fresh, first_here, displaced: for each row of `links`, and for the page: see `memory.Sighting`
+    # for each row of `links`: its target was never seen before this page
     fresh: list[bool] = field(default_factory=list)
+    # for each row of `links`: the first by which the page is a remembered source of an unfetched target
     first_here: list[bool] = field(default_factory=list)
+    # (source, link path) in-links of unfetched targets that were given up for those of the page
     displaced: list[tuple[int, int]] = field(default_factory=list)
     # reward of feedback that came before the page, None if none did; policies are told by `feedback`
     reported: float | None = None

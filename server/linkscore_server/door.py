@@ -52,14 +52,12 @@ _CALLS = 4
 that came first end first, and a short call does not wait for one long one. Chosen, not measured."""
 
 
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Queue:
     """Calls and pages of one crawl that wait for their turns; who had its turn releases `calls`."""
 
-    __slots__ = ("__weakref__", "calls", "pages")
-
-    def __init__(self) -> None:
-        self.calls = asyncio.Semaphore(_CALLS)
-        self.pages: deque[asyncio.Future[None]] = deque()
+    calls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CALLS))
+    pages: deque[asyncio.Future[None]] = field(default_factory=deque)
 
 
 class Turns:
@@ -332,43 +330,41 @@ class Door(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None:
             return None
-        if details.method.startswith(_OURS):
-            method = details.method.removeprefix(_OURS)
-
-            async def answer(_: Any, context: Any) -> Any:  # of a partial, gRPC asks each time what it is
-                return await self._unary(handler, method, context)
-
-            known = grpc.stream_unary_rpc_method_handler(answer)
-        else:
-            known = self._open(handler)
+        is_own, method = details.method.startswith(_OURS), details.method.removeprefix(_OURS)
+        known = self._own(handler, method) if is_own else self._open(handler)
         self._handlers[details.method] = known
         return known
 
-    async def _unary(self, handler: Any, method: str, context: Any) -> Any:
-        call = self._begin(method, context)
-        try:
-            self._check(call)
-            raw = await self._arrivals.next(context)
-            request, size = _parsed(handler, call, raw), len(raw or b"")
-            del raw
-            self._in_work.take(call.crawl, size)
+    def _own(self, handler: Any, method: str) -> Any:
+        """Wrap a call of the contract."""
+
+        async def answer(_: Any, context: Any) -> Any:  # of a partial, gRPC asks each time what it is
+            call = self._begin(method, context)
             try:
-                response = await handler.unary_unary(request, context)
+                self._check(call)
+                raw = await self._arrivals.next(context)
+                request, size = _parsed(handler, call, raw), len(raw or b"")
+                del raw
+                self._in_work.take(call.crawl, size)
+                try:
+                    response = await handler.unary_unary(request, context)
+                finally:
+                    self._in_work.give_back(call.crawl, size)
+                    del request
+                raw = handler.response_serializer(response)
+                # Counted until its task ends: when gRPC has sent it. One of a call that changed something is
+                # sent whatever its crawl has.
+                task: Any = asyncio.current_task()
+                self._in_work.take(call.crawl, len(raw), is_owed=RPCS[method].role > Role.READ)
+                task.add_done_callback(partial(self._in_work.give_back, call.crawl, len(raw)))
+                call.code = grpc.StatusCode.OK
+                return raw
+            except Exception as exc:
+                await self._fail(call, exc)
             finally:
-                self._in_work.give_back(call.crawl, size)
-                del request
-            raw = handler.response_serializer(response)
-            # Counted until its task ends: when gRPC has sent it. One of a call that changed something is sent
-            # whatever its crawl has.
-            task: Any = asyncio.current_task()
-            self._in_work.take(call.crawl, len(raw), is_owed=RPCS[method].role > Role.READ)
-            task.add_done_callback(partial(self._in_work.give_back, call.crawl, len(raw)))
-            call.code = grpc.StatusCode.OK
-            return raw
-        except Exception as exc:
-            await self._fail(call, exc)
-        finally:
-            self._end(call)
+                self._end(call)
+
+        return grpc.stream_unary_rpc_method_handler(answer)
 
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""

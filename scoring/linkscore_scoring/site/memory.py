@@ -28,22 +28,6 @@ _DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
 _UNSEEN = (0, NOT_FETCHED, 0)
 
 
-@dataclass(slots=True)
-class Sighting:
-    """What the links of a page meant to the memory, per row.
-
-    `patterns`: URL pattern each target had when it was first seen. `fresh`: the target was never seen before
-    this page. `first_here`: the row is the first by which this page is a remembered source of an unfetched
-    target. `displaced`: of the page: the (source, link path) in-links of unfetched targets that were given
-    up for its own.
-    """
-
-    patterns: list[int]
-    fresh: list[bool]
-    first_here: list[bool]
-    displaced: list[tuple[int, int]]
-
-
 class LinkMemory(Stateful):
     """URLs of one site by identity hash, each with its in-links: source page and link path, the latest.
 
@@ -70,12 +54,15 @@ class LinkMemory(Stateful):
         link_paths: Sequence[int],
         names: Sequence[str],
         patterns_of: Callable[[Collection[str]], list[int]],
-    ) -> Sighting:
+    ) -> tuple[list[int], list[bool], list[bool], list[tuple[int, int]]]:
         """Take in the links of a page; cost O(n_links).
 
         `source`, `depth`: the page's identity hash, and the depth of its links. `keys`, `link_paths`:
         targets and link path ids, same length. `names`: identities of the targets. `patterns_of`: gives the
         URL patterns of those that were never seen.
+
+        Returns for each row the URL pattern that the target had when it was first seen, and `fresh` and
+        `first_here`; then `displaced`: see `PageObservation`.
         """
         known = list(map(self._links.get, keys))
         fresh, displaced = list(map(is_, known, repeat(None))), list[tuple[int, int]]()
@@ -93,7 +80,7 @@ class LinkMemory(Stateful):
         for row in compress(count(), map(gt, first_here, fresh)):
             first_here[row] = self._renew(records[row], source, link_paths[row], displaced)
         self.evicted += len(drop_oldest(self._links, self._max_links))
-        return Sighting(list(map(itemgetter(_PATTERN), records)), fresh, first_here, displaced)
+        return list(map(itemgetter(_PATTERN), records)), fresh, first_here, displaced
 
     def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
         """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""

@@ -332,15 +332,16 @@ class SiteModel(Stateful):
         if target and target in keys and self.memory.depth(target) is None:
             link_paths = _follow_redirect(target, page, keys, link_paths)
         names, patterns_of = pick(links.keys), self.patterns.insert_all
-        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, names, patterns_of)
-        page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
+        patterns, page.fresh, page.first_here, page.displaced = self.memory.see(
+            fetch.key, page.depth + 1, keys, link_paths, names, patterns_of
+        )
         page.links = LinkBatch(
             pick(links.urls),
             keys,
             link_paths,
             [page.cluster] * len(keys),
             [page.depth + 1] * len(keys),
-            seen.patterns,
+            patterns,
             pick(links.anchors),
         )
         page.blocks_before = pick(links.blocks_before)

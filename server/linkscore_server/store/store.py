@@ -81,13 +81,16 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="linkscore-store", daemon=True)
         self._thread.start()
 
-    def append(self, shard: StoredShard, events: Sequence[NewEvent]) -> Future[int]:
-        """Have events made durable together; the result is the number of the first."""
-        return self._submitted(_Append(shard, events, Future()))
+    def submit(self, item: _Append | _Call) -> Future[Any]:
+        """Have events made durable together, whose result is the number of the first, or something done."""
+        if self._is_closed:
+            raise StoreAway("the store is closed")
+        self._queue.put(item)
+        return item.done
 
     def call(self, call: Callable[[Session], _T]) -> Future[_T]:
         """Have something done by the connection that writes, between commits."""
-        return self._submitted(_Call(call, Future()))
+        return self.submit(_Call(call, Future()))
 
     def owes(self, shard: StoredShard) -> None:
         """Say that a shard has states to be written; from any thread."""
@@ -122,12 +125,6 @@ class Writer:
             self._is_closed = True
             self._queue.put(None)
             self._thread.join()
-
-    def _submitted(self, item: _Append | _Call) -> Future[Any]:
-        if self._is_closed:
-            raise StoreAway("the store is closed")
-        self._queue.put(item)
-        return item.done
 
     def _run(self) -> None:
         ending = False
@@ -426,7 +423,7 @@ class StoredShard:
         """
         if self.is_away:
             raise StoreAway(f"crawl {self.key!r}: the store was away, the crawl is opened again")
-        return self.store.writer.append(self, events)
+        return self.store.writer.submit(_Append(self, events, Future()))
 
     def put(self, rows: Iterable[SiteRow] = (), core: Core | None = None) -> None:
         """Keep states of sites, and what the shard knows beside them, with the next commit and in one of it.
