@@ -51,7 +51,7 @@ class QueueSlot(NamedTuple):
     """A place as the file has it: number of the bucket, how much worse than it the link is, and ticket."""
 
     bucket: int
-    score_penalty: float
+    score_penalty: float = 0.0
     ticket: str = ""
 
 
@@ -170,7 +170,7 @@ NEW, UNKNOWN = 0, 1
 # Both come after all buckets of linkscore, whose values are in [0, 1]; what is new may turn out to be good.
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
-_FORMAT = 2  # of the file (`user_version`); another one is refused
+_FORMAT = 3  # of the file (`user_version`); another one is refused
 _SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
 """What was acknowledged is on the disk; 64 MiB have the inner pages of some ten million URLs."""
 _SCHEMA = """
@@ -193,13 +193,13 @@ class _Url(NamedTuple):
     queue: int
     state: int
     due: int
-    places: str | None
+    places: str
     taken: int
 
     @property
-    def slots(self) -> list[QueueSlot] | None:
-        """Its places; None while linkscore was not asked about it."""
-        return None if self.places is None else [QueueSlot(*place) for place in json.loads(self.places)]
+    def slots(self) -> list[QueueSlot]:
+        """Its places, one at least; that in `NEW` comes first, with one that is guessed."""
+        return [QueueSlot(*place) for place in json.loads(self.places)]
 
 
 _INSERT = (
@@ -292,7 +292,7 @@ class CrawlStore:
         known = self._find("mark = ?", mark)
         places = self._places(new, known)
         if known is not None and not new.is_known:
-            if known.state == State.WAITING and places:
+            if known.state == State.WAITING and _are_named(places):
                 self._wait_also(known, places)
             return Status.SKIPPED
         state, due = State.WAITING, now
@@ -301,13 +301,14 @@ class CrawlStore:
             state, due = State.LATER if new.due > now else State.WAITING, new.due
             state = state if new.due else State.DONE
         if known is None:
-            written = _written(places)
+            written = json.dumps(places)
             row = (mark, new.url, queue.id, now, state, due, written, new.info)
             number = self._db.execute(_INSERT, row).lastrowid or 0
             self._count(_Url(number, queue.id, state, due, written, 0), 1)
         else:
             self._db.execute("UPDATE url SET info = ? WHERE id = ?", (new.info, known.number))
-            self._move(known, state=state, due=due, places=_written(places) if places else known.places)
+            written = json.dumps(places) if _are_named(places) else known.places
+            self._move(known, state=state, due=due, places=written)
         return Status.OK
 
     def _move(self, url: _Url, **changes: Any) -> None:
@@ -327,22 +328,24 @@ class CrawlStore:
             _add(self._under_way, url.taken, n)
         if url.state != State.WAITING:
             return
-        # In a bucket of our own, if linkscore named none.
-        none = QueueSlot(NEW if url.places is None else UNKNOWN, 0.0)
-        for bucket, score_penalty, _ in url.slots or (none,):
+        for bucket, score_penalty, _ in url.slots:
             row = (bucket, queue.id, score_penalty, url.due, url.number)
             self._db.execute(_ENTER if n > 0 else _LEAVE, row)
             _add(queue.waiting, bucket, n)
             self.new += n * (bucket == NEW)
 
-    def _places(self, new: Arrival, known: _Url | None) -> list[QueueSlot] | None:
+    def _places(self, new: Arrival, known: _Url | None) -> list[QueueSlot]:
         """Return where a URL that comes may wait: as it says, or while linkscore is away by the guess."""
-        places = None if new.places is None else self._numbered(new.places)
-        self._is_scored |= bool(places)
-        if places and not new.is_known and (known is None or _is_unscored(known)):
-            self._placed(new.url, places)
-        elif places is None and known is None and self._outlook.away:
-            places = self._guessed(new.url)
+        if new.places is None:
+            guess = known is None and self._outlook.away and self._outlook.guess(new.url)
+            bucket = self._buckets.get(guess[0]) if guess else None
+            return [QueueSlot(NEW)] if bucket is None else [QueueSlot(NEW), QueueSlot(bucket, _GUESSED)]
+        places = self._numbered(new.places)
+        if _are_named(places):
+            self._is_scored = True
+            is_unscored = known is None or (known.state == State.WAITING and not _are_named(known.slots))
+            if is_unscored and not new.is_known:
+                self._placed(new.url, places)
         return places
 
     def _find(self, where: str, *values: object) -> _Url | None:
@@ -358,7 +361,7 @@ class CrawlStore:
         return queue
 
     def _numbered(self, places: Sequence[Place]) -> list[QueueSlot]:
-        """Return places with the numbers of their buckets, a bucket once."""
+        """Return places with the numbers of their buckets, a bucket once; of none the one of our own."""
         found: dict[int, QueueSlot] = {}
         for place in places[:MAX_PLACES]:
             number = self._buckets.get(place.bucket)
@@ -369,27 +372,20 @@ class CrawlStore:
                 self._buckets[place.bucket], self._names[number] = number, place.bucket
                 self.values[number] = place.value
             found.setdefault(number, QueueSlot(number, place.penalty, ticket_text(place.ticket)))
-        return list(found.values())
+        return list(found.values()) or [QueueSlot(UNKNOWN)]
 
     def _placed(self, url: str, places: Sequence[QueueSlot]) -> None:
         """Note where a URL that is new was found best."""
         best = max(places, key=lambda slot: self.values[slot.bucket] - slot.score_penalty).bucket
         self._outlook.placed(url, self._names[best], self.values[best])
 
-    def _guessed(self, url: str) -> list[QueueSlot] | None:
-        """Return where URLs of this shape were found last, for one that linkscore was not asked about."""
-        name, _ = self._outlook.guess(url) or ("", 0.0)
-        bucket = self._buckets.get(name)
-        return None if bucket is None else [QueueSlot(NEW, 0.0), QueueSlot(bucket, _GUESSED)]
-
     def _wait_also(self, known: _Url, new: list[QueueSlot]) -> None:
         """Let a URL that waits wait in further buckets, or elsewhere if by now more is known of it."""
-        old = known.slots or []
-        old = [] if _is_new(old) else old
+        old = known.slots if _are_named(known.slots) else []
         there = {slot.bucket for slot in old}
         more = [slot for slot in new if slot.bucket not in there][: MAX_PLACES - len(there)]
         if more:
-            self._move(known, places=_written([*old, *more]))
+            self._move(known, places=json.dumps([*old, *more]))
 
     # URLs that go
 
@@ -455,7 +451,7 @@ class CrawlStore:
             for url, info, *kept in rows:
                 leased = _Url(*kept)
                 self._move(leased, state=State.LEASED, due=until, taken=bucket)
-                tickets = {slot.bucket: slot.ticket for slot in leased.slots or ()}
+                tickets = {slot.bucket: slot.ticket for slot in leased.slots}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
                 self._outlook.taken(name)
                 self._allotment.take(name)
@@ -536,14 +532,15 @@ class CrawlStore:
                     self._move(url, state=State.DONE)
             for number, places in found:
                 url = self._waiting(number)
-                if url is None or not _is_new(url.slots):  # given or found meanwhile
+                if url is None or url.slots[0].bucket != NEW:  # given or found meanwhile
                     continue
-                if slots := self._numbered(places):
+                slots = self._numbered(places)
+                if _are_named(slots):
                     (address,) = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
                     self._placed(address, slots)
                 else:
-                    slots = [slot for slot in url.slots or () if slot.bucket != NEW]
-                self._move(url, places=_written(slots))
+                    slots = url.slots[1:] or slots
+                self._move(url, places=json.dumps(slots))
 
     def _waiting(self, number: int) -> _Url | None:
         return self._find("id = ? AND state = 0", number)
@@ -615,18 +612,9 @@ def _condition(key: str, text: str, *, fold: bool) -> tuple[str, list[str]]:
     return " AND ".join(parts), values
 
 
-def _written(places: list[QueueSlot] | None) -> str | None:
-    return None if places is None else json.dumps(places)
-
-
-def _is_new(places: list[QueueSlot] | None) -> bool:
-    """Say whether linkscore was not asked about a URL yet, though its bucket may be guessed."""
-    return places is None or any(slot.bucket == NEW for slot in places)
-
-
-def _is_unscored(url: _Url) -> bool:
-    """Say whether a URL waits, and in no bucket that linkscore named for it."""
-    return url.state == State.WAITING and (not url.slots or _is_new(url.slots))
+def _are_named(places: list[QueueSlot]) -> bool:
+    """Say whether places are those that linkscore named, not of our own or guessed."""
+    return places[0].bucket > UNKNOWN
 
 
 def _add(counts: Counter[int], key: int, n: int) -> None:

@@ -157,7 +157,7 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     CrawlStore(path).close()
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA user_version = 9")
-    with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 2"):
+    with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 3"):
         CrawlStore(path)
 
 
