@@ -117,10 +117,6 @@ def _explained(found: scoring_pb.LinkExplanation, policy: str) -> Iterator[str |
     yield table([*rows, *((term.name, f"{term.value:.4g}", term.description) for term in found.terms)])
 
 
-# A bound, chosen.
-_TIMEOUT_S = 60.0
-
-
 @click.group(cls=CommandGroup, own={"import": "linkscore_server.browse_logs.command:import_logs [logs]"})
 def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
@@ -133,7 +129,7 @@ def logs() -> None:
 def mine(sites: tuple[str, ...], as_json: bool, connection: Connection) -> None:
     """Mine the browse logs of SITE, or of all sites, now, and say what the policy learned."""
     crawl = connection.crawl
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
+    with connection.client(timeout_s=TIMEOUT_S) as client:
         answers = {
             site: client.mine_site(crawl=crawl, site=site, timeout_s=MINING_TIMEOUT_S)
             for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
-from linkscore_scoring.hashing import hash64
+from linkscore_scoring.hashing import hash_of
 
-_hash_of = lru_cache(maxsize=1 << 16)(hash64)  # a bound: sites come again with every page
 MARK = "@"
 """Stands in the names of shards, and in that of no crawl."""
 _OF = "-of-"
@@ -61,7 +59,7 @@ def group_of(site: str, groups: int) -> int:
     >>> [group_of(site, 8) for site in ("a.example", "b.example", "c.example:8080")]
     [6, 3, 7]
     """
-    return group_of_hash(_hash_of(site), groups)
+    return group_of_hash(hash_of(site), groups)
 
 
 def group_of_hash(site_hash: int, groups: int) -> int:

@@ -124,7 +124,9 @@ class ByType:
     """
 
     def __init__(self, types: Iterable[str]) -> None:
-        self.types = _names(types, "relevant")
+        self.types = frozenset(name.strip() for name in types) - {""}
+        if not self.types:
+            raise InvalidInput("must name at least one type, got none", field="relevant")
 
     def reward(self, url: str, page_type: str) -> float:
         return float(page_type in self.types)
@@ -162,10 +164,3 @@ def choose_relevance(types: Iterable[str], url: str) -> Relevance | None:
     if types and url:
         raise InvalidInput("must be given by type or by URL, got both", field="relevant")
     return ByUrl(url) if url else ByType(types) if types else None
-
-
-def _names(names: Iterable[str], field: str) -> frozenset[str]:
-    kept = frozenset(name.strip() for name in names) - {""}
-    if not kept:
-        raise InvalidInput("must name at least one type, got none", field=field)
-    return kept

@@ -178,9 +178,10 @@ class SiteRevisits(Stateful):
         page.revisit = self.fetched(said)
 
     def feedback(self, event: FeedbackObservation) -> None:
-        """Let what extraction found say how important a fresh copy is."""
+        """Let what extraction found say what a fresh copy is worth beside others, which are worth 1."""
         if math.isfinite(event.reward):
-            self.important(event.key, max(_LEAST_IMPORTANCE, event.reward))
+            self._importance[event.key] = max(_LEAST_IMPORTANCE, event.reward)
+            drop_oldest(self._importance, _REPORTED)
 
     def fetched(self, fetch: Fetched) -> Revisit:
         """Take in a page that came; O(log pages)."""
@@ -257,11 +258,6 @@ class SiteRevisits(Stateful):
             if row >= 0:
                 known = self.pages.rows[row]
                 known["own"] = (int(known["own"]) - count) % 0x10000
-
-    def important(self, key: int, value: float) -> None:
-        """Say what a fresh copy of a page is worth beside others, which are worth 1; in [0, 1]."""
-        self._importance[key] = value
-        drop_oldest(self._importance, _REPORTED)
 
     # -- what others say -----------------------------------------------------------------------------------
 
@@ -399,9 +395,6 @@ class SiteRevisits(Stateful):
         url, last_s = self.pages.url(row), float(known.last)
         return Due(url, known.key, value, reason, last_s, rate, validators, kind)
 
-    def _known_rows(self) -> NDArray[np.intp]:
-        return np.flatnonzero((self.pages.rows["flags"] & GONE) == 0)
-
     def _rests_until(self, key: int) -> float:
         """Return when a page may be tried again: after the least interval, doubled with each failure."""
         if key not in self._failed:
@@ -537,7 +530,7 @@ class SiteRevisits(Stateful):
 
     def _price_now(self) -> float:
         """Return what a fetch must be worth so that there are as many as there may be; O(pages)."""
-        rows = self._known_rows()
+        rows = np.flatnonzero((self.pages.rows["flags"] & GONE) == 0)
         sample = rows[:: max(1, len(rows) // _SAMPLED)]
         share = self.settings.fetches_per_day * len(sample) / max(1, len(rows))
         waiting = self._waiting(sample)

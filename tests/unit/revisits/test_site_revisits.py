@@ -7,6 +7,7 @@ import pytest
 from linkscore_scoring.revisits.pages import DAY_S, LEAST_CHARS, Fetched, RevisitSettings
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.types import FeedbackObservation
 
 START = 1_000_000.0
 
@@ -106,7 +107,7 @@ def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None
 
 def test_importance_divides_fetches() -> None:
     site = lived(objective="freshness")
-    site.important(2, 0.0001)
+    site.feedback(FeedbackObservation(1, 2, "", 0, [], reward=0.0))
     assert site.rank(day(42), 3)[0].key != 2
 
 
