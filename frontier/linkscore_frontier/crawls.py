@@ -112,10 +112,8 @@ class Crawls:
                 self.stores[crawl] = self.stores.pop(crawl)  # last next time
         return given
 
-    def set_node(self, *, is_active: bool | None = None, delay_s: int | None = None) -> None:
-        """Set what holds for all crawls; on the disk when it returns."""
-        self.is_active = self.is_active if is_active is None else is_active
-        self.delay_s = self.delay_s if delay_s is None else delay_s
+    def save(self) -> None:
+        """Write what holds for all crawls; on the disk when it returns."""
         fresh = self._node.with_suffix(".new")
         fresh.write_text(json.dumps({"active": self.is_active, "delay_s": self.delay_s}))
         sync(fresh)
@@ -289,7 +287,7 @@ class Advisor:
         if session.away or time.monotonic() < self._refused_until.get(crawl, 0.0):
             return False
         found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH)) or []
-        links = [(url, _ticket(info)) for _, url, info in found]
+        links = [(url, ticket_in(metadata_of(pb.URLInfo.FromString(info)))) for _, url, info in found]
         answer = await session.call(lambda client: client.score_links(crawl=session.crawl, links=links))
         if answer is None:
             self._refused_until[crawl] = time.monotonic() + _REFUSED_S * (not session.away)
@@ -340,10 +338,6 @@ def _bytes(ticket: str | None) -> bytes:
         return ticket_bytes(ticket or "")
     except ValueError:
         return b""
-
-
-def _ticket(info: bytes) -> bytes:
-    return ticket_in(metadata_of(pb.URLInfo.FromString(info)))
 
 
 def _number(text: str | None) -> float:

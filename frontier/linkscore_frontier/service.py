@@ -32,7 +32,7 @@ from linkscore_frontier.crawls import (
     places_in,
     ticket_in,
 )
-from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Status, Wish
+from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Wish
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -81,11 +81,11 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             async for items in batches:
                 statuses = await self._put([_arrival(item) for item in items])
                 for item, status in zip(items, statuses, strict=True):
-                    yield pb.AckMessage(ID=item.ID or _info(item).url, status=int(status))  # type: ignore[arg-type]
+                    yield pb.AckMessage(ID=item.ID or _info(item).url, status=status)
 
-    async def _put(self, arrivals: Sequence[tuple[str, Arrival | None]]) -> list[Status]:
+    async def _put(self, arrivals: Sequence[tuple[str, Arrival | None]]) -> list[pb.AckMessage.Status]:
         """Write URLs of one or several crawls; those that are none are skipped."""
-        statuses = [Status.SKIPPED] * len(arrivals)
+        statuses = [pb.AckMessage.SKIPPED] * len(arrivals)
         by_crawl = defaultdict[str, list[tuple[int, Arrival]]](list)
         for at, (crawl, arrival) in enumerate(arrivals):
             if arrival is not None:
@@ -95,16 +95,16 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             for (at, _), status in zip(rows, written, strict=True):
                 statuses[at] = status
         for status in statuses:
-            self._metrics.put.labels(status.name).inc()
+            self._metrics.put.labels(pb.AckMessage.Status.Name(status)).inc()
         return statuses
 
-    async def _write(self, crawl: str, arrivals: list[Arrival]) -> list[Status]:
+    async def _write(self, crawl: str, arrivals: list[Arrival]) -> list[pb.AckMessage.Status]:
         now = time.time()
         try:
             written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
         except Exception as exc:  # too many crawls, or a full disk: the crawler sends them again
             _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
-            return [Status.FAIL] * len(arrivals)
+            return [pb.AckMessage.FAIL] * len(arrivals)
         self._advisor.failed(crawl, (one for one in arrivals if one.failed_status))
         return written
 
@@ -183,8 +183,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
         """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
-        crawl, now = _crawl(request.crawlID), time.time()
-        size = min(request.size or _LIST, _MAX_LISTED)
+        crawl, now, start = _crawl(request.crawlID), time.time(), request.start
         found = await self._crawls.ask(
             crawl,
             lambda store: sorted(
@@ -194,10 +193,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             ),
         )
         found = found or []
-        names = found[request.start : request.start + size]
-        return pb.QueueList(
-            values=names, total=len(found), start=request.start, size=len(names), crawlID=crawl
-        )
+        names = found[start : start + min(request.size or _LIST, _MAX_LISTED)]
+        return pb.QueueList(values=names, total=len(found), start=start, size=len(names), crawlID=crawl)
 
     async def GetStats(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Stats:
         """Count what a queue or a crawl holds."""
@@ -214,7 +211,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
         """Let GetURLs give URLs, or none; it stays so over restarts."""
-        await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
+        self._crawls.is_active = request.state
+        await self._crawls.run(self._crawls.save)
         return pb.Empty()
 
     async def GetActive(self, request: pb.Local, context: Any) -> pb.Boolean:
@@ -226,7 +224,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         if request.key:
             await self._set(request, "delay", request.delay_requestable)
         else:
-            await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
+            self._crawls.delay_s = request.delay_requestable
+            await self._crawls.run(self._crawls.save)
         return pb.Empty()
 
     async def BlockQueueUntil(self, request: pb.BlockQueueParams, context: Any) -> pb.Empty:

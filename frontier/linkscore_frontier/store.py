@@ -28,6 +28,7 @@ from linkscore.frontier import MAX_PLACES, Allotment, Outlook, Place
 from linkscore.messages import ticket_text
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+from linkscore_frontier.urlfrontier_pb2 import AckMessage
 
 
 class State(IntEnum):
@@ -37,14 +38,6 @@ class State(IntEnum):
     LATER = 1
     LEASED = 2
     DONE = 3
-
-
-class Status(IntEnum):
-    """What became of a URL that was put: numbers of the contract."""
-
-    OK = 0
-    SKIPPED = 1
-    FAIL = 2
 
 
 class QueueSlot(NamedTuple):
@@ -282,19 +275,19 @@ class CrawlStore:
 
     # URLs that come
 
-    def put(self, arrivals: Iterable[Arrival], now: float) -> list[Status]:
+    def put(self, arrivals: Iterable[Arrival], now: float) -> list[AckMessage.Status]:
         """Take in URLs; a discovered one that is known is skipped, but may wait in further buckets."""
         with self._transaction():
             return [self._put(arrival, int(now)) for arrival in arrivals]
 
-    def _put(self, new: Arrival, now: int) -> Status:
+    def _put(self, new: Arrival, now: int) -> AckMessage.Status:
         queue, mark = self._queue(new.key), _mark(new.key, new.url)
         known = self._find("mark = ?", mark)
         places = self._places(new, known)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and _are_named(places):
                 self._wait_also(known, places)
-            return Status.SKIPPED
+            return AckMessage.SKIPPED
         state, due = State.WAITING, now
         if new.is_known:
             self._outlook.fetched(new.url, is_page=not new.failed_status)
@@ -309,7 +302,7 @@ class CrawlStore:
             self._db.execute("UPDATE url SET info = ? WHERE id = ?", (new.info, known.number))
             written = json.dumps(places) if _are_named(places) else known.places
             self._move(known, state=state, due=due, places=written)
-        return Status.OK
+        return AckMessage.OK
 
     def _move(self, url: _Url, **changes: Any) -> None:
         """Let a URL be in another state or wait elsewhere; the counts follow."""

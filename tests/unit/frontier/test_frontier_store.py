@@ -15,7 +15,8 @@ import pytest
 from linkscore.frontier import Place
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.store import Arrival, CrawlStore, Question, State, Status, Wish
+from linkscore_frontier.store import Arrival, CrawlStore, Question, State, Wish
+from linkscore_frontier.urlfrontier_pb2 import AckMessage
 from support.command_line import run
 
 NOW = 1_000.0
@@ -83,8 +84,8 @@ def test_a_fetched_url_is_done_unless_it_has_a_date(store: CrawlStore) -> None:
     a, b = link("a"), link("b")
     a.is_known = b.is_known = True
     b.due = int(NOW) + 100
-    assert store.put([a, b], NOW) == [Status.OK, Status.OK]
-    assert store.put([link("a"), link("b")], NOW) == [Status.SKIPPED, Status.SKIPPED]
+    assert store.put([a, b], NOW) == [AckMessage.OK, AckMessage.OK]
+    assert store.put([link("a"), link("b")], NOW) == [AckMessage.SKIPPED, AckMessage.SKIPPED]
     assert take(store, NOW + 99) == ""
     assert take(store, NOW + 100) == "b"
     assert store.queues["a.org"].states == {
@@ -201,7 +202,7 @@ def test_urls_that_a_setting_forbids_are_done_with(store: CrawlStore) -> None:
     numbers = {url.rpartition("/")[2]: number for number, url, _ in store.unscored(10)}
     store.place([(numbers["b"], [Place("x", 0.9, 0.9)]), (numbers["a"], [])], dropped=[numbers["c"]])
     assert (store.new, store.count(State.DONE)) == (0, 1)
-    assert store.put([link("c")], NOW) == [Status.SKIPPED]
+    assert store.put([link("c")], NOW) == [AckMessage.SKIPPED]
     assert take(store) == "b a"
 
 
