@@ -229,7 +229,7 @@ class Application:
             maximum_concurrent_rpcs=_CALLS,
         )
         self._services_named = [file.services_by_name[name].full_name for name, file in SERVICES.items()]
-        add_services(self.front.servicers(), server)
+        add_services(self.front.call, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
         named = (*self._services_named, health.SERVICE_NAME, reflection)

@@ -36,7 +36,7 @@ from linkscore_server import tasks
 from linkscore_server.door import METADATA
 from linkscore_server.observability import REQUEST_ID
 from linkscore_server.operator_files import tls_problems
-from linkscore_server.services.contract import SERVICES, MalformedMessage, overloaded, status_of
+from linkscore_server.services.contract import METHODS, MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings
 
 OPENAPI = Path(__file__).with_name("openapi.json")
@@ -208,10 +208,12 @@ class JsonPort(uvicorn.Server):
 
     def app(self) -> Starlette:
         calls = [
-            Route(f"/{service.full_name}/{one.name}", partial(self._answer, one), methods=["POST"])
-            for name, file in SERVICES.items()
-            for service in [file.services_by_name[name]]
-            for one in service.methods
+            Route(
+                f"/{one.containing_service.full_name}/{one.name}",
+                partial(self._answer, one),
+                methods=["POST"],
+            )
+            for one in METHODS.values()
         ]
         described = Route("/openapi.json", lambda request: FileResponse(OPENAPI, media_type=_JSON))
         return Starlette(routes=[described, *calls], exception_handlers={HTTPException: _no_call})

@@ -119,6 +119,9 @@ KNOWN_WORDS = frozenset(
 )
 """Every word an anchor of a page link is made of."""
 
+_WHOLE = KIND_OF_WORD.keys() | PAGE_NOUNS | ITEM_NOUNS | FILLERS
+"""What means something by itself, not only in a phrase."""
+
 
 MAX_CHARS = 48
 """Longer anchors are titles; chosen, not measured."""
@@ -206,17 +209,12 @@ def _worded(words: list[str], numbers: list[str]) -> Mark:
     kinds = [KIND_OF_WORD[word] for word in words if word in KIND_OF_WORD and word not in PAGE_NOUNS]
     if not phrase and not kinds:
         return _numbered(words, numbers)
-    if len(numbers) > 2 or not (phrase or all(map(_is_whole, words))):
+    if len(numbers) > 2 or not (phrase or _WHOLE.issuperset(words)):
         return NOTHING
     kind, named = phrase or kinds[0], _names_pages(words, phrase)
     if kind == LAST and len(numbers) == 1 and not named and len(numbers[0]) < 7:
         return Mark(PAGE, int(numbers[0]))
     return Mark(kind, names_pages=named and kind in (NEXT, PREV))
-
-
-def _is_whole(word: str) -> bool:
-    """Say whether a word means something by itself, not only in a phrase."""
-    return word in KIND_OF_WORD or word in PAGE_NOUNS or word in ITEM_NOUNS or word in FILLERS
 
 
 def _names_pages(words: list[str], phrase: int) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.browse_logs.manager import BrowseLogManager
@@ -40,7 +39,7 @@ _MAX_LEFT_OUT = 1_000_000_000
 _MAX_PROBLEMS = 10  # of one batch that are named: a bound on the answer
 
 
-class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
+class BrowseLogService:
     """Browse logs in, what was mined from them out."""
 
     def __init__(

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -34,7 +33,6 @@ from linkscore_server.observability import Metrics
 from linkscore_server.operator_files import server_credentials
 from linkscore_server.services.contract import (
     CALLER,
-    SERVICES,
     CallerGone,
     Forwarded,
     NotServing,
@@ -260,18 +258,6 @@ class Front:
         return PeerServer(
             socket or s.peers_listen, self._local, self.call_of_peer, s.max_message_bytes, credentials
         )
-
-    def servicers(self) -> dict[str, Any]:
-        """Return the services as gRPC takes them, by name."""
-        return {
-            name: SimpleNamespace(
-                **{
-                    method.name: partial(self.call, f"{name}/{method.name}")
-                    for method in file.services_by_name[name].methods
-                }
-            )
-            for name, file in SERVICES.items()
-        }
 
     # -- calls ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import grpc
 import msgpack
-from google.protobuf import message_factory
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from prometheus_client import CollectorRegistry
@@ -25,11 +24,12 @@ from linkscore_server.observability import begin_request, request_id
 from linkscore_server.operator_files import listening
 from linkscore_server.services import messages
 from linkscore_server.services.contract import (
-    SERVICES,
+    METHODS,
     CallerGone,
     Forwarded,
     NotServing,
     is_unavailable,
+    messages_of,
     status_of,
 )
 from linkscore_server.services.crawls import shard_row
@@ -74,10 +74,9 @@ class LocalOwner:
     ) -> None:
         self._registry, self._counted = registry, metrics
         self.answers: dict[str, Callable[[Any, Any], Awaitable[Any]]] = {
-            f"{name}/{method.name}": getattr(services[name], method.name)
-            for name, file in SERVICES.items()
-            for method in file.services_by_name[name].methods
-            if hasattr(services[name], method.name)  # else `Router` answers it
+            name: getattr(services[one.containing_service.name], one.name)
+            for name, one in METHODS.items()
+            if hasattr(services[one.containing_service.name], one.name)  # else `Front` answers it
         }
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
@@ -149,7 +148,7 @@ class Peer:
         raw = await self._answer(
             f"/{_PACKAGE}.{method}", request.SerializeToString(), context.time_remaining()
         )
-        return _messages_of(method)[1].FromString(raw)
+        return messages_of(method)[1].FromString(raw)
 
     async def ask(self, question: str, **values: Any) -> Any:
         return msgpack.unpackb(await self._answer(_ASK, msgpack.packb([question, values]), _ASK_S))
@@ -267,7 +266,7 @@ class PeerServer(grpc.GenericRpcHandler):
                 question, values = msgpack.unpackb(raw)
                 return msgpack.packb(await self._local.ask(question, **values))
             method = path.removeprefix(f"/{_PACKAGE}.")
-            answer = await self._call(method, _messages_of(method)[0].FromString(raw), context)
+            answer = await self._call(method, messages_of(method)[0].FromString(raw), context)
             return answer.SerializeToString()
         except Exception as exc:
             return await context.abort_with_status(rpc_status.to_status(status_of(exc)))
@@ -310,11 +309,3 @@ def _options(max_message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", most),
         *_RECONNECT,
     ]
-
-
-def _messages_of(name: str) -> tuple[Any, Any]:
-    """Return the types of request and answer of a call."""
-    service, _, method = name.partition("/")
-    described = SERVICES[service].services_by_name[service].methods_by_name[method]
-    request, answer = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
-    return request, answer

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import grpc
@@ -200,6 +201,19 @@ SERVICES: dict[str, Any] = {
     "InspectionService": inspection_service_pb2.DESCRIPTOR,
 }
 """File of the contract that defines each service."""
+METHODS: dict[str, Any] = {
+    f"{name}/{method.name}": method
+    for name, file in SERVICES.items()
+    for method in file.services_by_name[name].methods
+}
+"""Each call of the contract as its file describes it, by service and method."""
+
+
+def messages_of(method: str) -> tuple[Any, Any]:
+    """Return the types of request and answer of a call."""
+    described = METHODS[method]
+    asked, said = map(message_factory.GetMessageClass, (described.input_type, described.output_type))
+    return asked, said
 
 
 class ByName:
@@ -233,18 +247,16 @@ class WithoutBrowseLogs:
     MineSite = GetBrowseStats = ImportBrowseRecords
 
 
-def add_services(servicers: Mapping[str, Any], server: grpc.aio.Server) -> None:
-    """Let services answer the calls of a server, by name; gRPC answers those to others."""
-    for name, servicer in servicers.items():
-        service = SERVICES[name].services_by_name[name]
-        handlers = {one.name: _handler(getattr(servicer, one.name), one) for one in service.methods}
-        handler = grpc.method_handlers_generic_handler(service.full_name, handlers)
-        server.add_generic_rpc_handlers((handler,))
-
-
-def _handler(answer: Any, method: Any) -> Any:
-    asked, said = map(message_factory.GetMessageClass, (method.input_type, method.output_type))
-    return grpc.unary_unary_rpc_method_handler(answer, asked.FromString, said.SerializeToString)
+def add_services(call: Callable[[str, Any, Any], Awaitable[Any]], server: grpc.aio.Server) -> None:
+    """Let `call` answer the calls of the contract, by service and method; gRPC answers all others."""
+    for name, described in METHODS.items():
+        asked, said = messages_of(name)
+        handler = grpc.unary_unary_rpc_method_handler(
+            partial(call, name), asked.FromString, said.SerializeToString
+        )
+        service = described.containing_service.full_name
+        one = grpc.method_handlers_generic_handler(service, {described.name: handler})
+        server.add_generic_rpc_handlers((one,))
 
 
 @dataclass(frozen=True, slots=True)
