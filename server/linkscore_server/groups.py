@@ -31,12 +31,7 @@ class Shard(NamedTuple):
     @property
     def key(self) -> str:
         """Name among shards: that of the crawl if it has one group; no crawl is called like the others."""
-        return self.crawl if self.groups == 1 else f"{self.crawl}{MARK}{self.part}"
-
-    @property
-    def part(self) -> str:
-        """Name among the groups of the crawl."""
-        return f"{self.group}{_OF}{self.groups}"
+        return self.crawl if self.groups == 1 else f"{self.crawl}{MARK}{self.group}{_OF}{self.groups}"
 
     @classmethod
     def of(cls, key: str) -> Shard:
@@ -52,16 +47,11 @@ def shards_of(crawl: str, groups: int) -> list[Shard]:
 
 
 def group_of(site: str, groups: int) -> int:
-    """Return the group of a site: the same in every process and for ever.
+    """Return the group of a site, by the hash that its tickets carry: the same everywhere and for ever.
 
     Examples
     --------
     >>> [group_of(site, 8) for site in ("a.example", "b.example", "c.example:8080")]
     [6, 3, 7]
     """
-    return group_of_hash(hash_of(site), groups)
-
-
-def group_of_hash(site_hash: int, groups: int) -> int:
-    """Return the group of a site by the 64-bit hash that its tickets carry (`Ticket.site`)."""
-    return site_hash % groups
+    return hash_of(site) % groups

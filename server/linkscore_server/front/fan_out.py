@@ -29,7 +29,7 @@ from linkscore_scoring.engine.queries import Offer, allocate, best_sites
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
-from linkscore_server.groups import Shard, group_of, group_of_hash
+from linkscore_server.groups import Shard, group_of
 from linkscore_server.services import messages, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_ITEMS, crawl_name, parse_site, site_of
 from linkscore_server.services.pages import came_from, has_page
@@ -74,7 +74,7 @@ class RoutedCrawl:
         """Return the group of a message with `url` and `ticket`: the ticket's site, else that of the URL."""
         ticket = self.book.read(link.ticket) if link.ticket else None
         if ticket is not None and ticket.site:
-            return group_of_hash(ticket.site, self.groups)
+            return ticket.site % self.groups  # see `group_of`
         return self.group_of_url(link.url)
 
     def group_of_page(self, page: common_pb2.Page) -> int:
