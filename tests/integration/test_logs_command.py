@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import zlib
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,8 @@ def test_a_file_goes_in_once(log: Path, there: list[str]) -> None:
 
 def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run loses its file after two batches of a hundred records."""
-    whole = partial(reading.batches_of, batch_records=100)
+    monkeypatch.setattr(reading, "BATCH_RECORDS", 100)
+    whole = reading.batches_of
 
     def torn(*arguments: object, **options: object):
         with closing(whole(*arguments, **options)) as batches:  # type: ignore[arg-type]

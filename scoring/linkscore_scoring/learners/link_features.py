@@ -31,12 +31,12 @@ Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
 
 
-def link_features(urls: Sequence[str], neighbours: Floats, dim: int = DIM) -> Features:
+def link_features(urls: Sequence[str], neighbours: Floats) -> Features:
     """Return the features of links: host, words of the URL, and `NeighbourLabels.counts` of each."""
     of_neighbours = [_of_neighbours(neighbours, kind) for kind in range(len(KINDS))]
     hosts = np.array(_HOSTS.of_all(map(host_of_url, urls)), dtype=np.uint32)
     of_hosts = np.arange(len(urls), dtype=np.int64), hosts, np.ones(len(urls))
-    return hashed(len(urls), [of_hosts, of_urls(urls), *of_neighbours], dim)
+    return hashed(len(urls), [of_hosts, of_urls(urls), *of_neighbours], DIM)
 
 
 def hashed(n: int, columns: Sequence[Column], dim: int) -> Features:
@@ -46,15 +46,15 @@ def hashed(n: int, columns: Sequence[Column], dim: int) -> Features:
     return Features(n, rows, hashes.astype(np.int64) % dim, values)
 
 
-def feature_names(url: str, dim: int = DIM) -> dict[int, str]:
+def feature_names(url: str) -> dict[int, str]:
     """Return the names of the features of one link, for explanations."""
-    names = {crc32(b"bias") % dim: "bias"}
+    names = {crc32(b"bias") % DIM: "bias"}
     tokens = [("host", host_of_url(url)), *(("url", token) for token in url_words(url))]
     for group, token in tokens:
-        names[_hash(group, token) % dim] = f"{group} {token}"
+        names[_hash(group, token) % DIM] = f"{group} {token}"
     for kind in KINDS:
-        names[_hash("relatives", f"{kind} any") % dim] = f"any {kind}"
-        names[_hash("relatives", f"{kind} log") % dim] = f"number of {kind}"
+        names[_hash("relatives", f"{kind} any") % DIM] = f"any {kind}"
+        names[_hash("relatives", f"{kind} log") % DIM] = f"number of {kind}"
     return names
 
 

@@ -87,7 +87,7 @@ _PER_LIST = 10  # posts on a page of the list, as forums have; chosen, not measu
 
 
 class GeneratedSite:
-    """A message board of `lists` lists with ten posts each.
+    """A message board of 24 lists with ten posts each.
 
     The wanted pages are the posts: each has three texts of its own. Half as many members have pages without
     text; every post has a printable copy, every list two sort orders. So about three pages in ten are wanted.
@@ -98,12 +98,10 @@ class GeneratedSite:
 
     home = f"{_ROOT}/"
     example = f"{_ROOT}/post/0"
+    lists, posts, members = 24, 24 * _PER_LIST, 12 * _PER_LIST
 
-    def __init__(self, seed: int, *, lists: int = 24) -> None:
+    def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        self.lists = lists
-        self.posts = lists * _PER_LIST
-        self.members = self.posts // 2
         self._author = rng.integers(self.members, size=self.posts)
         self._chars = rng.integers(150, 600, size=(self.posts, 3))
         self._images = rng.integers(0, 4, size=self.posts)

@@ -371,17 +371,13 @@ class ReadLog:
 
 
 def batches_of(
-    file: LogFile,
-    hosts: Sequence[str],
-    read: ReadLog,
-    *,
-    batch_records: int = BATCH_RECORDS,
+    file: LogFile, hosts: Sequence[str], read: ReadLog
 ) -> Generator[pb.ImportBrowseRecordsRequest, None, None]:
     """Yield the batches of a file in its order, of some hosts or all; `read` is kept up to date.
 
     Raises duckdb.Error if the file cannot be read.
     """
-    prefix, begin = fingerprint(file, hosts, batch_records), 0
+    prefix, begin = fingerprint(file, hosts), 0
     rule = rule_sql(hosts)
     kept = [f"CASE WHEN rule = '' THEN {name} END" for name in ("client", "url", "referrer")]
     query = (
@@ -390,9 +386,9 @@ def batches_of(
     )
     with workspace(memory_mb=512, threads=2) as con:
         result = con.execute(query)
-        rows, following = result.fetchmany(batch_records), list[Any]()
+        rows, following = result.fetchmany(BATCH_RECORDS), list[Any]()
         while begin == 0 or rows:
-            following = result.fetchmany(batch_records)
+            following = result.fetchmany(BATCH_RECORDS)
             message = pb.ImportBrowseRecordsRequest(batch_id=f"{prefix}-{begin}")
             left_out = _fill(message, rows, read)
             read.records += len(rows)
@@ -404,12 +400,12 @@ def batches_of(
             begin, rows = begin + max(len(rows), 1), following
 
 
-def fingerprint(file: LogFile, hosts: Sequence[str], batch_records: int) -> str:
+def fingerprint(file: LogFile, hosts: Sequence[str]) -> str:
     """Return the prefix of batch ids of one way to read a file; reads the file once."""
     with file.path.open("rb") as opened:
         content = hashlib.file_digest(opened, "sha256").hexdigest()
     how = (file.format, sorted(file.columns.items()), file.names, file.has_header, file.host)
-    reading = repr((content, how, list(hosts), batch_records))
+    reading = repr((content, how, list(hosts), BATCH_RECORDS))
     return hashlib.sha256(reading.encode()).hexdigest()[:24]
 
 
