@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, compress, count, islice, repeat
+from itertools import chain, compress, islice
 from math import log
-from operator import not_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,6 @@ from linkscore_scoring.policies.harvest.tables import (
     Tables,
     Worked,
     down,
-    shrunk,
 )
 from linkscore_scoring.policies.harvest.told import Likeness, Starts, experience_of
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
@@ -418,15 +416,10 @@ class Harvest(Policy):
 
     def _scores(self, arms: Sequence[Node]) -> Scores:
         """Return the scores of arms as they were last worked out, of new ones as they are now."""
-        get, new = self.tables.node_of.get, []
-        rows = list(map(get, arms, repeat(NOBODY)))
-        for at in compress(count(), map(not_, rows)):
-            pattern, path = get((arms[at][0], ANY), NOBODY), get((ANY, arms[at][1]), NOBODY)
-            rows[at] = path or pattern
-            if path and pattern:
-                new.append(at)
-        scores: Scores = self.tables.nodes["score"][np.array(rows, dtype=np.int64)]
-        if new := [*new, *np.flatnonzero(scores == 0.0).tolist()]:
+        get = self.tables.node_of.get
+        rows = np.array([get(arm, NOBODY) for arm in arms], dtype=np.int64)
+        scores: Scores = self.tables.nodes["score"][rows]
+        if new := np.flatnonzero((rows == NOBODY) | (scores == 0.0)).tolist():
             scores[new] = self._parts(self.tables.rows_of([arms[at] for at in new])).score
         return scores
 
@@ -452,15 +445,12 @@ class Harvest(Policy):
             by_list, by_labels = by_list * (out[path] == 0), by_labels * (out[pattern] == 0)
         credit = unlabelled * np.maximum(p.hub_weight * hub, by_list) + by_labels
         # Pages that all have about as much text may be a maze, and are trusted if they paid as much as is
-        # expected of any site, without the mean of this one to lean on. If that text is short, a kind nobody
-        # opened comes first in any case: of longer text there may be none to compare it with.
-        paid, is_flat = shrunk(nodes["reward"], n, rows, t.prior, k) + credit, nodes["flat"]
-        is_short = nodes["short"]
+        # expected of any site. If that text is short, a kind nobody opened comes first in any case: of longer
+        # text there may be none to compare it with.
+        paid, is_flat, is_short = mean + credit, nodes["flat"], nodes["short"][arm]
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
-        is_behind = is_short[path] & is_short[pattern] | is_short[arm]
-        reward = reward - unlabelled * is_behind * np.maximum(0.0, reward - tables.site_mean)
         trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying)) * np.minimum(1.0, paid / t.trusted)
-        trust = np.where(is_behind, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
+        trust = np.where(is_short, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
         if tables.site_mean < t.wanted:
             trust = trust + self._is_due(rows, out)
         return Parts(
