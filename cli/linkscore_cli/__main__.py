@@ -26,13 +26,10 @@ def main() -> None:
     except ModuleNotFoundError as exc:
         if (exc.name or "").startswith("linkscore"):
             raise
-        sys.exit(f"linkscore: {missing_extra(_extra_of(sys.argv[1:2]), exc)}")
+        found = commands_of(COMMANDS)
+        extra = next((extra_of(found[name]) or "cli" for name in sys.argv[1:2] if name in found), "cli")
+        sys.exit(f"linkscore: {missing_extra(extra, exc)}")
     command(prog_name="linkscore")
-
-
-def _extra_of(names: list[str]) -> str:
-    found = commands_of(COMMANDS)
-    return next((extra_of(found[name]) or "cli" for name in names if name in found), "cli")
 
 
 if __name__ == "__main__":

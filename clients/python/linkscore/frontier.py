@@ -488,11 +488,9 @@ class Frontier:
                 if may_go(bucket) and not self.allowance.holds(bucket) and has_room(slot)
             ]
             if able:
-                return max(able, key=self._rank_of)
+                worth, values = self.outlook.worth, self.values
+                return max(able, key=lambda queue: (worth(queue[0], values[queue[0]]), -self._head(queue)[1]))
         return None
-
-    def _rank_of(self, queue: QueueKey) -> tuple[float, int]:
-        return self.outlook.worth(queue[0], self.values[queue[0]]), -self._head(queue)[1]
 
     def _head(self, queue: QueueKey) -> tuple[float, int, Item]:
         """Return what is first in a queue, without what was taken or moved elsewhere."""

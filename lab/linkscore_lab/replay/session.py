@@ -53,21 +53,17 @@ _BY_TEXT = (
 
 def session_of(options: Mapping[str, Any]) -> ReplaySession:
     """Return the comparison that options describe."""
+    asked = {EXAMPLES: options["examples"] is not None, FEEDBACK: options["feedback"]}
     return ReplaySession(
         SiteSource(list(options["archives"]), options["labels"]),
         [read_policy(text) for text in options["policies"] or _DEFAULT_POLICIES],
         choose_relevance(split(options["relevant"]), options["relevant_url"]),
         options["targets"],
-        _modes(options),
+        tuple(mode for mode in asked if asked[mode]) or (NONE,),
         protocol=_protocol(options),
         seeds=options["seeds"],
         starts=options["starts"],
     )
-
-
-def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:
-    asked = {EXAMPLES: options["examples"] is not None, FEEDBACK: options["feedback"]}
-    return tuple(mode for mode in asked if asked[mode]) or (NONE,)
 
 
 def _protocol(options: Mapping[str, Any]) -> ReplayProtocol:

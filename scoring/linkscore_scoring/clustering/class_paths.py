@@ -153,7 +153,17 @@ def fit_class_paths(
     threshold = max(min_pages, min_share * len(tries))
     numbered = template_numbers(tries, threshold)
     tokens_of = cache(partial(folded, numbered=numbered))
-    dropped = class_values(page_level_tokens(tries, tokens_of), threshold)
+    of_pages = [
+        set[str]().union(
+            *(
+                tokens_of(classes)
+                for tag, classes in zip(trie.tags, trie.classes, strict=True)
+                if classes and tag in _PAGE_TAGS
+            )
+        )
+        for trie in tries
+    ]
+    dropped = class_values(of_pages, threshold)
     df = Counter(token for trie in tries for token in set[str]().union(*map(tokens_of, set(trie.classes))))
     kept = {token: n for token, n in sorted(df.items()) if n >= threshold and token not in dropped}
     element_of = partial(_element_of, numbered=numbered, tokens=kept)
@@ -296,20 +306,6 @@ def explained_share(vectors: NDArray[np.float64], groups: Sequence[Collection[in
 def _squares(rows: NDArray[np.float64]) -> float:
     offsets = rows - rows.mean(axis=0)
     return float((offsets * offsets).sum())
-
-
-def page_level_tokens(tries: Sequence[PathTrie], tokens_of: Callable[[str], set[str]]) -> list[set[str]]:
-    """Return the class tokens of ``html`` and ``body`` of each page."""
-    return [
-        set[str]().union(
-            *(
-                tokens_of(classes)
-                for tag, classes in zip(trie.tags, trie.classes, strict=True)
-                if classes and tag in _PAGE_TAGS
-            )
-        )
-        for trie in tries
-    ]
 
 
 SAME_PAGES = 0.9

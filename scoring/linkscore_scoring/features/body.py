@@ -16,6 +16,7 @@ import webencodings
 import zstandard
 
 from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.urls.identity import chars_of_bytes
 
 MAX_ATTRIBUTES = 1_000
 """Attributes of a tag, from which on it loses all: libxml2 appends them to a linked list, so that many take
@@ -456,6 +457,7 @@ def media_type(header: str) -> MediaType:
         parameters = {
             name.lower(): re.sub(r"\\(.)", r"\1", quoted) or bare
             for name, quoted, bare in reversed(_PARAMETER.findall(value, found.end()))
+            if quoted or bare
         }
         given = parameters.get("charset", "")
         charset = given if given or found[1].lower() != essence else charset
@@ -529,13 +531,16 @@ def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
         text = _decoder(charset)(raw, "strict")[0]
     except UnicodeError:
         return _unmarked(_decoder(charset)(raw, "replace")[0].encode("utf-8", "replace")), True
-    return _unmarked(raw if charset == "utf-8" else text.encode("utf-8", "replace")), charset == _REPLACEMENT
+    markup = raw if charset == "utf-8" else text.encode("utf-8", "replace")
+    return _unmarked(markup), markup is not raw and "\ufffd" in text
 
 
 def _decoder(charset: str) -> Callable[[bytes, str], tuple[str, int]]:
     if charset in {_REPLACEMENT, "x-user-defined"}:  # Python has no codecs of these
         decode: Callable[[bytes, str], tuple[str, int]] = webencodings.lookup(charset).codec_info.decode
         return decode
+    if chars := chars_of_bytes(charset):
+        return lambda body, errors: codecs.charmap_decode(body, errors, chars)
     return codecs.getdecoder("gb18030" if charset == "gbk" else charset)  # GBK is read as its superset
 
 
@@ -564,7 +569,7 @@ def _declared_within(body: bytes) -> str:
             label = next(filter(None, found.groups()), "") if found else ""
         if codec := codec_of(label):
             return _as_declared_within(codec)
-    return _declared_by_xml(body)
+    return _declared_by_xml(body) if body.lstrip().startswith((b"<?xml", *_WIDE_XML)) else ""
 
 
 def _declared_by_xml(body: bytes) -> str:

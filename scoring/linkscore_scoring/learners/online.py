@@ -234,12 +234,8 @@ class OnlineClassifier(Stateful):
         self.labels[relevant] += 1
         self._recent = [_FADE * n for n in self._recent]
         self._recent[relevant] += 1.0
-        self.model.learn_row(indices, values, relevant, self._weight(relevant))
-
-    def _weight(self, relevant: bool) -> float:
-        if not self.model.balanced:
-            return 1.0
-        return min(_MOST_WEIGHT, left_sum(self._recent) / (2.0 * self._recent[relevant]))
+        weight = min(_MOST_WEIGHT, left_sum(self._recent) / (2.0 * self._recent[relevant]))
+        self.model.learn_row(indices, values, relevant, weight if self.model.balanced else 1.0)
 
 
 class PlattCalibration(Stateful):

@@ -294,7 +294,9 @@ class SiteRespect(Stateful):
         if came is not None and event.status_code // 100 != 3:  # where it leads to is not known
             rows = came.facts.get("rules")
         else:
-            rows = [] if _is_gone(event.status_code) else None
+            # Gone, and not asked for too often.
+            status = event.status_code
+            rows = [] if 400 <= status < 500 and status not in {408, 425, 429} else None
         if rows is None:
             return True
         for origin in dict.fromkeys(
@@ -341,11 +343,6 @@ def _split(url: str) -> tuple[str, str]:
     slash = url.find("/", url.find("://") + 3)
     origin, path = (url[:slash].lower(), url[slash:]) if slash >= 0 else (url.lower(), "/")
     return origin.removesuffix(":80" if origin.startswith("http:") else ":443"), path
-
-
-def _is_gone(status_code: int) -> bool:
-    """Say whether an answer says that there is no such file, other than that it was asked for too often."""
-    return 400 <= status_code < 500 and status_code not in {408, 425, 429}
 
 
 def is_same_host(one: str, other: str) -> bool:

@@ -33,6 +33,8 @@ FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096
 """A bound: characters of a URL or date; longer ones are cut, and no URL."""
+MAX_MENDED = 500_000
+"""A bound of time: places that are mended, some microseconds each."""
 _CHUNK_BYTES = 65_536
 """Bytes given to the parser at a time, so that what was read can be let go of; a usual buffer size."""
 
@@ -72,11 +74,13 @@ _MENDED = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|(<\?xml\s[^>]*+(?:>|\Z))"
     rb"|(<!DOCTYPE[^\[>]*+(?:(\[).*?(?:\]\s*+>|\Z)|>|\Z))"
     rb"|&([a-zA-Z][a-zA-Z0-9]*+);(?-i:(?<!&amp;)(?<!&lt;)(?<!&gt;)(?<!&quot;)(?<!&apos;))"
-    rb"|(?:&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;))+",
+    rb"|(?:&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;))+"
+    rb"|(</?(?:a|abbr|b|br|center|code|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|s|small|span|strong|sub|sup|u|ul)"
+    rb"(?=[\s/>])[^<>]*+>)|(?:<(?![a-zA-Z_:/!?]))+|</(?![a-zA-Z_:])",
     re.DOTALL | re.IGNORECASE,
 )
-"""What XML has no room for: a document type, names of characters that only HTML has, a bare ``&``; and
-declarations, which begin each of several documents."""
+"""What XML has no room for: a document type, names of characters that only HTML has, a bare ``&`` or ``<``;
+tags of text, which need not be closed in HTML; and declarations, which begin each of several documents."""
 _ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;"}
 
 
@@ -162,16 +166,18 @@ def _mended(markup: bytes) -> tuple[bytes, bool]:
 
     def mend(found: re.Match[bytes]) -> bytes:
         nonlocal declares, changed
-        whole, declaration, doctype, subset, name = found[0], *found.groups()
-        if declaration:
+        whole, declaration, doctype, subset, name, tag = found[0], *found.groups()
+        if declaration or tag:
             return b""
         if doctype:
             declares = declares or subset is not None
             changed = True
             return b""
-        if whole.startswith(b"<"):
+        if whole.startswith(b"<!"):
             return whole
         changed = True
+        if whole.startswith(b"<"):
+            return whole.replace(b"<", b"&lt;")
         if name is None:
             return b"&amp;" * len(whole)
         if char := html5.get(f"{name.decode()};"):
@@ -179,7 +185,7 @@ def _mended(markup: bytes) -> tuple[bytes, bool]:
         return b"" if declares else b"&amp;" + whole[1:]
 
     plain = markup.translate(None, _CONTROLS)
-    mended = _MENDED.sub(mend, plain)
+    mended = _MENDED.sub(mend, plain, MAX_MENDED)
     return mended, changed or len(plain) < len(markup)
 
 

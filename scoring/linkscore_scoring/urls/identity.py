@@ -302,5 +302,18 @@ def _encoded(text: str, charset: str) -> str:
     except UnicodeError:
         pass
     if len(text) == 1:
-        return "%80" if (text, charset) == ("€", "gbk") else f"%26%23{ord(text)}%3B"
+        byte = 128 if (text, charset) == ("€", "gbk") else chars_of_bytes(charset)[:160].find(text)
+        return f"%{byte:X}" if byte >= 0 else f"%26%23{ord(text)}%3B"
     return "".join(_encoded(char, charset) for char in text)
+
+
+@lru_cache
+def chars_of_bytes(charset: str) -> str:
+    """Return the character of each byte in an encoding that has one byte for each, empty in others.
+
+    Bytes that Python's codec has no character for are controls, as the standard has it, or U+FFFD.
+    """
+    if not charset.startswith(("cp8", "cp12", "iso8859", "koi8", "mac")):
+        return ""
+    known = (bytes([byte]).decode(charset, "ignore") for byte in range(256))
+    return "".join(char or chr(byte if byte < 160 else 0xFFFD) for byte, char in enumerate(known))

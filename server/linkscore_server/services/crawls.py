@@ -188,7 +188,13 @@ def crawl_message(model: CrawlModel) -> pb.Crawl:
         seed=config.seed,
         experience_count=len(config.experience),
         examples=[pb.ExamplePage(url=page.url, page_type=page.page_type) for page in config.examples],
-        wanted=wanted_message(config.wanted) if config.wanted is not None else None,
+        wanted=None
+        if config.wanted is None
+        else same_fields(
+            pb.Wanted,
+            config.wanted,
+            samples=[pb.WantedSample(url=one.url, unwanted=one.unwanted) for one in config.wanted.samples],
+        ),
         groups=config.groups,
         revisit=_revisit_message(config.revisit),
         page_count=model.pages,
@@ -290,15 +296,6 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
     if problems := list(wanted.problems("crawl.wanted")):
         raise InvalidInput(problems)
     return wanted
-
-
-def wanted_message(wanted: Wanted) -> pb.Wanted:
-    """Return what a crawl is for as a message; of samples without the texts."""
-    return same_fields(
-        pb.Wanted,
-        wanted,
-        samples=[pb.WantedSample(url=one.url, unwanted=one.unwanted) for one in wanted.samples],
-    )
 
 
 def _sample(message: pb.WantedSample) -> WantedSample:

@@ -23,6 +23,7 @@ TEXT = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440! "
         (META, "text/html; charset=windows-1251, text/plain, text/html", "koi8-r"),
         (META, "text/html; charset=utf-8, text/html; charset=windows-1251", "cp1251"),
         (META, "text/html; charset=nonsense", "koi8-r"),
+        (META, "text/html; charset=; charset=windows-1251", "cp1251"),
         (META, "text/html", "koi8-r"),
         (b" " * 5_000 + META, "", "koi8-r"),
         (LATE + META, "", "koi8-r"),
@@ -36,6 +37,8 @@ TEXT = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440! "
         (b"<meta data-charset=utf-8 charset=' koi8-r '/>", "", "koi8-r"),
         (b"<?xml version='1.0' encoding='windows-1251'?><html>", "application/xhtml+xml", "cp1251"),
         (b"<?xml version='1.0' encoding='windows-1251'?>" + META, "", "koi8-r"),
+        (b"\n<?xml version='1.0' encoding='windows-1251'?><html>", "", "cp1251"),
+        (b'<script>\'<?xml version="1.0" encoding="windows-1251"?>\'</script>', "", "utf-8"),
         (b"<meta charset=utf-16>", "", "utf-8"),
         (b"<meta charset=x-user-defined>", "", "cp1252"),
         ("<p>wide".encode("utf-16-le"), "", "utf-16-le"),
@@ -79,5 +82,18 @@ def test_bytes_become_utf8_without_the_mark() -> None:
     assert to_utf8(b"\xff\xfeh\x00i\x00", "utf-16-le") == (b"hi", False)
 
 
+@pytest.mark.parametrize(
+    ("charset", "body", "text"),
+    [
+        ("cp1252", "\u201d\u00c1".encode(), "\u00e2\u20ac\x9d\u00c3\x81"),
+        ("cp1257", b"\x83\xe0", "\x83\u0105"),
+        ("cp874", b"\x99\xa1", "\x99\u0e01"),
+    ],
+)
+def test_bytes_without_a_character_are_controls_and_fit(charset: str, body: bytes, text: str) -> None:
+    assert to_utf8(body, charset) == (text.encode(), False)
+
+
 def test_bytes_that_do_not_fit_are_replaced_and_told() -> None:
+    assert to_utf8(b"a\xd2\x81", "cp1253") == ("a\ufffd\x81".encode(), True)
     assert to_utf8(b"a\xffb", "utf-8") == ("a\ufffdb".encode(), True)

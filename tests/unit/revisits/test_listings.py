@@ -122,6 +122,29 @@ def test_an_entry_leads_where_its_namespace_says(item: str, url: str | None) -> 
 
 
 @pytest.mark.parametrize(
+    "title",
+    [
+        "5 < 6",
+        "I <3 you",
+        "a <",
+        "<",
+        "< b",
+        "</3",
+        "<=>",
+        "a <b>c",
+        "a</b> c",
+        "<br>",
+        "<p>a<p>b",
+        "<a href=x>l</a>",
+    ],
+)
+def test_a_bare_bracket_or_a_tag_of_html_costs_no_entry(title: str) -> None:
+    items = "".join(f"<item><title>{title}</title><link>http://a.org/{n}</link></item>" for n in range(3))
+    found = [each.url for each in entries(f"<rss><channel>{items}</channel></rss>")]
+    assert found == [f"http://a.org/{n}" for n in range(3)]
+
+
+@pytest.mark.parametrize(
     ("dates", "day"),
     [
         (

@@ -98,6 +98,8 @@ def test_what_names_no_url_says_why(href: str, reason: str) -> None:
         ("utf-16-le", "/?q=\u0436", "http://a.test/?q=%D0%B6"),
         ("replacement", "/?q=\u0436", "http://a.test/?q=%D0%B6"),
         ("cp1251", "/?q=1#\u0436", "http://a.test/?q=1"),
+        ("cp1252", "/?q=\u00c3\x81vila", "http://a.test/?q=%C3%81vila"),
+        ("cp1253", "/?q=\ufffd", "http://a.test/?q=%26%2365533%3B"),
     ],
 )
 def test_a_query_is_in_the_encoding_of_its_page(charset: str, href: str, url: str) -> None:

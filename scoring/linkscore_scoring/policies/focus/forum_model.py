@@ -213,7 +213,10 @@ class ForumModel(Stateful):
         kind = _kind_of(shares)
         if kind != UNDECIDED and not page.refetch:
             self.typed += 1
-            self.votes.cast(pattern, _folded(page, site), shares, copy=_copied(page))
+            # One that came first with text of its own repeats its canonical form less.
+            is_first = page.own_chars >= _COPY_TEXT * page.long_chars and page.long_chars
+            copy = 0.0 if not page.is_copy else _FIRST_COPY if is_first else 1.0
+            self.votes.cast(pattern, _folded(page, site), shares, copy=copy)
         rows = self.link_rows(page.links, site)
         self.links.see(pattern, rows)
         for paged_pattern, share in page_link_shares(rows, page_links).items():
@@ -332,13 +335,6 @@ def page_link_shares(rows: Sequence[LinkRow], page_links: Sequence[int]) -> dict
 
 def _folded(page: PageObservation, site: SiteModel) -> list[int]:
     return [site.link_paths.get(link_path).folded for _, link_path in page.contexts]
-
-
-def _copied(page: PageObservation) -> float:
-    """Return how far a page only repeats its canonical form; less if it came first with text of its own."""
-    if not page.is_copy:
-        return 0.0
-    return 1.0 if page.own_chars < _COPY_TEXT * page.long_chars or not page.long_chars else _FIRST_COPY
 
 
 def _kind_of(shares: Shares) -> int:
