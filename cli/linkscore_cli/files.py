@@ -76,7 +76,7 @@ def check_free(setting: str, address: str) -> None:
 def text_of(path: Path) -> str:
     """Return the text of a file; ValueError if it is none."""
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")  # Windows editors begin a file with a mark
     except UnicodeDecodeError as exc:
         raise ValueError("must be text in UTF-8") from exc
 

@@ -293,9 +293,9 @@ class Settings:
     def _data_dir_problems(self) -> Iterator[FieldProblem]:
         if self.data_dir == "memory":
             return
-        if self.is_in_database or "://" in self.data_dir or not self.data_dir:
+        if self.is_in_database or "://" in self.data_dir or self.data_dir[:1] in {"", "~"}:
             if not _DATABASE.fullmatch(self.data_dir):
-                rule = "must be a folder, postgresql://USER@HOST/DATABASE, or memory"
+                rule = "must be a folder (no ~), postgresql://USER@HOST/DATABASE, or memory"
                 yield FieldProblem("data_dir", f"{rule}, got {self.shown()['data_dir']!r}")
             return
         there = Path(self.data_dir).absolute()

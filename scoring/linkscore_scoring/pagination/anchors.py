@@ -172,18 +172,13 @@ def _read_anchor(anchor: str) -> Mark:
         return Mark(PAGE, int(re.sub(r"[^0-9]", "", number[1])))
     items = _RANGE.fullmatch(anchor)
     if items is not None:
-        return _read_range(int(items[1]), int(items[2]))
+        first, size = int(items[1]), int(items[2]) - int(items[1]) + 1  # 21-40: the second page of twenty
+        return Mark(PAGE, first // size + 1) if size > 1 and first % size == 1 else NOTHING
     return _read_words(anchor.replace("'", ""))
 
 
 read_anchor = Remembered(_read_anchor, 16_384)
 """What an anchor says; many pages show the same ones."""
-
-
-def _read_range(first: int, last: int) -> Mark:
-    """Read ``21-40``: the second page of twenty items."""
-    size = last - first + 1
-    return Mark(PAGE, first // size + 1) if size > 1 and first % size == 1 else NOTHING
 
 
 def _read_words(anchor: str) -> Mark:
@@ -218,9 +213,8 @@ def _worded(words: list[str], numbers: list[str]) -> Mark:
 
 
 def _names_pages(words: list[str], phrase: int) -> bool:
-    if any(word in PAGE_NOUNS or word in ITEM_NOUNS for word in words):
-        return True
-    return (phrase > 0 and len(words) > 1) or words[0].endswith(_PAGE_ENDINGS)
+    is_named = any(word in PAGE_NOUNS or word in ITEM_NOUNS for word in words)
+    return is_named or (phrase > 0 and len(words) > 1) or words[0].endswith(_PAGE_ENDINGS)
 
 
 def _numbered(words: list[str], numbers: list[str]) -> Mark:

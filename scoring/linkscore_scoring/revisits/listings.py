@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone  # noqa: TID251 - reads 
 from email.utils import parsedate_tz
 from functools import lru_cache
 from html.entities import html5
+from itertools import islice
 from typing import NamedTuple
 
 from lxml import etree
@@ -33,8 +34,9 @@ FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096
 """A bound: characters of a URL or date; longer ones are cut, and no URL."""
-MAX_MENDED = 500_000
-"""A bound of time: places that are mended, some microseconds each."""
+MAX_MENDED, MAX_TAGS, MAX_ELEMENTS = 500_000, 30 * MAX_ENTRIES, 2 * MAX_ENTRIES
+"""Bounds of time and memory, some microseconds or 115 bytes each: places that are mended, tags (30 of an
+entry, opening and closing), and elements that may name a page, or parts of one."""
 _CHUNK_BYTES = 65_536
 """Bytes given to the parser at a time, so that what was read can be let go of; a usual buffer size."""
 
@@ -136,9 +138,12 @@ def read_listing(body: bytes, url: str) -> Listing:
     start = first.start() if first else text.find(b"<")
     if start < 0:
         return Listing(_lines(text), notes)
-    markup, mended = _mended(text[start:])
+    markup = text[start:]
+    if markup.count(b"<") > MAX_TAGS:
+        markup = b"<".join(markup.split(b"<", MAX_TAGS)[:-1])
+    markup, mended = _mended(markup)
     reader = _Reader(markup, url)
-    entries = [entry for _, entry in zip(range(MAX_ENTRIES), reader.entries(), strict=False)]
+    entries = list(islice(filter(None, islice(reader.entries(), MAX_ELEMENTS)), MAX_ENTRIES))
     if not entries and reader.root not in _ROOTS:
         if start and (lines := _lines(text)):
             return Listing(lines, notes)
@@ -213,8 +218,8 @@ class _Reader:
             remove_pis=True,
         )
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield what is listed; one that the end of the body may have cut is left out."""
+    def entries(self) -> Iterator[Entry | None]:
+        """Yield what is listed, None for nothing; one that the end of the body may have cut is left out."""
         self._parser.feed(b"<all>")  # a file may hold several documents, one after the other
         for start in range(0, len(self._markup), _CHUNK_BYTES):
             self._parser.feed(self._markup[start : start + _CHUNK_BYTES])
@@ -229,13 +234,12 @@ class _Reader:
         self.has_errors = len(self._parser.feed_error_log) > 0
         ended_by_end = self._closed()
         if not self._markup.rstrip().endswith(b">"):
-            next(ended_by_end, None)
+            next(filter(None, ended_by_end), None)
         yield from ended_by_end
 
-    def _closed(self) -> Iterator[Entry]:
+    def _closed(self) -> Iterator[Entry | None]:
         for _, element in self._parser.read_events():
-            if entry := self._entry(element):
-                yield entry
+            yield self._entry(element)
             above = element.getparent()
             element.clear()
             if above is not None:
@@ -246,7 +250,9 @@ class _Reader:
 
         HTML that somebody forgot to escape takes in what follows it: then the elements below are read too.
         """
-        return self._read(element, element) or self._read(element, element.iterdescendants())
+        return self._read(element, islice(element, MAX_ELEMENTS)) or self._read(
+            element, islice(element.iterdescendants(), MAX_ELEMENTS)
+        )
 
     def _read(self, element: etree._Element, parts: Iterable[etree._Element]) -> Entry | None:
         namespace, _ = _name(element)

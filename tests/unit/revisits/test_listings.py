@@ -196,6 +196,26 @@ def test_entries_and_bytes_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         read_listing(many, AT)
 
 
+@pytest.mark.parametrize(
+    "junk", ["<x/>", "<x a='1'></x>", "<url/>", "<url>", "<loc/>", "</b>", "< ", "<!--x-->"]
+)
+def test_tags_that_name_no_page_are_read_up_to_a_bound(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<url><loc>http://a.org/{}</loc></url>"
+    body = "<urlset>" + page.format(1) + junk * 500 + page.format(2) + "</urlset>"
+    before = read_listing(body.encode(), AT)
+    monkeypatch.setattr(listings, "MAX_TAGS", 100)
+    after = read_listing(body.encode(), AT)
+    assert [entry.url for entry in after.entries] == [before.entries[0].url] == ["http://a.org/1"]
+    assert "xml_errors" in after.notes
+
+
+def test_elements_that_name_no_page_are_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "MAX_ELEMENTS", 20)
+    page = "<url><loc>http://a.org/</loc></url>"
+    assert len(entries(f"<urlset>{page * 5}{'<url/>' * 30}{page}</urlset>".encode())) == 5
+    assert entries(f"<urlset><url>{'<x/>' * 30}<loc>http://a.org/</loc></url></urlset>".encode()) == []
+
+
 def test_a_bomb_is_unpacked_no_further_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listings, "MAX_BYTES", 1_000_000)
     bomb = gzip.compress(gzip.compress(b" " * 100_000_000))

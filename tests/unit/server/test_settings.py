@@ -25,7 +25,7 @@ CHART = Path(__file__).parents[3] / "deploy/helm/linkscore/values.schema.json"
 RANGE, FORMS = "must be from {} to {}, got {}; {} is the default", "with a port up to 65535, got {!r}"
 FOLDER, PLACE = (
     "must be a folder on a disk that this user may write, or memory, got {!r}: {} is none",
-    "must be a folder, postgresql://USER@HOST/DATABASE, or memory, got {!r}",
+    "must be a folder (no ~), postgresql://USER@HOST/DATABASE, or memory, got {!r}",
 )
 OWN_PORT = "must have a port of its own, {} has 7000 too; write 0 for a free one"
 NO_ADDRESS = "{}: Cannot assign requested address; this machine has no such address: write 127.0.0.1"
@@ -33,6 +33,7 @@ WRONG = {
     "--data-dir=/proc/x": FOLDER.format("/proc/x", "/proc"),
     "--data-dir=tokens": "that this user may write, or memory, got 'tokens'",
     "--data-dir=": PLACE.format(""),
+    "--data-dir=~/linkscore": PLACE.format("~/linkscore"),
     "--data-dir=postgresql://u:secret@h": PLACE.format("postgresql://u:***@h"),
     "--data-dir=mysql://h/d": PLACE.format("mysql://h/d"),
     "--memory-mb=10": RANGE.format(128, 16_777_216, 10, 1_800),
@@ -75,7 +76,7 @@ WRONG = {
     "--config=torn.toml": "cannot read torn.toml",
 }
 FILES = {
-    "memory_mbb = 1": ("memory_mbb", "unknown setting; did you mean memory_mb?"),
+    "\ufeffmemory_mbb = 1": ("memory_mbb", "unknown setting; did you mean memory_mb?"),
     "colour = 1": ("colour", "unknown setting; docs/reference/settings.md lists them"),
     "[listen]\nport = 1": ("listen", "must be a text, got {'port': 1}"),
     "max_links = 'many'": ("max_links", "must be a whole number, got 'many'"),
