@@ -121,7 +121,7 @@ func (b *bearer) GetRequestMetadata(context.Context, ...string) (map[string]stri
 	defer b.mu.Unlock()
 	if b.path != "" {
 		raw, err := os.ReadFile(b.path)
-		b.last = cmp.Or(strings.TrimSpace(string(raw)), b.last)
+		b.last = cmp.Or(strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff")), b.last)
 		if b.last == "" {
 			return nil, status.Errorf(codes.Unauthenticated, "linkscore: token file %s has no token: %v", b.path, err)
 		}

@@ -149,7 +149,7 @@ def metadata(
     def current() -> tuple[tuple[str, str], ...]:
         nonlocal last
         try:
-            last = (Path(token_file).read_text(encoding="utf-8").strip() if token_file else token) or last
+            last = (Path(token_file).read_text(encoding="utf-8-sig").strip() if token_file else token) or last
         except OSError:
             if not last:
                 raise
@@ -171,7 +171,7 @@ def file_problem(name: str, path: str | os.PathLike[str], token: str | None = No
     try:
         if name == "tls":
             ssl.create_default_context(cafile=path)
-        elif problem := token_problem(Path(path).read_text(encoding="latin-1").strip() or "\0"):
+        elif problem := token_problem(Path(path).read_text("utf-8-sig", "replace").strip() or "\0"):
             return f"{str(path)!r} has no token: it {problem}"
     except ssl.SSLError:
         return f"no certificate in {str(path)!r}, must be a PEM file"

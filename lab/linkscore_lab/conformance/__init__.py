@@ -217,7 +217,7 @@ class _Trial:
             raise Unmet(f"connect failed: {exc}") from exc
 
     def _file(self, step: Step) -> None:
-        (self._folder / step["file"]).write_text(step["text"])
+        (self._folder / step["file"]).write_text(step["text"], encoding="utf-8")
 
     def _certify(self, step: Step) -> None:
         make_certificates(self._folder / step["certify"])

@@ -212,7 +212,7 @@ public final class Client implements AutoCloseable {
         return token;
       }
       try {
-        String read = Files.readString(tokenFile).trim();
+        String read = Files.readString(tokenFile).replace("\uFEFF", "").trim();
         token = read.isEmpty() ? token : read;
       } catch (IOException e) {
         if (token.isEmpty()) {
