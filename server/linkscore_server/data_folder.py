@@ -19,11 +19,8 @@ class DataFolder:
 
     def __init__(self, path: Path | None, *, lock: int | None = None) -> None:
         self.path = path
-        self.lock = -1
-        if path is None:
-            return
-        if lock is not None:
-            self.lock = lock
+        self.lock = -1 if lock is None else lock
+        if path is None or lock is not None:
             return
         ensure_folder(path)
         self.lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, PRIVATE)
@@ -67,6 +64,8 @@ def sync(path: Path) -> None:
 def ensure_folder(folder: Path) -> None:
     """Make a private folder and those above it, durably; one that is there is fine."""
     if not folder.exists():
+        if str(folder).startswith("~"):
+            raise OSError(f"{folder}: only a shell knows what ~ is, write the whole path")
         ensure_folder(folder.parent)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         sync(folder.parent)

@@ -377,10 +377,9 @@ class Store:
 
     def _erase_rests(self) -> None:
         """Erase events of crawls whose deletion a crash cut short."""
-        known = {number for (number,) in self.engine.rows(schema.SHARD_IDS)}
-        for (number,) in self.engine.rows(schema.SHARDS_WITH_EVENTS):
-            if number not in known:
-                self._erase_events(number)
+        known = self.engine.rows(schema.SHARD_IDS)
+        for (number,) in set(self.engine.rows(schema.SHARDS_WITH_EVENTS)).difference(known):
+            self._erase_events(number)
 
     def _erase_events(self, number: int) -> None:
         """Erase some events of a shard and come again, so that commits of others go between."""

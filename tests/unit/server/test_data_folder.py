@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event, Thread
 
+import pytest
+
 from linkscore_server.data_folder import DataFolder
 
 
@@ -30,3 +32,10 @@ def test_a_crawl_is_erased_while_somebody_still_makes_files_beside_it(tmp_path: 
     data.close()
 
     assert list((tmp_path / "browse").iterdir()) == []
+
+
+def test_a_folder_below_a_home_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="~/data: only a shell knows what ~ is"):
+        DataFolder(Path("~/data"))
+    assert list(tmp_path.iterdir()) == []
