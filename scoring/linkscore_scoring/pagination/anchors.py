@@ -122,7 +122,6 @@ KNOWN_WORDS = frozenset(
 _WHOLE = KIND_OF_WORD.keys() | PAGE_NOUNS | ITEM_NOUNS | FILLERS
 """What means something by itself, not only in a phrase."""
 
-
 MAX_CHARS = 48
 """Longer anchors are titles; chosen, not measured."""
 
@@ -213,8 +212,11 @@ def _worded(words: list[str], numbers: list[str]) -> Mark:
 
 
 def _names_pages(words: list[str], phrase: int) -> bool:
-    is_named = any(word in PAGE_NOUNS or word in ITEM_NOUNS for word in words)
-    return is_named or (phrase > 0 and len(words) > 1) or words[0].endswith(_PAGE_ENDINGS)
+    return (
+        any(word in PAGE_NOUNS or word in ITEM_NOUNS for word in words)
+        or (phrase > 0 and len(words) > 1)
+        or words[0].endswith(_PAGE_ENDINGS)
+    )
 
 
 def _numbered(words: list[str], numbers: list[str]) -> Mark:

@@ -28,8 +28,7 @@ from linkscore_scoring.urls.identity import UrlResolver, validate_url
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""
 MAX_URLS_CHARS = 10_000_000
-"""A bound: characters of all URLs of a listing, 200 of each at `MAX_ENTRIES`. Relative URLs could have the
-path of the listing's own 50,000 times."""
+"""A bound: characters of all URLs of a listing; relative ones could have the path of its own in each."""
 FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096
@@ -155,13 +154,14 @@ def read_listing(body: bytes, url: str) -> Listing:
 
 def _lines(text: bytes) -> list[Entry]:
     """Return the URLs of a sitemap of text, one a line; other lines are passed over."""
-    lines = (line.strip() for line in text.decode().splitlines())
-    found = [Entry(line[:_MAX_CHARS], 0, "text/url") for line in lines if _ABSOLUTE.match(line)]
+    lines = islice(_LINE.finditer(text.decode().replace("\r", "\n")), MAX_ENTRIES)
+    found = [Entry(line[1][:_MAX_CHARS], 0, "text/url") for line in lines]
     if not found:
         raise _refused("must be a sitemap or a feed: XML, or lines of URLs", "CORRUPT_BODY")
-    return found[:MAX_ENTRIES]
+    return found
 
 
+_LINE = re.compile(r"^[^\S\n]*+(https?://\S++)[^\S\n]*+$", re.IGNORECASE | re.MULTILINE)
 _ABSOLUTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 

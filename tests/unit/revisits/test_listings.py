@@ -73,6 +73,7 @@ def entries(body: bytes | str) -> list[listings.Entry]:
         (f"<URLSET>{ONE.upper()}{TWO.upper()}</URLSET>", []),
         ("http://a.org/1\r\n\n  http://a.org/2  \nno URL\n", []),
         ("\ufeffhttp://a.org/1\nHTTP://a.org/2", []),
+        ("no\rhttp://a.org/1\r\rhttp://a.org/2 \rhttp://a.org/ 3", []),
         ("http://a.org/1\nhttp://a.org/2\n<br>", []),
     ],
 )

@@ -51,9 +51,7 @@ class Source(IntEnum):
 
 
 class Table:
-    """Columns of numbers that grow together: those of a type are rows of one array, which is packed at once.
-
-    The tables of one page are packed in .3 and read in .4 of the time that an array a column takes.
+    """Columns of numbers that grow together: those of a type are one array, which packs in .3 of the time.
 
     `types`: type of each column by name; of several columns under one name, type and number.
     """
