@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import linkscore_scoring
+import linkscore_server
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import Stateful, Stored, from_state, packed, unpacked
+from support.forked import Script
 
 
 class Place(NamedTuple):
@@ -117,3 +122,61 @@ def test_foreign_and_cut_states_are_refused() -> None:
     for end in range(len(raw)):
         with pytest.raises(CorruptState):
             unpacked(raw[:end])
+
+
+_MEET = """
+import threading
+from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
+from linkscore_scoring.state import from_state
+
+first_is_at_it, second_asks = threading.Event(), threading.Event()
+
+def slowly(kind):
+    first_is_at_it.set()
+    second_asks.wait(1)
+    return kind
+
+@dataclass
+class Dataclass:
+    n: "slowly(int)"
+
+class Tuple(NamedTuple):
+    n: "slowly(int)"
+
+class Table(TypedDict):
+    n: "slowly(int)"
+
+@dataclass
+class Outer:
+    first: int
+    inner: KIND
+    last: str
+
+state = {"first": 1, "inner": STATE, "last": "x"}
+found = []
+thread = threading.Thread(target=lambda: found.append(from_state(Outer, state)))
+thread.start()
+first_is_at_it.wait()
+threading.Timer(0.1, second_asks.set).start()
+found.append(from_state(Outer, state))
+thread.join()
+assert len(found) == 2 and found[0] == found[1], found
+"""
+
+
+@pytest.mark.parametrize(("kind", "state"), [("Dataclass", {"n": 2}), ("Tuple", [2]), ("Table", {"n": 2})])
+def test_threads_that_meet_a_type_at_once_read_it(kind: str, state: Any) -> None:
+    """msgspec itself ends the process, without a word: shards of a crawl are opened by several threads."""
+    code, _, log = Script(_MEET.replace("KIND", kind).replace("STATE", repr(state))).finish()
+    assert (code, log) == (0, "")
+
+
+def test_no_other_place_meets_a_type_while_it_serves() -> None:
+    """Decoders are made when a module is imported; what is handed a type at each call is `state` alone."""
+    given = re.compile(
+        r"msgspec\.convert\(|msgspec\.\w+\.decode\([^)]*type=|^ +.*msgspec\.\w+\.Decoder\(", re.M
+    )
+    packages = (linkscore_scoring, linkscore_server)
+    files = [path for package in packages for path in Path(package.__path__[0]).rglob("*.py")]
+    assert [path.name for path in files if given.search(path.read_text())] == ["state.py"]

@@ -191,7 +191,10 @@ class Experience(msgspec.Struct, frozen=True):
         if len(document) > MAX_BYTES:
             raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")
         try:
-            return cls.of(msgspec.json.decode(document, type=cls).groups)
+            return cls.of(_EXPERIENCE.decode(document).groups)
         except (msgspec.DecodeError, RecursionError) as exc:
             rule = f"must be a document of `export rules --format experience`, version 1: {exc}"
             raise InvalidInput(rule, field="") from exc
+
+
+_EXPERIENCE = msgspec.json.Decoder(Experience)

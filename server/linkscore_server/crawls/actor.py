@@ -116,6 +116,7 @@ class SiteHolds:
             check()
         finally:
             self._wanted = +(self._wanted - Counter(names))
+            self._changed()  # what waited for who gave up may be written
         self.by_threads.update(names)
         try:
             yield

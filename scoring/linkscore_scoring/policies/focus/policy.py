@@ -92,6 +92,9 @@ class _Models(msgspec.Struct):
     without: dict[str, PageTypeModel]
 
 
+_MODELS = msgspec.json.Decoder(_Models)
+
+
 def load_page_types(without: str = "") -> PageTypeModel:
     """Return the model of the package: trained on all annotated sites, or on all but the one named."""
     found = _models().without.get(without) if without else _models().all
@@ -109,7 +112,7 @@ def variants() -> list[str]:
 @lru_cache(maxsize=1)
 def _models() -> _Models:
     data = resources.files(__package__).joinpath("page_types.json").read_bytes()
-    return msgspec.json.decode(data, type=_Models)
+    return _MODELS.decode(data)
 
 
 # Scores by type of URL, in [0, 1]: only their order matters to a crawler. Threads before what leads to them,

@@ -17,7 +17,7 @@ from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.crawl import page_of
 from linkscore_server.crawls import opening
-from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.actor import CrawlActor, SiteHolds
 from linkscore_server.crawls.memory import DiskFull, MemoryKeeper, MemoryShort, Space
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability import Metrics
@@ -123,6 +123,23 @@ async def test_a_question_about_many_sites_lets_events_go_before_the_rest_of_it(
     await actor.submit(fetched(1))
     assert not asked.done()
     asked.cancel()
+
+
+async def test_events_go_on_when_who_waited_for_their_site_gives_up() -> None:
+    told = list[str]()
+    holds = SiteHolds(lambda: told.append("look again"))
+    holds.by_threads = {"b"}
+
+    async def wait() -> None:
+        async with holds.holding(["a", "b"], lambda: None):
+            pass
+
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    assert (holds.may_be_written({"a"}), told) == (False, [])
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert (holds.may_be_written({"a"}), told) == (True, ["look again"])
 
 
 def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:
