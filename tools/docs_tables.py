@@ -21,8 +21,8 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import Space
+from linkscore_server.crawls.registry import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.front.workers import Supervisor
 from linkscore_server.observability import Metrics

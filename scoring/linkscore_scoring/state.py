@@ -66,8 +66,7 @@ class Stateful:
 
     def to_state(self) -> State:
         """Return what the object keeps as plain values of their own."""
-        state: State = plain(self.state_parts())
-        return state
+        return plain(self.state_parts())
 
     def state_parts(self) -> State:
         """Return what the object keeps as it is, for `packed`; sets are sorted."""
@@ -102,13 +101,11 @@ class Stateful:
         """Make what follows from the state, and raise ValueError if its parts do not fit each other."""
 
 
-def plain(value: Any) -> Any:
-    """Return a value as plain values of their own; sets are sorted."""
+def plain(value: Any) -> State:
+    """Return an object as plain values of their own."""
     if hasattr(value, "to_state") and not is_dataclass(value):
-        return value.to_state()
-    if isinstance(value, set | frozenset):
-        value = sorted(value)
-    return msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=_written)
+        return cast(State, value.to_state())
+    return cast(State, msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=_written))
 
 
 def from_state(cls: type[T], state: Any) -> T:
@@ -117,8 +114,7 @@ def from_state(cls: type[T], state: Any) -> T:
     Raises `CorruptState` if a field is missing (and has no default) or malformed; the message names it.
     """
     with reading_state(_title(cast(Any, cls))):
-        found: T = _read(cls, state)
-        return found
+        return cast(T, _read(cls, state))
 
 
 def packed(state: Any) -> bytes:

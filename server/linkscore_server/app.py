@@ -31,9 +31,8 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
-from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.memory import resident_bytes
-from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.registry import CrawlRegistry, RegistryCollector
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.door import Arrivals, BytesInWork, Door
 from linkscore_server.front.front import Front, Share

@@ -307,8 +307,6 @@ def opened_store(data_dir: str, *, makes: bool = False) -> Iterator[Store]:
 @contextmanager
 def plain_failures() -> Iterator[None]:
     """End the command with the message of an error."""
-    from linkscore_scoring.errors import LinkscoreError
-
     try:
         yield
     except (LinkscoreError, OSError, ImportError) as exc:

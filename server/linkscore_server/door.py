@@ -41,7 +41,6 @@ from linkscore_server.services.contract import (
     NotServing,
     Overloaded,
     named_in,
-    overloaded,
     status_of,
     without_frames,
 )
@@ -91,7 +90,7 @@ class Turns:
                 await queue.calls.acquire()
         except TimeoutError:
             rule = f"calls of this crawl wait for more than {self._longest_s:g} s"
-            raise overloaded(rule, self._longest_s) from None
+            raise Overloaded(rule, self._longest_s) from None
         finally:
             del self._since_s[waits]
         return queue
@@ -192,7 +191,7 @@ class BytesInWork:
         is_free = is_owed or not self.used or size < _SMALL_BYTES
         if not is_free and self._of[crawl] + size > self.most - self.used:
             own = f"{self._of[crawl]} of them of this crawl"
-            raise overloaded(f"max_inflight_bytes: {self.used} bytes are in work, {own}", _AGAIN_S)
+            raise Overloaded(f"max_inflight_bytes: {self.used} bytes are in work, {own}", _AGAIN_S)
         self.used += size
         self._of[crawl] += size
 
@@ -233,7 +232,7 @@ class Arrivals:
         except asyncio.CancelledError as exc:
             if task in self._began_s or task.uncancel():  # by its caller
                 raise
-            raise overloaded(str(exc), _AGAIN_S) from None
+            raise Overloaded(str(exc), _AGAIN_S) from None
         finally:
             self._began_s.pop(task, None)
         return None if raw is grpc.aio.EOF else raw
@@ -403,7 +402,7 @@ class Door(grpc.aio.ServerInterceptor):
         if call.who is None:
             raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
         if self._is_leaving:
-            raise Leaving
+            raise Leaving("this process of the server ends, try again over a new connection")
         if not self.is_ready:
             raise NotServing("state is loading or the server drains, try again")
         rpc = RPCS.get(call.method)

@@ -36,7 +36,7 @@ from linkscore_server import tasks
 from linkscore_server.door import METADATA
 from linkscore_server.observability import REQUEST_ID
 from linkscore_server.operator_files import tls_problems
-from linkscore_server.services.contract import METHODS, MalformedMessage, overloaded, status_of
+from linkscore_server.services.contract import METHODS, MalformedMessage, Overloaded, status_of
 from linkscore_server.settings import Settings
 
 OPENAPI = Path(__file__).with_name("openapi.json")
@@ -84,7 +84,7 @@ async def _body(request: Request) -> bytes:
         async with asyncio.timeout(_REQUEST_S):
             return await request.body()
     except TimeoutError:
-        raise overloaded(f"the request did not come within {_REQUEST_S:g} s", 1.0) from None
+        raise Overloaded(f"the request did not come within {_REQUEST_S:g} s", 1.0) from None
 
 
 def _message_of(body: bytes, method: Any) -> bytes:

@@ -1,7 +1,7 @@
 """What a server says of itself: Prometheus metrics, and log lines, JSON or text at a terminal.
 
 Labels are few and bounded: never a host, a URL, a crawl or a token. Gauges that are counted when Prometheus
-asks are with what they count, in `crawls.collector`.
+asks are with what they count, in `crawls.registry`.
 """
 
 from __future__ import annotations
@@ -32,19 +32,15 @@ _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """Of a client. With its key it fits into the 128 characters of an exemplar (OpenMetrics)."""
 _TEXT = "%(asctime)s %(levelname)s %(message)s"
 
-_request_id: ContextVar[str] = ContextVar("request_id", default="")
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""The name of the call that the current task answers."""
 
 
 def begin_request(given: str) -> str:
     """Name the call that the current task answers: as its client says, if that is usable, else anew."""
     name = given if _GIVEN.fullmatch(given) else os.urandom(_NAME_BYTES).hex()
-    _request_id.set(name)
+    request_id.set(name)
     return name
-
-
-def request_id() -> str:
-    """Return the name of the call that the current task answers."""
-    return _request_id.get()
 
 
 class JsonFormatter(logging.Formatter):

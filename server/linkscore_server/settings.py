@@ -356,8 +356,7 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
         if name != variable and variable not in _NO_SETTINGS and not _KUBERNETES.fullmatch(name):
             raw[name.lower()] = value
     raw |= {name: value for name, value in flags.items() if value is not None}
-    values = _typed(raw, problems)
-    settings = Settings(**values)
+    settings = Settings(**_typed(raw, problems))
     problems += settings.problems()
     if problems:
         raise InvalidInput(problems)

@@ -111,9 +111,9 @@ async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(
             await crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/c"))
         else:
             await asyncio.to_thread(store.delete, *late.owners)
-        cluster = app.front.owners
-        assert isinstance(cluster, Cluster)
-        await cluster.hear(late._replace(servers={cluster.number: "it"}, mine=frozenset(late.owners)))
+        own = app.front.owners
+        assert isinstance(own, Cluster)
+        await own.hear(late._replace(servers={own.ownership.number: "it"}, mine=frozenset(late.owners)))
         await crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=new))
         got = await crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/c"))
         assert (got.crawl.groups, got.crawl.page_count) == (groups, 0)

@@ -174,8 +174,7 @@ class CrawlConfig:
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
-        state: dict[str, Any] = plain(self)
-        return state
+        return plain(self)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> CrawlConfig:

@@ -279,8 +279,7 @@ class SiteShard:
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
-        state: dict[str, Any] = plain(self.state_parts())
-        return state
+        return plain(self.state_parts())
 
     def state_parts(self) -> dict[str, Any]:
         """Return what the site keeps as it is, for `state.packed`."""

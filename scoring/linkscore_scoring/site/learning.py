@@ -93,8 +93,7 @@ class LearnedSite:
 
     def to_state(self) -> State:
         """Return the result as plain values."""
-        state: State = plain(self)
-        return state
+        return plain(self)
 
     @classmethod
     def from_state(cls, state: State, config: LearningConfig) -> LearnedSite:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -47,14 +47,14 @@ _OUTCOMES = ("bad_line", "method", "status", "bot", "asset", "bad_url", "host", 
 metrics."""
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 def mine(counts: BrowseCounts) -> State:
     """Mine one site, in a process of its own; see `mine_site`."""
     from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
 
-    mined: State = plain(mine_site(counts))
-    return mined
+    return plain(mine_site(counts))
 
 
 class BrowseLogManager:
@@ -164,13 +164,11 @@ class BrowseLogManager:
 
         width, last_day = self._settings.browse_window_days, max(span.last_day for span in spans.values())
         counts = await self._counts(actor, "", last_day - width + 1, width)
-        news: CrawlNews = await self._in_process(mine_crawl, counts)
-        return news
+        return await self._in_process(mine_crawl, counts)
 
     async def _counts(self, actor: CrawlActor, site: str, first_day: int, n_days: int) -> BrowseCounts:
         query = VisitQuery(site, first_day, n_days, self._settings.browse_max_pages_a_day)
-        counts: BrowseCounts = await self._in_thread(self.visits(actor.key).counts, query)
-        return counts
+        return await self._in_thread(self.visits(actor.key).counts, query)
 
     def mine_later(self, actor: CrawlActor) -> None:
         """Mine, beside other calls, the sites of a crawl for which it is due."""
@@ -217,8 +215,7 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._in_thread(self.visits(actor.key).spans)
-        return found
+        return await self._in_thread(self.visits(actor.key).spans)
 
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
@@ -239,10 +236,10 @@ class BrowseLogManager:
         if actor.model.ledger.batches:
             self.mine_later(actor)
 
-    async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
+    async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
 
-    async def _in_process(self, call: Callable[..., Any], *args: object) -> Any:
+    async def _in_process(self, call: Callable[..., _T], *args: object) -> _T:
         self._processes = self._processes or child_processes(os.cpu_count() or 1)
         self._running += 1
         try:

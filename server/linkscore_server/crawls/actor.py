@@ -210,7 +210,7 @@ class CrawlActor:
     @property
     def is_in_use(self) -> bool:
         """Whether a task needs the crawl: one that called `use`, a learning, or the writer."""
-        return bool(self._users or self._learnings.is_under_way or self._queue or self._in_work)
+        return bool(self._users or self._learnings.running or self._queue or self._in_work)
 
     @property
     def is_lost(self) -> bool:

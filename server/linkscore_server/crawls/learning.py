@@ -92,29 +92,25 @@ class Learnings:
     ) -> None:
         self._crawl, self._pool, self._executor = crawl, pool, executor
         self._metrics, self._submit = metrics, submit
-        self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+        self.running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._failures: set[asyncio.Task[None]] = set()
-
-    @property
-    def is_under_way(self) -> bool:
-        return bool(self._running)
 
     def start(self, job: LearningJob) -> None:
         """Begin one."""
         key = (job.site, job.built_from_seq)
-        if key in self._running:
+        if key in self.running:
             return
-        task = self._running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
-        task.add_done_callback(lambda _: self._running.pop(key, None))
+        task = self.running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
+        task.add_done_callback(lambda _: self.running.pop(key, None))
 
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
-        for task in (*self._running.values(), *self._failures):
+        for task in (*self.running.values(), *self._failures):
             task.cancel()
 
     async def wait(self, site: str, started_at: int) -> Exception | None:
         """Wait for one that began at an event; returns why it failed, None if it did not or ended before."""
-        task = self._running.get((site, started_at))
+        task = self.running.get((site, started_at))
         if task is None:
             return None
         await asyncio.wait([task])

@@ -6,13 +6,17 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Self, TypeVar, cast
 from weakref import WeakValueDictionary
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -25,7 +29,9 @@ from linkscore_scoring.errors import (
     LinkscoreError,
     NotFound,
 )
+from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.site.learning import SiteBounds
+from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed, LearningPool
@@ -427,3 +433,79 @@ class CrawlRegistry:
         for executor in (self._threads, self._sites, self._questions):
             executor.shutdown()
         self._learning.close()
+
+
+class RegistryCollector(Collector):
+    """What is counted when Prometheus asks: sites by stage, use of the bounds, policies that fail.
+
+    Every figure is O(sites in memory), and none names a site.
+    """
+
+    def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
+        self._registry, self._settings = registry, settings
+
+    def collect(self) -> Iterator[Metric]:
+        actors = self._registry.actors()
+        tables = [actor.model.sites for actor in actors]
+        sites = [shard.model for table in tables for shard in table.in_memory]
+        for name, meaning, value in self._gauges(actors, sites):
+            yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
+        stages = Counter({stage.name.lower(): 0 for stage in Stage})
+        stages.update(site.stage.name.lower() for site in sites)
+        stages["put_away"] = sum(map(len, tables)) - len(sites)
+        away = "Sites by stage; put_away: evicted, of any stage"
+        yield _labelled(GaugeMetricFamily, "sites", away, "stage", stages)
+        yield from self._bounds(sites)
+        failures = "Errors of policies from other packages; breadth-first order replaced them"
+        yield _labelled(
+            CounterMetricFamily, "policy_failures", failures, "policy", dict(sorted(FAILURES.items()))
+        )
+
+    def _gauges(
+        self, actors: Sequence[CrawlActor], sites: list[SiteModel]
+    ) -> Sequence[tuple[str, str, float]]:
+        """Return name, meaning and value of each."""
+        registry, budget = self._registry, self._registry.memory.budget
+        replayed, (free, is_full) = sum(actor.replay_count for actor in actors), registry.space.left()
+        bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"
+        most = "The setting memory_mb; compare process_resident_memory_bytes"
+        full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
+        evicted = sum(site.memory.evicted for site in sites)
+        return [
+            ("crawls", "Crawls", registry.crawl_count),
+            ("crawls_open", "Crawls in memory", len(actors)),
+            ("crawls_damaged", "Crawls whose log could not be read", len(registry.damaged)),
+            ("events_to_replay", "Events that a start applies before it serves, 3 ms each", replayed),
+            ("site_memory_bytes", "Memory of the sites, estimated", budget.used),
+            ("site_memory_limit_bytes", bound, budget.limit),
+            ("memory_limit_bytes", most, self._settings.memory_mb << 20),
+            ("disk_free_bytes", "Free space on the disk of the data folder; infinite where none is", free),
+            ("disk_full", full, float(is_full)),
+            ("links_evicted", "Links forgotten because of site_links, in the sites in memory", evicted),
+        ]
+
+    def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
+        most = SiteBounds(links=self._settings.site_links)
+        bounds = {"site_links": most.links, "site_blocks": most.blocks, "site_apaths": most.apaths}
+        used = {
+            "site_links": max((len(site.memory) for site in sites), default=0),
+            "site_blocks": max((len(site.texts) for site in sites), default=0),
+            "site_apaths": max((len(site.link_paths) for site in sites), default=0),
+        }
+        bound = "Bounds of the memory of a site; site_links is a setting"
+        most_used = "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten"
+        yield _labelled(GaugeMetricFamily, "bound", bound, "bound", bounds)
+        yield _labelled(GaugeMetricFamily, "bound_used", most_used, "bound", used)
+
+
+def _labelled(
+    kind: type[CounterMetricFamily | GaugeMetricFamily],
+    name: str,
+    meaning: str,
+    label: str,
+    values: Mapping[str, float],
+) -> Metric:
+    family = kind(f"linkscore_{name}", meaning, labels=[label])
+    for key, value in values.items():
+        family.add_metric([key], value)
+    return family

@@ -97,10 +97,6 @@ class Cluster(Owners):
         self._has_looked, self._soon = asyncio.Event(), asyncio.Event()
         self._looking: asyncio.Task[Any] | None = None
 
-    @property
-    def number(self) -> int:
-        return self.ownership.number
-
     def named(self) -> list[tuple[str, Owner]]:
         return [(self._address, self._local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
 
@@ -109,7 +105,7 @@ class Cluster(Owners):
         number = self._standing.owners.get(shard.key, 0)
         if number not in self._standing.servers:
             number = self.best(shard.key)
-        if number == self.number:
+        if number == self.ownership.number:
             return self._local
         if number not in self._peers:
             raise NotServing("no server has these sites yet, try again")
@@ -178,7 +174,7 @@ class Cluster(Owners):
         for gone in self._peers.keys() - standing.servers.keys():
             address, owner = self._peers.pop(gone)
             tasks.beside(owner.close(), f"closing {address}", self._closing)
-        for new in standing.servers.keys() - self._peers.keys() - {self.number}:
+        for new in standing.servers.keys() - self._peers.keys() - {self.ownership.number}:
             if address := standing.servers[new]:
                 self._peers[new] = (address, self._connect(address))
 

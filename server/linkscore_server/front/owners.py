@@ -159,7 +159,7 @@ class Peer:
     async def _answer(self, path: str, raw: bytes, within_s: float | None) -> bytes:
         try:
             call: Any = self._channel.unary_unary(path)
-            found: bytes = await call(raw, timeout=within_s, metadata=((KEY, request_id()),))
+            found: bytes = await call(raw, timeout=within_s, metadata=((KEY, request_id.get()),))
         except grpc.aio.AioRpcError as exc:
             raise error_of(exc) from None
         except _CLOSED:  # others have its shards

@@ -9,7 +9,6 @@ worker reads what it is from the first line of its input, and ends when the inpu
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import logging
 import os
@@ -20,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -334,7 +333,7 @@ class WorkersCollector(Collector):
 def share_of(settings: Settings, listen: str) -> Settings:
     """Return the settings of a worker at an address: its share of all bounds, and no metrics port."""
     n = settings.workers
-    return dataclasses.replace(
+    return replace(
         settings,
         listen=listen,
         metrics_listen="",

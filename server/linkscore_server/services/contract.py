@@ -49,16 +49,14 @@ _log = logging.getLogger(__name__)
 
 
 class Overloaded(LinkscoreError):
-    """A call would wait too long for its turn or for memory; nothing of it was applied."""
+    """A call would wait too long for its turn or for memory; nothing of it was applied.
 
-    def __init__(self, message: str, *, retry_s: float = 1.0) -> None:
-        super().__init__(message)
-        self.retry_s = retry_s
+    It may come again after some seconds, within bounds.
+    """
 
-
-def overloaded(rule: str, retry_s: float) -> Overloaded:
-    """Return the refusal of a call that may come again after some seconds, within bounds."""
-    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), _LONGEST_RETRY_S))
+    def __init__(self, rule: str, retry_s: float) -> None:
+        super().__init__(f"overloaded: {rule}")
+        self.retry_s = min(max(retry_s, 0.1), _LONGEST_RETRY_S)
 
 
 class NotServing(LinkscoreError):
@@ -67,9 +65,6 @@ class NotServing(LinkscoreError):
 
 class Leaving(NotServing):
     """The process that has the connection ends: try again over a new connection."""
-
-    def __init__(self) -> None:
-        super().__init__("this process of the server ends, try again over a new connection")
 
 
 class BadToken(LinkscoreError):
@@ -156,8 +151,8 @@ def without_frames(error: Exception) -> Exception:
 
 def logged(error: Exception) -> str:
     """Log an exception nobody expected; return the message for the client, with the request id."""
-    _log.error("request %s failed", request_id(), exc_info=error)
-    return f"internal error, request id {request_id()}"
+    _log.error("request %s failed", request_id.get(), exc_info=error)
+    return f"internal error, request id {request_id.get()}"
 
 
 def _status(code: int, message: str, reason: str, error: Exception) -> status_pb2.Status:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar, cast
@@ -224,8 +224,7 @@ def _example(message: pb.ExamplePage) -> ExamplePage:
 
 
 def _learning(crawl: pb.Crawl) -> LearningConfig:
-    given: dict[str, Any] = set_fields(crawl.learning)
-    learning = replace(LearningConfig(), **given)
+    learning = LearningConfig(**set_fields(crawl.learning))
     if problems := list(broken_fields(learning, "crawl.learning.")):
         raise InvalidInput(problems)
     return learning

@@ -175,7 +175,7 @@ def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
     return json_format.ParseDict(found, policy_pb2.PolicySpec())
 
 
-def set_fields(params: Message) -> dict[str, object]:
+def set_fields(params: Message) -> dict[str, Any]:
     """Return the fields of a flat message that are set, by name."""
     return {field.name: value for field, value in params.ListFields()} | {
         field.name: getattr(params, field.name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -297,17 +296,11 @@ def _start(limits: Limits) -> None:
 
 
 def _extract(page: PageBody, budget_s: float) -> PageFeatures | Sequence[FieldProblem]:
-    """Read a page, or say what is wrong with it; the kernel ends this process if that takes too long."""
-    _die_after(budget_s)
+    """Read a page, or say what is wrong with it; SIGPROF ends this process if that takes more CPU time."""
+    signal.setitimer(signal.ITIMER_PROF, budget_s)
     try:
         return _extractors[0].extract(**page)
     except InvalidInput as exc:
         return exc.problems
     finally:
-        _die_after(0)
-
-
-def _die_after(cpu_s: float) -> None:
-    """Have SIGPROF end this process once it has used so much CPU time more; 0: never."""
-    if sys.platform != "win32":
-        signal.setitimer(signal.ITIMER_PROF, cpu_s)
+        signal.setitimer(signal.ITIMER_PROF, 0)

@@ -74,7 +74,7 @@ def detail(status: status_pb2.Status, kind: type[Message]) -> Message | None:
         (NotAllowed("x"), code_pb2.PERMISSION_DENIED, "NOT_ALLOWED", False),
         (CallerGone("x"), code_pb2.DEADLINE_EXCEEDED, "CALLER_GONE", False),
         (MalformedMessage("x"), code_pb2.INVALID_ARGUMENT, "MALFORMED_MESSAGE", False),
-        (Overloaded("x"), code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED", True),
+        (Overloaded("x", 1.0), code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED", True),
         (ZeroDivisionError("x"), code_pb2.INTERNAL, "INTERNAL", False),
     ],
 )
