@@ -1,4 +1,4 @@
-//! What a page holds where, for layout: the columns of `features.layout.tree.PageTree`.
+//! What a page holds where, for layout: the columns of `features.layout.PageTree`.
 
 use crate::html::{Attribute, Attributes};
 use crate::paths::{StepId, Steps, TEXT};

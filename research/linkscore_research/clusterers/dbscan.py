@@ -15,10 +15,12 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    Vectorizer,
+    fit_vectorizer,
     labelled,
+    zero_rows,
 )
 from linkscore_scoring.clustering.class_paths import plain_nodes
-from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.types import PathTrie
 
 # Distances computed at a time, 32 MB of float64: a bound of memory.
@@ -58,16 +60,14 @@ def nearest(distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     k = min(k, distances.shape[1])
     bound = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
     masked = np.where(distances <= bound, distances, np.inf)
-    order: NDArray[np.int64] = np.argsort(masked, axis=1, kind="stable")[:, :k]
-    return order
+    return np.argsort(masked, axis=1, kind="stable")[:, :k]
 
 
 def vote(neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the majority of every row of labels (nearest first), ties to the label met first."""
     votes = (neighbours[:, :, None] == neighbours[:, None, :]).sum(axis=2)
     first = votes.argmax(axis=1)
-    winners: NDArray[np.int64] = neighbours[np.arange(len(neighbours)), first]
-    return winners
+    return np.take_along_axis(neighbours, first[:, None], axis=1)[:, 0]
 
 
 @dataclass(eq=False)

@@ -35,8 +35,7 @@ def pairwise_distances(left: NDArray[np.float64], right: NDArray[np.float64]) ->
     squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1)[None, :]
     gap = squares - 2.0 * (left @ right.T)
     gap[gap <= 1e-12 * squares] = 0.0  # rounding of the product: what is below is noise
-    distances: NDArray[np.float64] = np.sqrt(gap)
-    return distances
+    return np.asarray(np.sqrt(gap), dtype=np.float64)
 
 
 def k_distances(distances: NDArray[np.float64], k: int) -> NDArray[np.float64]:
@@ -51,8 +50,7 @@ def k_distances(distances: NDArray[np.float64], k: int) -> NDArray[np.float64]:
         return np.zeros(n)
     others = distances.copy()
     np.fill_diagonal(others, np.inf)
-    kth: NDArray[np.float64] = np.partition(others, k - 1, axis=1)[:, k - 1]
-    return kth
+    return np.partition(others, k - 1, axis=1)[:, k - 1]
 
 
 def n_bins(n_pages: int, n_features: int) -> int:

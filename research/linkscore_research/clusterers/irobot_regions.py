@@ -16,11 +16,13 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    fit_vectorizer,
     labelled,
     large,
     means_of,
+    normalised,
+    zero_rows,
 )
-from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
 from linkscore_scoring.features.types import PathTrie, normal_tokens
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from linkscore_research.page_types.examples import Example
-from linkscore_scoring.features.layout.signals import SIGNALS
+from linkscore_scoring.features.layout import SIGNALS
 from linkscore_scoring.policies.focus.policy import MAX_DEVIATIONS, PageTypeModel
 
 SIGNS: dict[str, tuple[int, int]] = {

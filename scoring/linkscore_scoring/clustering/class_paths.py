@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.tfidf import fit_vectorizer
+from linkscore_scoring.clustering.base import fit_vectorizer
 from linkscore_scoring.columns import left_sum
 from linkscore_scoring.features.types import PathTrie, fold_digits
 

@@ -16,9 +16,12 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    Vectorizer,
+    fit_vectorizer,
     labelled,
     large,
     means_of,
+    zero_rows,
 )
 from linkscore_scoring.clustering.class_paths import (
     ClassPathFilter,
@@ -26,7 +29,6 @@ from linkscore_scoring.clustering.class_paths import (
     fit_class_paths,
     readable,
 )
-from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.types import PathTrie
 
 
@@ -159,5 +161,4 @@ def _join(far: NDArray[np.float64], sizes: NDArray[np.float64], gone: int, kept:
     sizes[gone], sizes[kept] = 0.0, both
 
 
-DEFAULT = CosineLinkage.name
-CLUSTERERS: dict[str, type[Clusterer]] = {DEFAULT: CosineLinkage}
+CLUSTERERS: dict[str, type[Clusterer]] = {CosineLinkage.name: CosineLinkage}

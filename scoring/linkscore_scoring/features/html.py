@@ -30,7 +30,7 @@ from linkscore_scoring.features.body import (
     with_body,
     without_crowds,
 )
-from linkscore_scoring.features.layout.signals import of_outline, of_tags
+from linkscore_scoring.features.layout import of_outline, of_tags
 from linkscore_scoring.features.things import thing_of
 from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.walk import (

@@ -230,7 +230,7 @@ class _Reader:
             root = self._parser.close()
         except etree.XMLSyntaxError:
             return
-        self.root = next((_name(each)[1] for each in root), "")
+        self.root = next((_name(each.tag)[1] for each in root), "")
         self.has_errors = len(self._parser.feed_error_log) > 0
         ended_by_end = self._closed()
         if not self._markup.rstrip().endswith(b">"):
@@ -255,13 +255,13 @@ class _Reader:
         )
 
     def _read(self, element: etree._Element, parts: Iterable[etree._Element]) -> Entry | None:
-        namespace, _ = _name(element)
+        namespace, _ = _name(element.tag)
         links: dict[str, str] = {}
         dates: dict[str, str] = {}
         for child in parts:
-            own, local = _name(child)
+            own, local = _name(child.tag)
             if own == _NEWS and local == "news":
-                dates |= {_name(each)[1]: each.text or "" for each in child}
+                dates |= {_name(each.tag)[1]: each.text or "" for each in child}
             elif local in _DATES and (own in {namespace, ""} or local in _DATES_OF.get(own, ())):
                 dates.setdefault(local, _text(child))
             elif own in {namespace, _ATOM, _ATOM_03} and (found := self._link(child, local)):
@@ -271,7 +271,7 @@ class _Reader:
         if not found:
             return None
         lastmod_s = next(filter(None, (seconds_of(dates[name]) for name in _DATES if name in dates)), 0)
-        names = [_name(each)[1] for each in (element, *element.iterancestors())]
+        names = [_name(each.tag)[1] for each in (element, *element.iterancestors())]
         kind = "loc" if "loc" in links else "link"
         return Entry(found, lastmod_s, "/".join([*names[-2::-1], kind]))
 
@@ -294,13 +294,9 @@ class _Reader:
         return href
 
 
-def _name(element: etree._Element) -> tuple[str, str]:
-    """Return namespace and name of an element, the name in lower case."""
-    return _split(element.tag)
-
-
 @lru_cache(maxsize=256)
-def _split(tag: str) -> tuple[str, str]:
+def _name(tag: str) -> tuple[str, str]:
+    """Return namespace and name of an element, the name in lower case."""
     namespace, _, local = tag.rpartition("}")
     prefix, colon, rest = local.partition(":")
     if colon and not namespace:

@@ -16,6 +16,7 @@ import math
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -339,22 +340,20 @@ class RevisitSettings:
     least_s: float = 3_600.0
     longest_s: float = 365.0 * DAY_S
 
-    def problems(self, prefix: str) -> list[FieldProblem]:
-        """Return what is wrong, by field."""
-        found = []
+    def problems(self, prefix: str) -> Iterator[FieldProblem]:
+        """Yield what is wrong, by field."""
         if self.objective not in OBJECTIVES:
             rule = f"must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}"
-            found.append(FieldProblem(f"{prefix}.objective", rule))
+            yield FieldProblem(f"{prefix}.objective", rule)
         if not (math.isfinite(self.fetches_per_day) and self.fetches_per_day >= 0.0):
             rule = f"must be at least 0, got {self.fetches_per_day}"
-            found.append(FieldProblem(f"{prefix}.fetches_per_day", rule))
+            yield FieldProblem(f"{prefix}.fetches_per_day", rule)
         if not 0.0 < self.longest_s < math.inf:
             rule = f"must be above 0, got {self.longest_s} s"
-            found.append(FieldProblem(f"{prefix}.longest_interval", rule))
+            yield FieldProblem(f"{prefix}.longest_interval", rule)
         elif not 0.0 < self.least_s <= self.longest_s:
             rule = f"must be above 0 and at most longest_interval, got {self.least_s} and {self.longest_s} s"
-            found.append(FieldProblem(f"{prefix}.least_interval", rule))
-        return found
+            yield FieldProblem(f"{prefix}.least_interval", rule)
 
 
 class Fetched(NamedTuple):

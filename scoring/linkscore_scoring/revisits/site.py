@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Floats, drop_oldest
 from linkscore_scoring.hashing import hash_of
-from linkscore_scoring.revisits.forecast import FORECAST_PAGES, days_since, due_worth, forecast
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import (
     DAY_S,
@@ -44,13 +43,17 @@ from linkscore_scoring.revisits.pages import (
     own_difference,
 )
 from linkscore_scoring.revisits.rates import (
+    FORECAST_PAGES,
     SHAPE,
     Belief,
     RecentChanges,
     Signals,
     Waiting,
+    days_since,
     discovery_worth,
+    due_worth,
     first_place,
+    forecast,
     intervals,
     mean_days,
     noticed,

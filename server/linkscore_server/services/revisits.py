@@ -14,9 +14,9 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, PageFetched
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.revisits.forecast import sites_due
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import DAY_S, Due, RevisitSettings
+from linkscore_scoring.revisits.rates import sites_due
 from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits, key_of
 from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server.crawls.actor import CrawlActor

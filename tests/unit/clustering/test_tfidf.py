@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from linkscore_scoring.clustering.tfidf import fit_vectorizer, zero_rows
+from linkscore_scoring.clustering.base import fit_vectorizer, zero_rows
 
 BAGS = [{"a": 1, "b": 3}, {"a": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1}]
 

@@ -161,7 +161,7 @@ class Focus(WithFallback):
 
     Every page gets a type from its layout; what pages turned out to be is voted to the links that led there,
     pooled by URL pattern and link path; from the entry over indexes, the patterns of
-    threads are reached (`paths`), and regular expressions learned of them (`expressions`). Score:
+    threads are reached (`paths`), and regular expressions learned of them (`Expressions`). Score:
     threads 0.9, page flips 0.8, indexes 0.5 to 0.75 by how many threads nobody knew their pages show, what
     stands on an index and was never tried 0.4, off the way 0.02; verdict FOLLOW for the first three, SKIP for
     the last, and for indexes that show nothing new any more. Bucket = ``<pattern>.<link path>.<type by

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.focus.expressions import Expressions
+from linkscore_scoring.policies.focus.forum_model import Expressions
 from linkscore_scoring.policies.focus.paths import KindVotes, LinkTable, find_paths
 from linkscore_scoring.types import INDEX, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns

@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.layout.signals import SIGNALS
+from linkscore_scoring.features.layout import SIGNALS
 
 URL = "http://a.test/page"
 LONG = "Words that go on for longer than a line of text would, so that this counts as long text."  # 88
