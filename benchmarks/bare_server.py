@@ -13,7 +13,6 @@ import msgpack
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
 PARSE = "/bench.Bare/Parse"
-ECHO = "/bench.Bare/Echo"
 _OPTIONS = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
 
 

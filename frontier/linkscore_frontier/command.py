@@ -50,7 +50,7 @@ def frontier(log_level: str, **given: Any) -> None:
     Every option is also an environment variable, LINKSCORE_FRONTIER_LISTEN for example.
     """
     from linkscore.session import option_problems
-    from linkscore_frontier import app
+    from linkscore_frontier.service import serve
     from linkscore_server import observability
     from linkscore_server.operator_files import tls_problems
     from linkscore_server.settings import address_problems
@@ -66,7 +66,7 @@ def frontier(log_level: str, **given: Any) -> None:
     for name, rule in wrong:
         raise click.BadParameter(rule, param_hint="--" + name.replace("_", "-"))
     try:
-        asyncio.run(app.serve(given, client=client, tls=(cert, key, client_ca)))
+        asyncio.run(serve(given, client=client, tls=(cert, key, client_ca)))
     except OSError as exc:
         observability.log_failed_start(exc)
         sys.exit(1)

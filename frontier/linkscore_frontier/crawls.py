@@ -33,12 +33,6 @@ from linkscore_server.data_folder import DataFolder, sync
 
 T = TypeVar("T")
 
-DEFAULT_CRAWL = "DEFAULT"
-"""The crawl of calls that name none, as in URLFrontier."""
-
-MAX_CRAWL_CHARS = 200
-"""Characters of a crawl id, percent-encoded: what a file name takes."""
-
 _MAX_CRAWLS = 100  # each has open files; the server's default
 _DELAY_S = 1  # between two gifts of a queue, unless SetDelay says another number: that of URLFrontier
 
@@ -84,7 +78,7 @@ class Crawls:
         if store is None:
             if len(self.stores) >= _MAX_CRAWLS:
                 raise RuntimeError(f"there are {_MAX_CRAWLS} crawls: delete one (DeleteCrawl)")
-            store = self.stores[crawl] = CrawlStore(self._folder / f"{file_name(crawl)}.sqlite")
+            store = self.stores[crawl] = CrawlStore(self._folder / f"{quote(crawl, safe='')}.sqlite")
         return store
 
     def delete(self, crawl: str) -> int:
@@ -120,32 +114,18 @@ class Crawls:
         fresh.replace(self._node)
 
 
-def file_name(crawl: str) -> str:
-    """Return the name of the file of a crawl, without its suffix; one of over `MAX_CRAWL_CHARS` is none."""
-    return quote(crawl, safe="")
-
-
 _log = logging.getLogger(__name__)
 
 BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
 """Metadata of a link that linkscore scored; docs/reference/clients.md says what they are."""
 
-NEXT = "linkscore.next"
-"""Metadata of a fetched URL: when to fetch it again, in seconds since 1970: `PageResult.next_fetch_time`."""
-
-STATUS = "fetch.statusCode"
-"""Metadata in which StormCrawler keeps the HTTP status of a fetch."""
-
-# URLs of one ScoreLinks call: other calls are answered in between. Chosen.
-_BATCH = 500
+_BATCH = 500  # URLs of one ScoreLinks call: other calls are answered in between; chosen
 # Longest name of a bucket: all are kept in memory. Those of linkscore have some twenty characters; a bound.
 _MAX_BUCKET_CHARS = 256
-# Longest wait of GetURLs for the order of buckets.
-_RANK_S = 1.0
+_RANK_S = 1.0  # longest wait of GetURLs for the order of buckets
 # Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
 _PAUSE_S = 0.1
-# Pause after URLs that linkscore refuses to score, which waiting may not mend. Chosen.
-_REFUSED_S = 10.0
+_REFUSED_S = 10.0  # pause after URLs that linkscore refuses to score, which waiting may not mend; chosen
 
 
 class FrontierMetrics:
@@ -191,18 +171,13 @@ class Advisor:
         self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ranking: dict[str, asyncio.Task[None]] = {}
         self._refused_until: dict[str, float] = {}
-        self._work: asyncio.Task[None] | None = None
-        metrics.is_away = lambda: any(one.away for one in list(self._connections.values()))
-
-    def start(self) -> None:
-        """Begin to score and report beside the calls."""
         self._work = asyncio.create_task(self._keep_working())
+        metrics.is_away = lambda: any(one.away for one in list(self._connections.values()))
 
     async def close(self) -> None:
         """End all that runs beside the calls, and tell what can be told."""
         for task in (self._work, *self._ranking.values()):
-            if task is not None:
-                task.cancel()
+            task.cancel()
         await asyncio.gather(*(one.close() for one in self._connections.values()))
 
     async def forget(self, crawl: str) -> None:

@@ -1,4 +1,4 @@
-"""The calls of URLFrontier's contract; those that are not here are UNIMPLEMENTED."""
+"""The calls of URLFrontier's contract, and the process that serves them; those not here are UNIMPLEMENTED."""
 
 from __future__ import annotations
 
@@ -6,55 +6,66 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 
 from linkscore.messages import FIRST_FAILURE
 from linkscore.session import NOT_MODIFIED
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
 from linkscore_frontier.crawls import (
-    DEFAULT_CRAWL,
-    MAX_CRAWL_CHARS,
-    NEXT,
-    STATUS,
     TICKET,
     Advisor,
     Crawls,
     FrontierMetrics,
-    file_name,
     metadata_of,
     places_in,
     ticket_in,
 )
 from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Wish
+from linkscore_server import tasks
+from linkscore_server.observability import serve_metrics
+from linkscore_server.operator_files import listening, server_credentials
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
+SERVICE = pb.DESCRIPTOR.services_by_name["URLFrontier"].full_name
 
+# Seconds in which the calls that give or take URLs end; streams of crawlers have no end, and are cut then.
+_DRAIN_S = 5.0
+_MAX_MESSAGE_BYTES = 1 << 16  # bound of a message: twice the most that is kept of a URL
+# Calls under way at a time, open streams among them, of which 256 messages each are read ahead. A bound.
+_MAX_CALLS = 250
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    ("grpc.max_concurrent_streams", 100),  # over one connection, as linkscore's own server has it
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.so_reuseport", 0),
+    ("grpc.http2.bdp_probe", 0),  # windows that grow hold messages nobody asked for
+]
 # Items of one stream that are read ahead, and written at once at most; more stay with the client.
 _WINDOW = 256
-# URLs of one read of a list: 6 MB with the most metadata that is kept.
-_PAGE = 200
-# Entries of a list that does not say how many it wants, as in URLFrontier.
-_LIST = 100
-# Seconds of a lease that the crawler does not choose, as in URLFrontier.
-_LEASE_S = 30
-# Longest URL taken: what linkscore takes.
-_MAX_URL_CHARS = 2_083
-# Longest key of a queue, in bytes: a host has 253 characters. A bound.
-_MAX_KEY_BYTES = 1_024
+_PAGE = 200  # URLs of one read of a list: 6 MB with the most metadata that is kept
+_LIST = 100  # entries of a list that does not say how many it wants, as in URLFrontier
+_LEASE_S = 30  # seconds of a lease that the crawler does not choose, as in URLFrontier
+_MAX_URL_CHARS = 2_083  # longest URL taken: what linkscore takes
+_MAX_ID_CHARS = 200  # characters of a crawl id, percent-encoded: what a file name takes
+_MAX_KEY_BYTES = 1_024  # longest key of a queue, in bytes: a host has 253 characters; a bound
 # Most bytes of metadata that are kept with a URL: StormCrawler's have some hundred. A bound.
 _MAX_INFO_BYTES = 32_768
 # Queues that one answer names at most: 2 MB of their longest names, and gRPC's own bound is 4.
 _MAX_LISTED = 2_000
-# Digits of a time in seconds: those of the year 300 million. A bound.
-_MAX_DIGITS = 16
+_MAX_DIGITS = 16  # digits of a time in seconds: those of the year 300 million; a bound
+_STATUS = "fetch.statusCode"  # metadata in which StormCrawler keeps the HTTP status of a fetch
+# Metadata of a fetched URL: when to fetch it again, in seconds since 1970: `PageResult.next_fetch_time`.
+_NEXT = "linkscore.next"
 
 
 class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
@@ -184,15 +195,16 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
         """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
         crawl, now, start = _crawl(request.crawlID), time.time(), request.start
-        found = await self._crawls.ask(
-            crawl,
-            lambda store: sorted(
-                key
-                for key, queue in store.queues.items()
-                if request.include_inactive or (queue.active and queue.blocked < now)
-            ),
-        )
-        found = found or []
+        found = (
+            await self._crawls.ask(
+                crawl,
+                lambda store: sorted(
+                    key
+                    for key, queue in store.queues.items()
+                    if request.include_inactive or (queue.active and queue.blocked < now)
+                ),
+            )
+        ) or []
         names = found[start : start + min(request.size or _LIST, _MAX_LISTED)]
         return pb.QueueList(values=names, total=len(found), start=start, size=len(names), crawlID=crawl)
 
@@ -297,7 +309,7 @@ def _item(crawl: str, one: Listed) -> pb.URLItem:
 
 
 def _crawl(name: str) -> str:
-    return name or DEFAULT_CRAWL
+    return name or "DEFAULT"  # as in URLFrontier
 
 
 def _info(item: pb.URLItem) -> pb.URLInfo:
@@ -308,16 +320,16 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
     """Read an item: its crawl, and what arrives; None if it is no URL of a queue."""
     info = _info(item)
     crawl, key = _crawl(info.crawlID), info.key or _host(info.url)
-    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(file_name(crawl)) > MAX_CRAWL_CHARS:
+    if not (info.url and key) or len(info.url) > _MAX_URL_CHARS or len(quote(crawl, safe="")) > _MAX_ID_CHARS:
         return crawl, None
     metadata, kept = metadata_of(info), pb.URLInfo(metadata=info.metadata).SerializeToString()
     if len(key.encode()) > _MAX_KEY_BYTES or len(kept) > _MAX_INFO_BYTES:
         return crawl, None
     arrival = Arrival(info.url, key, kept, places_in(metadata))
     if item.HasField("known"):
-        status = _number_in(metadata, STATUS, most=3)
+        status = _number_in(metadata, _STATUS, most=3)
         # No filter sees a page that is as it was: what its metadata say is of the fetch before.
-        next_date = 0 if status == NOT_MODIFIED else _number_in(metadata, NEXT, most=_MAX_DIGITS)
+        next_date = 0 if status == NOT_MODIFIED else _number_in(metadata, _NEXT, most=_MAX_DIGITS)
         arrival.is_known, arrival.due = True, min(next_date or item.known.refetchable_from_date, 2**62)
         arrival.failed_status = status if status >= FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
@@ -335,3 +347,40 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+async def serve(options: Mapping[str, Any], *, client: Mapping[str, Any], tls: tuple[str, str, str]) -> None:
+    """Serve with the options of the command until SIGTERM or SIGINT, then let calls end and close the files.
+
+    OSError if an address, the folder or a file cannot be used.
+    """
+    stopping = tasks.asked_to_end()
+    try:
+        crawls = Crawls(options["data_dir"])
+    except OSError as exc:
+        raise OSError(f"--data-dir: {exc}") from exc
+    metrics = FrontierMetrics(crawls)
+    advisor = Advisor(crawls, metrics, target=options["target"], crawl=options["crawl"], **client)
+    service = FrontierService(crawls, advisor, metrics)
+    server = grpc.aio.server(maximum_concurrent_rpcs=_MAX_CALLS, options=_OPTIONS)
+    urlfrontier_pb2_grpc.add_URLFrontierServicer_to_server(service, server)
+    status = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(status, server)
+    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    credentials = server_credentials(*tls) if tls[0] else None
+    try:
+        service.address = listening(server, options["listen"], credentials)
+    except RuntimeError as exc:
+        raise OSError(f"listen: {exc}") from exc
+    end_metrics = serve_metrics(options["metrics_listen"], metrics.registry)
+    await server.start()
+    for name in ("", SERVICE):
+        await status.set(name, health_pb2.HealthCheckResponse.SERVING)
+    _log.info("serving on %s, asking %s", service.address, options["target"])
+    print(f"linkscore frontier serving on {service.address}", flush=True)  # the line scripts wait for
+    await stopping.wait()
+    await status.enter_graceful_shutdown()
+    await server.stop(_DRAIN_S)
+    await advisor.close()
+    crawls.close()
+    end_metrics()

@@ -150,11 +150,9 @@ MAX_GIVEN = 1_000
 
 # How far behind the best URL of a bucket one waits that is only guessed to belong there: behind all others.
 _GUESSED = 1.0
-# What one RankBuckets call may carry.
-_MAX_RANKED = 100_000
+_MAX_RANKED = 100_000  # what one RankBuckets call may carry
 _MAX_IN_FLIGHT = 10_000  # buckets under way that it may name
-# URLs of a bucket that are read at a time: what comes with them may be large.
-_TAKEN = 100
+_TAKEN = 100  # URLs of a bucket that are read at a time: what comes with them may be large
 # Leases and dates that run out are looked at in portions: a bound of the time one call takes.
 _SWEPT = 10_000
 NEW, UNKNOWN = 0, 1
@@ -563,8 +561,7 @@ class CrawlStore:
         return queue.active
 
     def find(self, key: str, url: str) -> Listed | None:
-        rows = self._listed("mark = ?", [_mark(key, url)], limit=1)
-        return rows[0] if rows else None
+        return next(iter(self._listed("mark = ?", [_mark(key, url)], limit=1)), None)
 
     def urls(
         self, *, after: int, most: int, key: str = "", text: str = "", fold: bool = False, skip: int = 0
@@ -576,8 +573,7 @@ class CrawlStore:
     def count_urls(self, *, key: str = "", text: str = "", fold: bool = False) -> int:
         """Count URLs, done ones too."""
         where, values = _condition(key, text, fold=fold)
-        found: int = self._db.execute(f"SELECT COUNT(*) FROM url WHERE {where}", values).fetchone()[0]
-        return found
+        return int(self._db.execute(f"SELECT COUNT(*) FROM url WHERE {where}", values).fetchone()[0])
 
     def _listed(self, where: str, values: Sequence[object], *, limit: int, skip: int = 0) -> list[Listed]:
         rows = self._db.execute(

@@ -14,7 +14,6 @@ from support.server_process import Stubs
 HOST = "log.test"
 START = 20_000 * 86_400
 FETCH = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams())
-DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams())
 pytestmark = pytest.mark.usefixtures("takes_logs")
 
 

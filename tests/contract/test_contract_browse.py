@@ -9,12 +9,10 @@ import grpc
 import pytest
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as sites
 from support.server_process import Stubs, refusal
 
-OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
 DAY_S = 86_400
 START = 20_000 * DAY_S
 

@@ -13,7 +13,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.testing.crawl import page_of
 from support.recorded_crawls import fetched
 
-HOST, PATH = "http://a.test", 7
+HOST = "http://a.test"
 VALUES = ("", "1", "2")
 ADDRESSES = tuple(product(range(6), VALUES, VALUES))
 """Number of a page, value of a query key that changes what it shows, and of one that changes nothing."""

@@ -17,7 +17,6 @@ INVALID = grpc.StatusCode.INVALID_ARGUMENT
 OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
 UCC = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
 BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
-UNKNOWN = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="no_such"))
 
 
 def ingest(server: Stubs, crawl: str, *numbers: int) -> list[pb.PageResult]:

@@ -7,7 +7,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import Event, FeedbackGiven, ModelActivated, PageFetched, decode, encode
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
-from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.state import packed
 from linkscore_scoring.testing.crawl import GeneratedSite, page_of
 
 
@@ -83,10 +83,3 @@ def replayed(log: list[bytes], crawl: CrawlModel | None = None, *, first: int = 
 def state(crawl: CrawlModel) -> bytes:
     """Return all that a crawl knows as bytes."""
     return packed(crawl.to_state())
-
-
-def restored(raw: bytes) -> CrawlModel:
-    """Return the crawl of some bytes."""
-    crawl = model()
-    crawl.load_state(unpacked(raw))
-    return crawl

@@ -26,7 +26,6 @@ from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.services.messages import (
     check_count,
     check_most,
-    enum_names,
     field_problems,
     parse_crawl,
     seconds_of,
@@ -38,7 +37,6 @@ DUE_PAGES, _MAX_DUE_PAGES = 100, 100_000  # of an answer if nothing is said, and
 MAX_NOTICES = 10_000  # URLs of one call of NotifyChanged, as the contract says
 _FOUND = 302  # RFC 9110, section 15.4.3
 _TOGETHER = 256  # URLs that are checked before other calls are served; chosen, not measured
-_OUTCOMES = enum_names(pb.NoticeOutcome, "NOTICE_OUTCOME_")
 _Known = dict[str, dict[int, str]]
 """By site, the identity of each URL by its row."""
 

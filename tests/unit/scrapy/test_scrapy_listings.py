@@ -14,7 +14,7 @@ from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
-INDEX, URLS, FEED = b"<sitemapindex/>", b"<urlset/>", b"<rss/>"
+INDEX = b"<sitemapindex/>"
 
 
 def response_to(request: Any, body: bytes) -> XmlResponse:
