@@ -207,7 +207,7 @@ def check(data_dir: str, *, replay: bool) -> None:
         beside.path = None if is_database(data_dir) else Path(data_dir)
         problems = _told(problems_of(store, decode))
         if find_spec("duckdb") is not None:
-            from linkscore_server.browse_logs.manager import problems_in
+            from linkscore_server.browse_logs.service import problems_in
 
             problems += sum(_told(problems_in(beside, key)) for key in store.shards())
         if replay and not problems:

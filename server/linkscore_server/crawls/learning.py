@@ -16,7 +16,6 @@ from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server import tasks
 from linkscore_server.observability import Metrics
 from linkscore_server.store import StoreAway
-from linkscore_server.tasks import child_processes
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ class LearningPool:
         with self._lock:
             self._pages_left -= pages
             if self._pool is None and self._processes and self._pages_left < 0 and not self._is_closed:
-                self._pool = child_processes(self._processes)
+                self._pool = tasks.child_processes(self._processes)
             return self._pool
 
     def _let_go(self, pool: ProcessPoolExecutor | None) -> None:

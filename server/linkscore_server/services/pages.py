@@ -35,7 +35,6 @@ from linkscore_server import tasks
 from linkscore_server.door import require_caller
 from linkscore_server.services.contract import without_frames
 from linkscore_server.services.messages import check_most, enum_names, seconds_of, wrong_numbers
-from linkscore_server.tasks import child_processes
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
@@ -274,7 +273,7 @@ class LargePages:
 
     async def _read(self, page: Callable[[], PageBody]) -> PageFeatures:
         try:
-            pool = self._pool = self._pool or child_processes(1, _start, self._limits)
+            pool = self._pool = self._pool or tasks.child_processes(1, _start, self._limits)
             found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page(), self._budget_s)
         except BrokenProcessPool:
             self.close()

@@ -15,7 +15,7 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.state import State
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.browse_logs.service import BrowseLogManager
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.settings import Settings
