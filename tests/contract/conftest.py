@@ -13,7 +13,7 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from support.link_calls import UCC
+from support.crawl_calls import UCC
 from support.server_process import Stubs, serving, stubs
 from support.small_site import HOST, page
 

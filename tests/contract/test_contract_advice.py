@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from linkscore.v1 import common_pb2 as common
-from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from support.link_calls import BAD, DUPLICATE, OK, report
-from support.page_calls import ingest
+from support.crawl_calls import BAD, DUPLICATE, OK, described, ingest, report
 from support.server_process import Stubs
 from support.small_site import HOST, ROOT, page, url_of
 
@@ -33,7 +31,7 @@ def test_a_large_batch_keeps_its_order_and_names_each_outcome(server: Stubs, cra
     assert [s.code for s in statuses] == [
         BAD if n == 700 else OK if n < 900 else DUPLICATE for n in range(1_000)
     ]
-    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.feedback_count == 899
+    assert described(server, crawl).feedback_count == 899
 
 
 def test_the_last_event_of_a_batch_about_a_page_counts(server: Stubs, crawl: str) -> None:

@@ -13,7 +13,7 @@ import zstandard
 from linkscore.v1 import (
     common_pb2 as common,
 )
-from support.page_calls import BAD, OK, PARTIAL, fetched, ingest, page_count, problem
+from support.crawl_calls import BAD, OK, PARTIAL, described, fetched, ingest, problem
 from support.server_process import Stubs
 from support.small_site import ROOT, body_of, page
 
@@ -77,7 +77,7 @@ def test_a_bad_page_is_named_and_the_rest_of_its_batch_counts(server: Stubs, cra
     assert problem(got) == (field, reason)
     assert got.status.problems[0].description
     assert not got.links.scores
-    assert page_count(server, crawl) == 2
+    assert described(server, crawl).page_count == 2
 
 
 def test_a_bad_page_is_not_remembered_by_its_event_id(server: Stubs, crawl: str) -> None:
@@ -165,7 +165,7 @@ def test_a_hostile_body_never_fails_the_call(server: Stubs, crawl: str, body: by
     )
     assert hostile.status.code in (OK, PARTIAL)
     assert after.status.code == OK
-    assert page_count(server, crawl) == 2
+    assert described(server, crawl).page_count == 2
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_failed_fetch_counts_and_has_no_links(server: Stubs, crawl: str, faile
     (result,) = ingest(server, crawl, failed)
     assert result.status.code == OK
     assert not result.links.scores
-    assert page_count(server, crawl) == 1
+    assert described(server, crawl).page_count == 1
 
 
 def test_the_links_of_the_crawler_are_scored_in_its_order_with_a_status_for_bad_ones(

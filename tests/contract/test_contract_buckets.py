@@ -10,7 +10,7 @@ from linkscore.messages import policy_spec
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.link_calls import event_seq, ingest
+from support.crawl_calls import described, ingest
 from support.server_process import Stubs
 
 
@@ -22,7 +22,7 @@ def test_buckets_are_ordered_by_value_and_ties_by_request(server: Stubs, crawl: 
     assert list(got.values) == sorted(got.values, reverse=True)
     ties = [row for row, value in zip(got.order, got.values, strict=True) if value == 0.0]
     assert ties == sorted(ties)
-    assert (got.policy, got.event_seq) == ("harvest", event_seq(server, crawl))
+    assert (got.policy, got.event_seq) == ("harvest", described(server, crawl).event_seq)
 
 
 @pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "anthelion"])

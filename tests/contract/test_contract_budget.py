@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.link_calls import INVALID, ingest, score
+from support.crawl_calls import INVALID, change, described, ingest, score
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page, url_of
 
@@ -21,22 +20,12 @@ def budget(**bounds: float) -> crawl_service_pb2.Budget:
     return crawl_service_pb2.Budget(**bounds)
 
 
-def got(server: Stubs, crawl: str) -> crawl_service_pb2.Crawl:
-    return server.crawls.GetCrawl(crawl_service_pb2.GetCrawlRequest(name=crawl)).crawl
-
-
-def change(server: Stubs, crawl: str, to: crawl_service_pb2.Budget | None) -> None:
-    message = crawl_service_pb2.Crawl(name=crawl, budget=to)
-    mask = FieldMask(paths=["budget"])
-    server.crawls.UpdateCrawl(crawl_service_pb2.UpdateCrawlRequest(crawl=message, update_mask=mask))
-
-
 def test_a_crawl_without_a_budget_hears_nothing_of_one(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl()
     [result] = ingest(server, crawl, 0)
     assert not result.HasField("standing")
     assert not result.links.skip_reasons
-    assert (got(server, crawl).HasField("budget"), got(server, crawl).decision) == (False, 0)
+    assert (described(server, crawl).HasField("budget"), described(server, crawl).decision) == (False, 0)
     request = site_model_service_pb2.GetSiteRequest(name=f"{crawl}/sites/{HOST}")
     assert server.sites.GetSite(request).advice.decision == common_pb2.DECISION_UNSPECIFIED
 
@@ -54,24 +43,24 @@ def test_a_spent_budget_ends_a_crawl_and_more_of_it_lets_it_go_on(server: Stubs,
     ranked = server.links.RankBuckets(rank)
     assert (set(ranked.urls), ranked.decision) == ({0}, STOP)
     assert score(server, crawl, url_of(7)).links.skip_reasons == [common_pb2.SKIP_REASON_CRAWL_BUDGET]
-    there = got(server, crawl)
+    there = described(server, crawl)
     assert (there.decision, there.decision_reason) == (STOP, "max_fetches: 2 of 2 are spent")
     assert there.budget == budget(max_fetches=2)
 
-    change(server, crawl, budget(max_fetches=9))
-    assert got(server, crawl).decision == CONTINUE
+    change(server, crawl, budget=budget(max_fetches=9))
+    assert described(server, crawl).decision == CONTINUE
     ranked = server.links.RankBuckets(rank)
     assert sum(ranked.urls) > 0
     assert ranked.decision == common_pb2.DECISION_UNSPECIFIED
-    change(server, crawl, None)
-    assert not got(server, crawl).HasField("budget")
+    change(server, crawl, budget=None)
+    assert not described(server, crawl).HasField("budget")
 
 
 def test_bytes_are_those_that_came_or_those_sent(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(groups=1, budget=budget(max_bytes=1_000_000))
     pages = [page(0), page(1)]
     pages[1].fetched_bytes = 1_000_000 - len(pages[0].body)
-    results = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results
+    results = ingest(server, crawl, *pages)
     assert [result.standing.decision for result in results] == [CONTINUE, STOP]
 
 
@@ -100,11 +89,11 @@ def test_a_crawl_of_several_groups_stops_when_the_sites_of_all_have(
 
     def fetch(site: str, n: int) -> pb.PageResult:
         sent = common_pb2.Page(url=f"{site}/{n}", body=b"<p>text</p>", content_type="text/html")
-        return server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[sent])).results[0]
+        return ingest(server, crawl, sent)[0]
 
     for site in sites:
         fetch(site, 0)
-    said = [(fetch(site, 1).standing, got(server, crawl).decision) for site in sites]
+    said = [(fetch(site, 1).standing, described(server, crawl).decision) for site in sites]
     assert {standing.site_decision for standing, _ in said} == {STOP}
     assert {standing.decision for standing, _ in said} == {CONTINUE}  # a group does not know the others
     assert [decision for _, decision in said] == [CONTINUE] * 5 + [STOP]

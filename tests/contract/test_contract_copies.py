@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.link_calls import INVALID, score
+from support.crawl_calls import INVALID, change, ingest, score
 from support.server_process import Stubs, refusal
 
 NewCrawl = Callable[..., str]
@@ -34,7 +33,7 @@ def crawled(server: Stubs, crawl: str) -> list[pb.PageResult]:
         text = f"Number {n} has a long text of its own, and nobody else shows it. " * 3
         pages += [page(f"/item/{n}", text), page(f"/print/{n}", text)]
     pages.append(page("/more", "One more page", '<a href="/item/29">one</a><a href="/print/29">two</a>'))
-    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
+    return ingest(server, crawl, *pages)
 
 
 @pytest.mark.parametrize("bound", [None, 0.9])
@@ -56,9 +55,7 @@ def test_a_bound_can_be_changed_and_copies_lifted(server: Stubs, new_crawl: NewC
     crawl = new_crawl(copies=copies(0.99))
     crawled(server, crawl)
     for wanted, reason in ((copies(0.5), common_pb2.SKIP_REASON_COPY), (None, None)):
-        change = crawl_service_pb2.Crawl(name=crawl, copies=wanted)
-        mask = FieldMask(paths=["copies"])
-        server.crawls.UpdateCrawl(crawl_service_pb2.UpdateCrawlRequest(crawl=change, update_mask=mask))
+        change(server, crawl, copies=wanted)
         got = score(server, crawl, f"{ROOT}/print/28").links.skip_reasons
         assert list(got) == ([] if reason is None else [reason])
 

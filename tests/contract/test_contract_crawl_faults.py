@@ -10,8 +10,7 @@ import pytest
 
 from linkscore.v1 import common_pb2, crawl_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.link_calls import score
-from support.page_calls import ingest as sent
+from support.crawl_calls import described, ingest, score
 from support.server_process import Stubs
 
 IN_GROUPS_TOO = True
@@ -49,7 +48,7 @@ def living(server: Stubs, new_crawl: NewCrawl) -> str:
     """Return a crawl that has fetched two pages on three days."""
     crawl = new_crawl(revisit=crawl_service_pb2.Revisit(fetches_per_day=2.0))
     for day in range(3):
-        sent(server, crawl, *(page(f"{HOST}/{n}", day, text(n)) for n in range(2)))
+        ingest(server, crawl, *(page(f"{HOST}/{n}", day, text(n)) for n in range(2)))
     return crawl
 
 
@@ -80,7 +79,7 @@ def test_a_page_is_asked_for_again_unless_it_has_moved_for_a_day_or_is_gone(
     server: Stubs, living: str, then: dict[str, Any], on: tuple[float, ...], asked_on: tuple[int, ...]
 ) -> None:
     for day in on:
-        sent(server, living, page(f"{HOST}/0", day, **then))
+        ingest(server, living, page(f"{HOST}/0", day, **then))
         assert f"{HOST}/0" not in due(server, living, day)
     days = [day for day in (5, 60, 371, 800) if day > on[-1]]
     assert [day for day in days if f"{HOST}/0" in due(server, living, day)] == [
@@ -110,10 +109,10 @@ def test_dates_of_a_feed_reach_pages_of_all_hosts_of_its_domain(
         for n in range(20):
             if day and (7 * n + day) % 20 < 3:
                 versions[n], dates[n] = versions[n] + 1, day - 1
-        sent(server, crawl, feed(day - 0.01))
-        sent(server, crawl, *(page(url, day, text(n, versions[n])) for n, url in enumerate(urls)))
+        ingest(server, crawl, feed(day - 0.01))
+        ingest(server, crawl, *(page(url, day, text(n, versions[n])) for n, url in enumerate(urls)))
     dates[3] = 39
-    sent(server, crawl, feed(39.5))
+    ingest(server, crawl, feed(39.5))
     assert due(server, crawl, 40).index(urls[3]) == place - 1
 
 
@@ -137,7 +136,7 @@ def test_only_a_file_that_is_gone_lifts_what_it_reserved(
     server: Stubs, new_crawl: NewCrawl, name: str, then: dict[str, Any], is_lifted: bool
 ) -> None:
     crawl = new_crawl(respect=["ai-train"])
-    sent(server, crawl, page(HOST + name, 0, RESERVING[name]), page(HOST + name, 1, **then))
+    ingest(server, crawl, page(HOST + name, 0, RESERVING[name]), page(HOST + name, 1, **then))
     assert list(score(server, crawl, f"{HOST}/1").links.skip_reasons) == (
         [] if is_lifted else [common_pb2.SKIP_REASON_RESPECT]
     )
@@ -150,7 +149,7 @@ def test_rules_found_behind_a_redirect_are_those_of_the_host_that_was_asked(
     server: Stubs, new_crawl: NewCrawl, final: str
 ) -> None:
     crawl = new_crawl(respect=["ai-train"])
-    sent(server, crawl, page(f"{HOST}/robots.txt", 0, ROBOTS, final_url=final))
+    ingest(server, crawl, page(f"{HOST}/robots.txt", 0, ROBOTS, final_url=final))
     reserved = [common_pb2.SKIP_REASON_RESPECT]
     assert list(score(server, crawl, f"{HOST}/1").links.skip_reasons) == reserved
     https = score(server, crawl, "https://a.test/1").links.skip_reasons
@@ -161,12 +160,12 @@ def test_rules_found_behind_a_redirect_are_those_of_the_host_that_was_asked(
 def test_redirects_to_another_site_spend_what_the_asked_one_has(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(budget=crawl_service_pb2.Budget(max_site_fetches=5))
     for n in range(8):
-        sent(server, crawl, page(f"{HOST}/out?{n}", n, text(n), final_url=f"http://b.test/{n}"))
+        ingest(server, crawl, page(f"{HOST}/out?{n}", n, text(n), final_url=f"http://b.test/{n}"))
     link = '<a href="/more">more</a>'
     pages = [page(f"http://{host}.test/own", 9, text(20, links=link)) for host in ("a", "b")]
-    found = [list(each.links.skip_reasons) for each in sent(server, crawl, *pages)]
+    found = [list(each.links.skip_reasons) for each in ingest(server, crawl, *pages)]
     assert found == [[common_pb2.SKIP_REASON_SITE_STOPPED], []]
-    there = server.crawls.GetCrawl(crawl_service_pb2.GetCrawlRequest(name=crawl)).crawl
+    there = described(server, crawl)
     assert there.page_count == 10
 
 
@@ -180,11 +179,11 @@ def test_a_redirect_behind_a_link_brings_no_other_domain_into_the_crawl(
 ) -> None:
     """Of a seed it does; links back to the site that was asked are in the crawl."""
     crawl = new_crawl(scope=scope)
-    (found,) = sent(server, crawl, page(f"{HOST}/", 0, text(0, links='<a href="/out">out</a>')))
+    (found,) = ingest(server, crawl, page(f"{HOST}/", 0, text(0, links='<a href="/out">out</a>')))
     ticket = found.links.ticket_values[0] if by_link else b""
     links = f'<a href="/more">more</a><a href="{HOST}/back">back</a>'
     there = page(f"{HOST}/out", 0, text(1, links=links), final_url=f"{final}/", ticket=ticket)
-    (behind,) = sent(server, crawl, there)
+    (behind,) = ingest(server, crawl, there)
     assert (list(behind.links.in_scope) or [True] * 2) == [is_inside, True]
 
 
@@ -196,7 +195,7 @@ def test_a_default_port_is_no_part_of_a_url(
     plain, with_port = f"{scheme}://h.test", f"{scheme}://H.test{port}"
     links = "".join(f'<a href="{host}{path}">x</a>' for host in (plain, with_port) for path in ("/a", "/x/1"))
     rule = "User-agent: *\nContent-Signal: /x/ ai-train=no\n"
-    _, one, again = sent(
+    _, one, again = ingest(
         server,
         crawl,
         page(f"{with_port}/robots.txt", 0, rule),

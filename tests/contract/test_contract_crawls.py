@@ -15,7 +15,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import policy_pb2
 from linkscore_server.settings import Settings
-from support.page_calls import BREADTH, INVALID
+from support.crawl_calls import BREADTH, INVALID, described, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import page
 
@@ -26,17 +26,13 @@ def create(server: Stubs, **config: Any) -> pb.Crawl:
     return server.crawls.CreateCrawl(pb.CreateCrawlRequest(crawl=pb.Crawl(**config))).crawl
 
 
-def get(server: Stubs, name: str) -> pb.Crawl:
-    return server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl
-
-
 def update(server: Stubs, *paths: str, **config: Any) -> pb.Crawl:
     request = pb.UpdateCrawlRequest(crawl=pb.Crawl(**config), update_mask=FieldMask(paths=paths))
     return server.crawls.UpdateCrawl(request).crawl
 
 
 def test_a_new_crawl_has_the_documented_defaults(server: Stubs, crawl: str) -> None:
-    made = get(server, crawl)
+    made = described(server, crawl)
     assert made.name == crawl
     assert made.policy.WhichOneof("policy") == "harvest"
     assert made.scope == pb.CRAWL_SCOPE_HOST
@@ -54,7 +50,7 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
         observe_only=True,
         seed=2**63,
     )
-    made = get(server, name)
+    made = described(server, name)
     assert made.policy == UCC
     assert made.scope == pb.CRAWL_SCOPE_DOMAIN
     assert made.learning.sample_pages == 50
@@ -63,7 +59,7 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
 
 
 def test_creating_the_same_crawl_again_is_fine(server: Stubs, crawl: str) -> None:
-    assert create(server, name=crawl) == get(server, crawl)
+    assert create(server, name=crawl) == described(server, crawl)
 
 
 def test_another_configuration_under_a_name_is_refused(server: Stubs, crawl: str) -> None:
@@ -115,7 +111,7 @@ def test_a_bad_configuration_is_refused_by_field(server: Stubs, config: dict[str
     told = refusal(lambda: create(server, name="crawls/never", **config))
     assert told.code == INVALID
     assert set(told.violations) == {field}
-    assert refusal(lambda: get(server, "crawls/never")).reason == "CRAWL_NOT_FOUND"
+    assert refusal(lambda: described(server, "crawls/never")).reason == "CRAWL_NOT_FOUND"
 
 
 def test_every_bad_field_of_a_configuration_is_named(server: Stubs) -> None:
@@ -156,7 +152,7 @@ def test_an_error_with_very_many_bad_fields_still_arrives(server: Stubs) -> None
 
 def test_an_unknown_crawl_is_not_found(server: Stubs) -> None:
     for call in (
-        lambda: get(server, "crawls/no-such"),
+        lambda: described(server, "crawls/no-such"),
         lambda: update(server, name="crawls/no-such", observe_only=True),
         lambda: server.crawls.DeleteCrawl(pb.DeleteCrawlRequest(name="crawls/no-such")),
     ):
@@ -188,14 +184,14 @@ def test_only_the_fields_of_the_mask_change_and_are_cleared_if_not_set(server: S
     changed = update(server, "observe_only", name=crawl, observe_only=True, policy=BREADTH)
     assert changed.observe_only
     assert changed.policy.WhichOneof("policy") == "harvest"
-    assert get(server, crawl) == changed
+    assert described(server, crawl) == changed
     assert not update(server, "observe_only", name=crawl).observe_only
 
 
 def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(observe_only=True)
     for _ in range(2):
-        changed = update(server, name=name, policy=UCC, seed=get(server, name).seed)
+        changed = update(server, name=name, policy=UCC, seed=described(server, name).seed)
         assert changed.policy == UCC
         assert changed.observe_only
     other = {
@@ -207,7 +203,7 @@ def test_without_a_mask_the_fields_that_are_set_change(server: Stubs, new_crawl:
     assert told.code == INVALID
     assert set(told.violations) == {f"crawl.{field}" for field in ("scope", *other)}
     assert "is CRAWL_SCOPE_HOST and cannot be changed: " in told.violations["crawl.scope"].description
-    assert get(server, name).policy == UCC
+    assert described(server, name).policy == UCC
 
 
 def test_a_policy_that_is_masked_must_be_given(server: Stubs, crawl: str) -> None:
@@ -241,7 +237,7 @@ def test_changes_made_at_the_same_time_all_count(server: Stubs, new_crawl: Calla
         ]
         for call in calls:
             call.result()
-        got = get(server, name)
+        got = described(server, name)
         assert (got.policy, got.observe_only, len(got.examples)) == (BREADTH, True, 1)
 
 
@@ -255,19 +251,19 @@ def test_a_new_policy_serves_from_the_next_call_on(server: Stubs, crawl: str) ->
 
 
 def test_a_deleted_crawl_is_gone_and_its_name_free_and_empty(server: Stubs, crawl: str) -> None:
-    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=crawl, pages=[page(0)]))
-    assert get(server, crawl).page_count == 1
+    ingest(server, crawl, 0)
+    assert described(server, crawl).page_count == 1
     server.crawls.DeleteCrawl(pb.DeleteCrawlRequest(name=crawl))
-    assert refusal(lambda: get(server, crawl)).reason == "CRAWL_NOT_FOUND"
+    assert refusal(lambda: described(server, crawl)).reason == "CRAWL_NOT_FOUND"
     create(server, name=crawl)
-    assert get(server, crawl).page_count == 0
+    assert described(server, crawl).page_count == 0
 
 
 def test_every_group_of_a_crawl_is_a_shard_with_what_it_takes(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
     name = new_crawl(groups=3)
-    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page(0), page(1)]))
+    ingest(server, name, 0, 1)
     found = server.crawls.ListShards(pb.ListShardsRequest(crawl=name)).shards
     assert [(row.crawl, row.group, row.group_count) for row in found] == [(name, n, 3) for n in range(3)]
     assert {row.state for row in found} == {pb.SHARD_STATE_OPEN}

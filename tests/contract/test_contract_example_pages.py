@@ -7,12 +7,12 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from support.crawl_calls import change, described, ingest
 from support.server_process import Stubs, refusal
-from support.small_site import body_of, page, url_of
+from support.small_site import body_of, url_of
 
 MEMBERS = (3, 8, 13)
 PAGES = range(60)
@@ -20,16 +20,6 @@ PAGES = range(60)
 
 def member(n: int, **fields: Any) -> pb.ExamplePage:
     return pb.ExamplePage(url=url_of(n), body=body_of(n), content_type="text/html", **fields)
-
-
-def update(server: Stubs, name: str, *examples: pb.ExamplePage) -> pb.Crawl:
-    changed = pb.Crawl(name=name, examples=examples)
-    request = pb.UpdateCrawlRequest(crawl=changed, update_mask=FieldMask(paths=["examples"]))
-    return server.crawls.UpdateCrawl(request).crawl
-
-
-def ingest(server: Stubs, name: str) -> None:
-    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in PAGES]))
 
 
 def reward_of(server: Stubs, name: str, n: int) -> float:
@@ -42,28 +32,28 @@ def reward_of(server: Stubs, name: str, n: int) -> float:
 
 def test_examples_are_read_back_without_their_bodies(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(examples=[member(3, page_type="member")])
-    made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl
+    made = described(server, name)
     assert list(made.examples) == [pb.ExamplePage(url=url_of(3), page_type="member")]
 
 
 def test_examples_added_later_count_until_they_are_taken_back(server: Stubs, crawl: str) -> None:
-    ingest(server, crawl)
+    ingest(server, crawl, *PAGES)
     untold = reward_of(server, crawl, 28)
-    assert len(update(server, crawl, *[member(n) for n in MEMBERS]).examples) == 3
+    assert len(change(server, crawl, examples=[member(n) for n in MEMBERS]).examples) == 3
     assert reward_of(server, crawl, 28) > 0.8 > 0.2 > reward_of(server, crawl, 21)
-    assert not update(server, crawl).examples
+    assert not change(server, crawl, examples=[]).examples
     assert reward_of(server, crawl, 28) == untold < 0.8
 
 
 def test_an_example_whose_url_is_there_takes_its_place(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(examples=[member(3, page_type="old"), member(8, page_type="kept")])
-    changed = update(server, name, member(3, page_type="new"), pb.ExamplePage(url=url_of(8)))
+    changed = change(server, name, examples=[member(3, page_type="new"), pb.ExamplePage(url=url_of(8))])
     assert [(e.url, e.page_type) for e in changed.examples] == [(url_of(3), "new"), (url_of(8), "kept")]
 
 
 def test_an_example_given_by_url_counts_once_ingested(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(examples=[pb.ExamplePage(url=url_of(n)) for n in (23, 28, 33)])
-    ingest(server, name)
+    ingest(server, name, *PAGES)
     assert reward_of(server, name, 43) > 0.7 > 0.3 > reward_of(server, name, 41)
 
 
@@ -79,15 +69,15 @@ def test_an_example_given_by_url_counts_once_ingested(server: Stubs, new_crawl: 
 def test_a_bad_example_is_refused_by_field(
     server: Stubs, crawl: str, example: pb.ExamplePage, field: str
 ) -> None:
-    told = refusal(lambda: update(server, crawl, member(3), example))
+    told = refusal(lambda: change(server, crawl, examples=[member(3), example]))
     assert told.code == grpc.StatusCode.INVALID_ARGUMENT
     assert set(told.violations) == {field}
-    assert not server.crawls.GetCrawl(pb.GetCrawlRequest(name=crawl)).crawl.examples
+    assert not described(server, crawl).examples
 
 
 def test_more_examples_than_the_limit_are_refused(server: Stubs, crawl: str) -> None:
     given = [pb.ExamplePage(url=url_of(n)) for n in range(101)]
-    told = refusal(lambda: update(server, crawl, *given))
+    told = refusal(lambda: change(server, crawl, examples=given))
     assert set(told.violations) == {"crawl.examples"}
     assert told.reason == "TOO_MANY_ITEMS"
-    update(server, crawl, *given[:100])
+    change(server, crawl, examples=given[:100])

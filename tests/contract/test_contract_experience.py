@@ -10,7 +10,7 @@ import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from support.page_calls import BREADTH, INVALID, ingest
+from support.crawl_calls import BREADTH, INVALID, described, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
@@ -21,10 +21,6 @@ def export(server: Stubs, crawl: str) -> bytes:
     request = pb.ExportRulesRequest(name=f"{crawl}/sites/{HOST}", formats=[pb.RULE_FORMAT_EXPERIENCE])
     (file,) = server.sites.ExportRules(request).files
     return file.content
-
-
-def get(server: Stubs, crawl: str) -> crawl_pb.Crawl:
-    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
 
 
 @pytest.fixture
@@ -42,8 +38,8 @@ def test_what_was_learned_is_a_small_document_without_host_or_url(learned: bytes
 
 def test_a_crawl_starts_from_it(server: Stubs, new_crawl: Callable[..., str], learned: bytes) -> None:
     cold, warm = new_crawl(), new_crawl(experience=[learned])
-    assert [get(server, crawl).experience_count for crawl in (cold, warm)] == [0, 1]
-    assert not get(server, warm).experience
+    assert [described(server, crawl).experience_count for crawl in (cold, warm)] == [0, 1]
+    assert not described(server, warm).experience
     scores = [max(ingest(server, crawl, page(0))[0].links.scores) for crawl in (cold, warm)]
     assert scores[0] != scores[1]
     state = server.sites.GetSite(pb.GetSiteRequest(name=f"{warm}/sites/{HOST}")).site.policy_state
@@ -54,7 +50,7 @@ def test_creating_it_again_is_fine_and_with_another_experience_is_not(
     server: Stubs, new_crawl: Callable[..., str], learned: bytes
 ) -> None:
     warm = new_crawl(experience=[learned])
-    again = crawl_pb.Crawl(name=warm, experience=[learned], groups=get(server, warm).groups)
+    again = crawl_pb.Crawl(name=warm, experience=[learned], groups=described(server, warm).groups)
     assert server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=again)).crawl.name == warm
     again.ClearField("experience")
     told = refusal(lambda: server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=again)))

@@ -10,7 +10,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.link_calls import BAD, OK, score
+from support.crawl_calls import BAD, OK, score
 from support.server_process import Stubs
 from support.small_site import HOST, url_of
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkscore.v1 import (
-    crawl_service_pb2 as crawl_pb,
-)
-from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.link_calls import BAD, DUPLICATE, OK, ingest, report
+from support.crawl_calls import BAD, DUPLICATE, OK, described, ingest, report
 from support.server_process import Stubs, refusal
 from support.small_site import ROOT, url_of
 
@@ -22,7 +19,7 @@ def test_feedback_counts_once_by_its_event_id(server: Stubs, crawl: str) -> None
     given = pb.Feedback(event_id="f1", url=url_of(0), reward=0.5)
     assert [status.code for status in report(server, crawl, given, given)] == [OK, DUPLICATE]
     assert [status.code for status in report(server, crawl, given)] == [DUPLICATE]
-    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.feedback_count == 1
+    assert described(server, crawl).feedback_count == 1
 
 
 def test_feedback_under_the_event_id_of_its_page_counts(server: Stubs, crawl: str) -> None:
@@ -50,7 +47,7 @@ def test_bad_feedback_is_named_and_the_rest_counts(
     assert (foreign_only.code, foreign_only.problems[0].field) == (BAD, "url")
     assert (nan.code, nan.problems[0].field) == (BAD, "reward")
     assert good.code == OK
-    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.feedback_count == 1
+    assert described(server, crawl).feedback_count == 1
 
 
 def test_no_feedback_or_too_much_is_refused(server: Stubs, crawl: str) -> None:

@@ -10,7 +10,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
-from support.link_calls import ingest
+from support.crawl_calls import ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, url_of
 

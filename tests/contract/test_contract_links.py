@@ -13,7 +13,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.link_calls import UCC, event_seq, ingest, score
+from support.crawl_calls import UCC, described, ingest, score
 from support.server_process import Stubs, refusal
 from support.small_site import ROOT, url_of
 
@@ -35,10 +35,10 @@ def test_a_link_scored_again_with_its_ticket_has_the_score_it_had(server: Stubs,
 
 def test_scoring_changes_nothing(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, *range(5))
-    before = event_seq(server, crawl)
+    before = described(server, crawl).event_seq
     first = score(server, crawl, *(url_of(n) for n in range(50)))
     assert score(server, crawl, *(url_of(n) for n in range(50))) == first
-    assert event_seq(server, crawl) == before
+    assert described(server, crawl).event_seq == before
 
 
 def test_bad_links_have_a_status_and_the_others_their_scores(server: Stubs, crawl: str) -> None:

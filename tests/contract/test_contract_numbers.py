@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from linkscore.v1 import crawl_service_pb2
 from linkscore_server.services.contract import METHODS
-from support.page_calls import ingest
+from support.crawl_calls import ingest
 from support.server_process import Stubs
 from support.small_site import HOST, page
 

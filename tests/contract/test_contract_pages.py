@@ -19,7 +19,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from support.page_calls import DUPLICATE, INVALID, OK, fetched, ingest, page_count
+from support.crawl_calls import DUPLICATE, INVALID, OK, change, described, fetched, ingest, report
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, ROOT, page, url_of
 
@@ -80,13 +80,13 @@ def test_a_repeated_event_is_acknowledged_scored_and_not_counted_twice(server: S
     assert again.status.code == DUPLICATE
     assert list(again.links.urls) == list(first.links.urls)
     assert again.event_seq == 0
-    assert page_count(server, crawl) == 1
+    assert described(server, crawl).page_count == 1
 
 
 def test_a_repeated_event_within_one_batch_is_a_duplicate(server: Stubs, crawl: str) -> None:
     codes = [r.status.code for r in ingest(server, crawl, page(0), page(0), page(1))]
     assert codes == [OK, DUPLICATE, OK]
-    assert page_count(server, crawl) == 2
+    assert described(server, crawl).page_count == 2
 
 
 def test_the_same_url_under_another_event_is_a_new_fetch(server: Stubs, crawl: str) -> None:
@@ -94,7 +94,7 @@ def test_the_same_url_under_another_event_is_a_new_fetch(server: Stubs, crawl: s
         r.status.code for r in ingest(server, crawl, page(0), page(0, event_id="again"), page(0, event_id=""))
     ]
     assert codes == [OK, OK, OK]
-    assert page_count(server, crawl) == 3
+    assert described(server, crawl).page_count == 3
 
 
 def test_events_of_one_crawl_say_nothing_about_another(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -110,14 +110,12 @@ def test_a_crawl_that_only_observes_keeps_its_own_order_while_its_policy_learns(
     for n in range(20):
         (result,) = ingest(server, crawl, page(n))
         reward = pb.Feedback(url=page(n).url, reward=float(n % 2))
-        server.links.ReportFeedback(pb.ReportFeedbackRequest(crawl=crawl, feedback=[reward]))
+        report(server, crawl, reward)
     assert set(result.links.scores)
     names = list(result.links.bucket_names)
     own = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
     assert own.policy == "breadth_first"
-    update = crawl_pb.UpdateCrawlRequest(crawl=crawl_pb.Crawl(name=crawl))
-    update.update_mask.paths.append("observe_only")
-    assert not server.crawls.UpdateCrawl(update).crawl.observe_only
+    assert not change(server, crawl, observe_only=False).observe_only
     names = list(ingest(server, crawl, page(20))[0].links.bucket_names)
     now = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names))
     assert now.policy == "harvest"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.link_calls import BREADTH, INVALID, event_seq, ingest
+from support.crawl_calls import BREADTH, INVALID, described, ingest
 from support.server_process import Stubs, refusal
 
 
@@ -30,7 +30,7 @@ def test_one_place_goes_to_the_first_of_the_order(server: Stubs, crawl: str, buc
     assert list(plain.urls) == []
     assert list(planned.urls) == [1] + [0] * (len(buckets) - 1)
     assert (planned.order, planned.values) == (plain.order, plain.values)
-    assert (planned.policy, planned.event_seq) == ("harvest", event_seq(server, crawl))
+    assert (planned.policy, planned.event_seq) == ("harvest", described(server, crawl).event_seq)
 
 
 def test_no_more_is_handed_out_than_waits(server: Stubs, crawl: str, buckets: list[str]) -> None:

@@ -11,7 +11,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from support.link_calls import INVALID, event_seq, ingest, report
+from support.crawl_calls import INVALID, described, ingest, report
 from support.server_process import Stubs, refusal
 from support.small_site import HOST
 
@@ -31,7 +31,7 @@ def test_sites_are_ordered_by_value_and_their_urls_handed_out(server: Stubs, cra
     assert sorted(got.order) == [0, 1, 2, 3]
     assert list(got.values) == sorted(got.values, reverse=True)
     assert dict(zip(got.order, got.urls, strict=True)) == {0: 2, 1: 3, 2: 0, 3: 9}
-    assert (got.policy, got.event_seq) == ("harvest", event_seq(server, crawl))
+    assert (got.policy, got.event_seq) == ("harvest", described(server, crawl).event_seq)
     values = dict(zip(got.order, got.values, strict=True))
     assert values[0] == values[2] == values[3], "sites never seen are alike"
 

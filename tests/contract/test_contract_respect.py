@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
-from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
-from support.link_calls import INVALID, ingest, score
-from support.page_calls import ingest as sent
+from linkscore.v1 import common_pb2, site_model_service_pb2
+from support.crawl_calls import INVALID, change, described, ingest, score
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page, url_of
 
@@ -29,13 +27,9 @@ def with_headers(n: int, *headers: tuple[str, str]) -> common_pb2.Page:
     return made
 
 
-def got(server: Stubs, crawl: str) -> crawl_service_pb2.Crawl:
-    return server.crawls.GetCrawl(crawl_service_pb2.GetCrawlRequest(name=crawl)).crawl
-
-
 def test_links_of_what_a_site_reserves_are_to_skip(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(respect=["ai-train"])
-    [said, first] = sent(server, crawl, robots(), page(0))
+    [said, first] = ingest(server, crawl, robots(), page(0))
     assert (list(said.status.notes), len(said.links.scores)) == (["not_html"], 0)
     assert set(first.links.verdicts) == {common_pb2.VERDICT_SKIP}
     assert set(first.links.skip_reasons) == {RESERVED}
@@ -45,7 +39,7 @@ def test_links_of_what_a_site_reserves_are_to_skip(server: Stubs, new_crawl: New
     site = server.sites.GetSite(asked)
     assert {(left.reason, left.page_url) for left in site.skipped_links} == {(RESERVED, url_of(0))}
     assert (len(site.skipped_links), site.skipped_counts) == (2, {"respect": len(first.links.scores)})
-    assert (got(server, crawl).page_count, got(server, crawl).respect) == (1, ["ai-train"])
+    assert (described(server, crawl).page_count, described(server, crawl).respect) == (1, ["ai-train"])
 
 
 @pytest.mark.parametrize("location", ["/\\ud800", "/\\udfff*", "\\ud83d"])
@@ -55,9 +49,9 @@ def test_a_file_with_half_a_character_costs_nobody_else_anything(
     crawl = new_crawl(respect=["tdm"])
     file = common_pb2.Page(url=f"http://{HOST}/.well-known/tdmrep.json", status_code=200)
     file.body = f'[{{"location": "{location}", "tdm-reservation": 1}}]'.encode()
-    found = sent(server, crawl, page(0), file, page(7))
+    found = ingest(server, crawl, page(0), file, page(7))
     assert [result.status.code for result in found][::2] == [common_pb2.ITEM_CODE_OK] * 2
-    assert got(server, crawl).page_count == 2
+    assert described(server, crawl).page_count == 2
 
 
 def test_a_crawl_that_respects_nothing_answers_as_if_nobody_had_said_anything(
@@ -65,19 +59,19 @@ def test_a_crawl_that_respects_nothing_answers_as_if_nobody_had_said_anything(
 ) -> None:
     crawls = [new_crawl(), new_crawl()]
     headers = ("X-Robots-Tag", "none"), ("Content-Signal", "ai-train=no")
-    [plain] = sent(server, crawls[0], page(0))
-    [said] = sent(server, crawls[1], with_headers(0, *headers))
+    [plain] = ingest(server, crawls[0], page(0))
+    [said] = ingest(server, crawls[1], with_headers(0, *headers))
     for result in (plain, said):
         del result.links.ticket_values[:]  # of each crawl its own
         result.site = ""
     assert plain == said
-    assert not got(server, crawls[1]).respect
+    assert not described(server, crawls[1]).respect
 
 
 def test_headers_of_a_page_are_heard(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(respect=["search", "tdm"])
     pages = with_headers(0, ("x-robots-tag", "noindex, nofollow")), with_headers(1, ("TDM-Reservation", "1"))
-    first, second = sent(server, crawl, *pages)
+    first, second = ingest(server, crawl, *pages)
     assert (first.reserved_uses, set(first.links.skip_reasons)) == (["search"], {RESERVED})
     assert (second.reserved_uses, set(second.links.skip_reasons)) == (["tdm"], set())
 
@@ -85,30 +79,24 @@ def test_headers_of_a_page_are_heard(server: Stubs, new_crawl: NewCrawl) -> None
 @pytest.mark.parametrize("n", [1, 4])
 def test_a_site_of_a_crawl_of_groups_is_heard_too(server: Stubs, new_crawl: NewCrawl, n: int) -> None:
     crawl = new_crawl(respect=["ai-train"], **({"groups": n} if n > 1 else {}))
-    assert sent(server, crawl, robots(), page(0))[1].reserved_uses == ["ai-train"]
+    assert ingest(server, crawl, robots(), page(0))[1].reserved_uses == ["ai-train"]
 
 
 def test_what_a_crawl_respects_can_change(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(respect=["search"])
-    sent(server, crawl, robots(), page(0))
+    ingest(server, crawl, robots(), page(0))
     assert not score(server, crawl, url_of(7)).links.skip_reasons
-
-    def change(*uses: str) -> None:
-        message = crawl_service_pb2.Crawl(name=crawl, respect=uses)
-        mask = FieldMask(paths=["respect"])
-        server.crawls.UpdateCrawl(crawl_service_pb2.UpdateCrawlRequest(crawl=message, update_mask=mask))
-
-    change("ai-train")
+    change(server, crawl, respect=["ai-train"])
     assert score(server, crawl, url_of(7)).links.skip_reasons == [RESERVED]
-    change()
+    change(server, crawl, respect=[])
     assert not score(server, crawl, url_of(7)).links.skip_reasons
-    assert not got(server, crawl).respect
+    assert not described(server, crawl).respect
 
 
 def test_thousands_of_headers_are_cut_and_nothing_breaks(server: Stubs, new_crawl: NewCrawl) -> None:
     crawl = new_crawl(respect=["search"])
     many = [("X-Robots-Tag", "\x00\r\n\x7f" * 2_000)] * 100 + [("X-Robots-Tag", "noindex")] * 3_000
-    [result] = sent(server, crawl, with_headers(0, *many))
+    [result] = ingest(server, crawl, with_headers(0, *many))
     assert (result.status.code, result.reserved_uses) == (common_pb2.ITEM_CODE_OK, [])
 
 

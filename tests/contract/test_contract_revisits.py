@@ -11,7 +11,7 @@ import pytest
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.page_calls import ingest
+from support.crawl_calls import change, ingest
 from support.server_process import Stubs, refusal
 
 IN_GROUPS_TOO = True
@@ -148,17 +148,10 @@ def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Calla
     crawl = new_crawl()
     revisit = crawl_pb.Revisit(objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
     revisit.longest_interval.FromSeconds(30 * DAY_S)
-
-    def update(**fields: Any) -> crawl_pb.Crawl:
-        changed = crawl_pb.Crawl(name=crawl, **fields)
-        request = crawl_pb.UpdateCrawlRequest(crawl=changed)
-        request.update_mask.paths.append("revisit")
-        return server.crawls.UpdateCrawl(request).crawl
-
-    assert update(revisit=revisit).revisit == revisit
+    assert change(server, crawl, revisit=revisit).revisit == revisit
     ingest(server, crawl, page(1, 0))
     assert [due.reason for due in rank(server, crawl, 40).pages] == [pb.REVISIT_REASON_CHECK]
-    assert not update().HasField("revisit")
+    assert not change(server, crawl, revisit=None).HasField("revisit")
 
 
 @pytest.mark.parametrize(

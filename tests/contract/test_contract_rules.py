@@ -9,11 +9,9 @@ from typing import Any
 import grpc
 import pytest
 
-from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as look_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from support.link_calls import BREADTH
-from support.page_calls import INVALID, ingest
+from support.crawl_calls import BREADTH, INVALID, described, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
@@ -92,7 +90,7 @@ def test_a_policy_without_seeds_suggests_none(server: Stubs, new_crawl: Callable
     ingest(server, crawl, page(0))
     got = seeds(server, crawl)
     assert (list(got.seeds), got.site, got.policy) == ([], f"{crawl}/sites/{HOST}", "breadth_first")
-    assert got.event_seq == server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
+    assert got.event_seq == described(server, crawl).event_seq
     for site in (f"{crawl}/sites/{HOST}", f"http://{HOST}/x?y#z", f"HTTP://{HOST}:80/"):
         assert seeds(server, crawl, site=site) == got
 

@@ -26,7 +26,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as pb,
 )
-from support.page_calls import ingest
+from support.crawl_calls import described, ingest
 from support.server_process import Stubs, refusal
 from support.small_site import HOST, page
 
@@ -167,7 +167,7 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     assert told.code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
     again = server.links.IngestPages(request)
     assert all(r.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE) for r in again.results)
-    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
+    assert described(server, crawl).page_count == 300
 
 
 def test_a_crawl_of_the_default_policy_names_the_templates_of_its_pages(

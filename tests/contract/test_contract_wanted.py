@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import grpc
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from support.crawl_calls import change, described, ingest
 from support.server_process import Stubs, refusal
 
 HOME = "http://words.example/"
@@ -25,22 +24,14 @@ def wanting(*queries: str, **fields: object) -> pb.Wanted:
 
 def scores(server: Stubs, name: str, url: str = HOME) -> list[float]:
     page = common_pb2.Page(url=url, status_code=200, content_type="text/html", body=PAGE)
-    request = links_pb.IngestPagesRequest(crawl=name, pages=[page])
-    return list(server.links.IngestPages(request).results[0].links.scores)
-
-
-def update(server: Stubs, name: str, wanted: pb.Wanted | None) -> pb.Crawl:
-    request = pb.UpdateCrawlRequest(
-        crawl=pb.Crawl(name=name, wanted=wanted), update_mask=FieldMask(paths=["wanted"])
-    )
-    return server.crawls.UpdateCrawl(request).crawl
+    return list(ingest(server, name, page)[0].links.scores)
 
 
 def test_a_crawl_that_says_what_it_wants_is_scored_by_topic(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak repair"))
-    assert server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.policy.HasField("topic")
+    assert described(server, name).policy.HasField("topic")
     kayak, cars = scores(server, name)
     assert kayak > cars
 
@@ -55,19 +46,19 @@ def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Call
             content_type="text/html",
             body=f"<title>{title}</title>".encode(),
         )
-        (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
+        (result,) = ingest(server, name, page)
         relevance.append(result.relevance)
     assert relevance[0] > 0.5
     assert relevance[1] == 0.0
     plain = new_crawl()
-    (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=plain, pages=[page])).results
+    (result,) = ingest(server, plain, page)
     assert not result.HasField("relevance")
 
 
 def test_a_sample_page_is_worth_what_it_was_given_as(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak", samples=[pb.WantedSample(url=HOME)]))
     page = common_pb2.Page(url=HOME, status_code=200, content_type="text/html", body=PAGE)
-    (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
+    (result,) = ingest(server, name, page)
     assert result.relevance == 1.0
 
 
@@ -78,18 +69,18 @@ def test_what_is_wanted_is_read_back_without_texts_of_samples(
     body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
     given = wanting("kayak", samples=[text, body])
     name = new_crawl(groups=ONE, wanted=given)
-    made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
+    made = described(server, name).wanted
     kept = [pb.WantedSample(), pb.WantedSample(url="http://words.example/s", unwanted=True)]
     assert made == wanting("kayak", samples=kept)
 
 
 def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(groups=ONE, wanted=wanting("kayak repair"))
-    changed = update(server, name, wanting("used cars"))
+    changed = change(server, name, wanted=wanting("used cars"))
     assert changed.wanted == wanting("used cars")
     kayak, cars = scores(server, name)
     assert cars > kayak
-    assert not update(server, name, None).HasField("wanted")
+    assert not change(server, name, wanted=None).HasField("wanted")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +105,6 @@ def test_what_cannot_be_wanted_is_refused_by_field(
 
 def test_words_need_a_policy_that_goes_by_them(server: Stubs, new_crawl: Callable[..., str]) -> None:
     name = new_crawl(policy=policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams()))
-    told = refusal(lambda: update(server, name, wanting("kayak")))
+    told = refusal(lambda: change(server, name, wanted=wanting("kayak")))
     assert told.code is grpc.StatusCode.INVALID_ARGUMENT
     assert "topic and keyword" in told.message

@@ -16,9 +16,9 @@ from linkscore.v1 import common_pb2 as common_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.operator_files import digest_of
-from support import life_crawl
+from support import crawl_calls
+from support.crawl_calls import CRAWL, create
 from support.half_sent import HalfCaller, half_sent
-from support.life_crawl import CRAWL, create
 from support.server_process import Stubs, serving, stubs
 from support.small_site import page
 
@@ -38,7 +38,7 @@ def light_calls(server: Stubs, calls: int = 50) -> int:
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(tmp_path_factory.mktemp("door")) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         yield process.target
 
 
@@ -72,12 +72,12 @@ def test_a_crawl_is_served_in_its_share_beside_the_large_calls_of_another(
                 ended.append(error.code().name)
 
     def light(n: int) -> None:
-        life_crawl.ingest(server, n)
+        crawl_calls.ingest(server, CRAWL, n)
         server.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, n=10), timeout=60)
         assert light_calls(server, 1) == 1
 
     with serving(tmp_path, *flags) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/heavy")))
         callers = [threading.Thread(target=ingest, args=(n,)) for n in range(12)]
         for caller in callers:
@@ -100,7 +100,7 @@ def test_calls_that_stop_half_way_take_no_more_memory_than_there_is(tmp_path: Pa
 
     callers: list[HalfCaller] = []
     with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         beside(40, begin, lambda: light_calls(server, 20) == 20)
         assert light_calls(server) == 50
         assert process.peak_bytes() < PEAK
@@ -125,7 +125,7 @@ def test_forty_large_messages_at_once_are_answered_or_refused_within_the_bounds(
                 ends[error.code().name] += 1
 
     with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         beside(40, send, lambda: light_calls(server, 20) == 20)
         assert process.peak_bytes() < PEAK
     assert ends["answered"]
@@ -155,7 +155,7 @@ def test_who_takes_no_answers_takes_no_more_than_its_share_and_others_are_answer
         serving(tmp_path, "--max-inflight-bytes", str(room), "--max-message-bytes", str(room)) as process,
         stubs(process.target) as server,
     ):
-        create(server)
+        create(server, CRAWL)
         server.links.RankBuckets(pb.RankBucketsRequest.FromString(asked))
         before = process.peak_bytes()
         silent = [HalfCaller(process.target) for _ in range(4)]
@@ -168,7 +168,7 @@ def test_who_takes_no_answers_takes_no_more_than_its_share_and_others_are_answer
 def test_connections_end_before_descriptors_do_and_those_there_go_on(tmp_path: Path) -> None:
     few = ("sh", "-c", 'ulimit -n 128; exec "$@"', "sh")
     with serving(tmp_path, within=few) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         host, _, port = process.target.rpartition(":")
         crowd = [socket.create_connection((host, int(port)), timeout=60) for _ in range(300)]
         assert light_calls(server) == 50

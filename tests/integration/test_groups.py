@@ -16,6 +16,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.command_line import run
+from support.crawl_calls import change, described, ingest
 from support.grouped_crawls import SHARE_NOTHING, SITES, Crawler, comparable, create, page_on, spec
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 
@@ -46,7 +47,7 @@ def test_a_policy_that_shares_nothing_answers_the_same_whatever_the_groups(
 def test_links_that_settings_forbid_say_why_in_all_groups(server: Stubs) -> None:
     crawl = create(server, "spent", GROUPS, budget=crawl_pb.Budget(max_site_fetches=1))
     pages = [page_on(site, 0) for site in SITES]
-    server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
+    ingest(server, crawl, *pages)
     links = [pb.CandidateLink(url=page_on(site, 1).url) for site in SITES]
     told = server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=links)).links
     assert list(told.skip_reasons) == [common.SKIP_REASON_SITE_STOPPED] * len(SITES)
@@ -61,10 +62,8 @@ def test_what_learns_one_model_of_all_sites_refuses_groups(server: Stubs) -> Non
             in told.violations["crawl.groups"].description
         )
     assert create(server, "sums", 2, policy=spec("harvest")) == "crawls/sums"
-    mask = {"paths": ["policy"]}
-    changed = crawl_pb.Crawl(name="crawls/sums", policy=spec("anthelion"))
-    request = crawl_pb.UpdateCrawlRequest(crawl=changed, update_mask=mask)
-    assert list(refusal(lambda: server.crawls.UpdateCrawl(request)).violations) == ["crawl.groups"]
+    told = refusal(lambda: change(server, "crawls/sums", policy=spec("anthelion")))
+    assert list(told.violations) == ["crawl.groups"]
 
 
 def test_groups_are_fixed_and_shards_are_no_crawls(server: Stubs) -> None:
@@ -99,13 +98,12 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         crawl = create(server, "kept", 4)
         request = pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 0) for site in SITES])
         before = comparable(server.links.IngestPages(request))
-        changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
-        server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+        change(server, crawl, policy=spec("opic"))
     process.kill()
     checked = run("data", "check", tmp_path / "data", "--replay")
     assert checked.output == f"{tmp_path / 'data'}: 1 crawls, 0 problems\n"
     with serving(tmp_path) as again, stubs(again.target) as server:
-        kept = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
+        kept = described(server, crawl)
         assert (kept.page_count, kept.groups, kept.policy.WhichOneof("policy")) == (12, 4, "opic")
         got = server.links.IngestPages(request)
         assert {result.status.code for result in got.results} == {common.ITEM_CODE_DUPLICATE}
@@ -113,15 +111,14 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name=crawl))
         assert list(server.crawls.ListShards(crawl_pb.ListShardsRequest()).shards) == []
         assert create(server, "kept", 2) == crawl
-        found = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
+        found = described(server, crawl)
         assert (found.page_count, found.groups) == (0, 2)
 
 
 def test_a_change_that_a_kill_cut_short_is_heard_of_by_every_group_that_is_opened(tmp_path: Path) -> None:
     with stubs((process := ServerProcess(tmp_path)).target) as server:
         crawl = create(server, "cut", 3)
-        changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
-        server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+        change(server, crawl, policy=spec("opic"))
     process.kill()
     with closing(sqlite3.connect(tmp_path / "data" / "linkscore.db")) as con, con:
         # As if the process had ended before the last group heard of the change.

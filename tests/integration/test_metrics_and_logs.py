@@ -20,7 +20,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
-from support.life_crawl import CRAWL, create, ingest
+from support.crawl_calls import CRAWL, create, ingest
 from support.server_process import ServerProcess, Stubs, refusal, scrape, serving, stubs
 from support.small_site import HOST, url_of
 
@@ -59,8 +59,8 @@ def test_links_to_skip_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_metrics_count_what_happened(tmp_path: Path) -> None:
     with observed(tmp_path) as (_, server, samples):
-        create(server)
-        ingest(server, 0, 1, 1)
+        create(server, CRAWL)
+        ingest(server, CRAWL, 0, 1, 1)
         bad, gone = common.Page(url="/x"), common.Page(url=url_of(3), status_code=404)
         server.links.IngestPages(pb.IngestPagesRequest(crawl=CRAWL, pages=[bad, gone]))
         given = pb.Feedback(event_id="f", url=url_of(0), reward=0.5)
@@ -95,7 +95,7 @@ def test_metrics_count_what_happened(tmp_path: Path) -> None:
 
 def test_logs_are_json_lines_with_time_level_and_message(tmp_path: Path) -> None:
     with serving(tmp_path, "--log-level", "debug") as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         refusal(lambda: server.channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")(b"\xff"))
         process.terminate()
         records = process.records()

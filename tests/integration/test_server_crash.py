@@ -11,9 +11,6 @@ import grpc
 import pytest
 
 from linkscore.v1 import (
-    common_pb2 as common,
-)
-from linkscore.v1 import (
     crawl_service_pb2 as crawl_pb,
 )
 from linkscore.v1 import (
@@ -22,13 +19,13 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
+from support.crawl_calls import DUPLICATE, OK, described, report
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 from support.small_site import HOST, page, url_of
 
 pytestmark = pytest.mark.long
 
 CRAWL = "crawls/crash"
-OK, DUPLICATE = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE
 LINKS = [pb.CandidateLink(url=url_of(n)) for n in range(200)]
 N_STEPS = 90
 
@@ -48,12 +45,7 @@ def ingest(server: Stubs, numbers: list[int], name: str = CRAWL) -> list[pb.Page
 
 def feedback(server: Stubs, n: int) -> int:
     given = pb.Feedback(event_id=f"worth-{n}", url=url_of(n), reward=float(n % 3 == 0))
-    answer = server.links.ReportFeedback(pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[given]))
-    return answer.statuses[0].code
-
-
-def crawl_of(server: Stubs, name: str = CRAWL) -> crawl_pb.Crawl:
-    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=name)).crawl
+    return report(server, CRAWL, given)[0].code
 
 
 def step(server: Stubs, n: int) -> None:
@@ -79,7 +71,7 @@ def test_a_restart_after_a_clean_stop_applies_nothing(tmp_path: Path) -> None:
         before = scores(server)
         assert process.terminate() == 0
     with serving(tmp_path) as process, stubs(process.target) as server:
-        crawl_of(server)
+        described(server, CRAWL)
         shards = server.crawls.ListShards(crawl_pb.ListShardsRequest()).shards
         assert [shard.replay_count for shard in shards] == [0]
         assert scores(server) == before
@@ -94,13 +86,13 @@ def test_without_its_states_a_crawl_is_the_same(tmp_path: Path, damage: str) -> 
         create(server)
         for n in range(45):
             step(server, n)
-        before, answer = scores(server), crawl_of(server)
+        before, answer = scores(server), described(server, CRAWL)
         assert process.terminate() == 0
     with database(tmp_path) as con:
         con.execute(damage)
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert scores(server) == before
-        assert crawl_of(server) == answer
+        assert described(server, CRAWL) == answer
 
 
 @pytest.mark.long
@@ -115,7 +107,7 @@ def test_a_damaged_event_closes_its_crawl_naming_it_and_the_others_serve(tmp_pat
         hurt = "shard = (SELECT id FROM shard WHERE name = 'hurt')"
         con.execute(f"UPDATE event SET body = substr(body, 1, 60) WHERE seq = 4 AND {hurt}")
     with serving(tmp_path) as process, stubs(process.target) as server:
-        assert crawl_of(server, "crawls/sound").page_count == 5
+        assert described(server, "crawls/sound").page_count == 5
         assert ingest(server, [5], "crawls/sound")[0].status.code == OK
         told = refusal(lambda: ingest(server, [5], "crawls/hurt"))
         assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "CORRUPT_STATE")
@@ -123,7 +115,7 @@ def test_a_damaged_event_closes_its_crawl_naming_it_and_the_others_serve(tmp_pat
         assert refusal(lambda: create(server, "crawls/hurt")).reason == "CORRUPT_STATE"
         server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/hurt"))
         create(server, "crawls/hurt")
-        assert crawl_of(server, "crawls/hurt").page_count == 0
+        assert described(server, "crawls/hurt").page_count == 0
 
 
 @contextmanager
@@ -155,11 +147,11 @@ def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cra
         assert told.retry_s
         told_of = [record["logger"] for record in cramped.records() if "disk" in record["message"]]
         assert told_of == ["linkscore_server.store.store"]
-        assert crawl_of(server).page_count == len(acked) > 3
+        assert described(server, CRAWL).page_count == len(acked) > 3
         assert scores(server)
         cramped.kill()
     with serving(tmp_path) as process, stubs(process.target) as server:
-        assert crawl_of(server).page_count == len(acked)
+        assert described(server, CRAWL).page_count == len(acked)
         assert {r.status.code for r in ingest(server, acked)} == {DUPLICATE}
         assert ingest(server, [n])[0].status.code == OK
 

@@ -11,7 +11,7 @@ import pytest
 from linkscore import Client
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_server.operator_files import digest_of
-from support.life_crawl import create, page_count
+from support.crawl_calls import CRAWL, create, described
 from support.server_process import ServerProcess, serving, stubs
 
 pytestmark = pytest.mark.long
@@ -54,8 +54,8 @@ def test_a_unix_socket_serves(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/s"
     with serving(tmp_path, "--listen", address) as process, stubs(address) as server:
         assert process.target == address
-        create(server)
-        assert page_count(server) == 0
+        create(server, CRAWL)
+        assert described(server, CRAWL).page_count == 0
 
 
 def test_sighup_takes_the_new_log_level_and_keeps_settings_that_cannot_work(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from linkscore_lab.conformance import make_certificates
 from linkscore_server.app import unprotected
 from linkscore_server.operator_files import digest_of
 from linkscore_server.settings import Settings
-from support.life_crawl import CRAWL, SERVING
+from support.crawl_calls import CRAWL
 from support.server_process import serving, stubs
 from support.small_site import page
 
@@ -145,7 +145,7 @@ def test_with_a_token_every_call_but_health_must_carry_it_and_costs_no_memory_wi
                 assert caught.value.reason == "BAD_TOKEN"
         with stubs(process.target) as server:
             check = health_pb2_grpc.HealthStub(server.channel).Check(health_pb2.HealthCheckRequest())
-            assert check.status == SERVING
+            assert check.status == health_pb2.HealthCheckResponse.SERVING
             before = process.peak_bytes()
             ingest = server.channel.unary_unary("/linkscore.v1.LinkScoringService/IngestPages")
             body = bytes(40_000_000)

@@ -16,7 +16,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.life_crawl import CRAWL, create, ingest
+from support.crawl_calls import CRAWL, create, ingest
 from support.server_process import refusal, serving, stubs
 from support.small_site import url_of
 
@@ -27,9 +27,9 @@ def test_a_message_over_the_limit_is_refused_and_the_limit_is_a_setting(tmp_path
     large = common.Page(event_id="x", url=url_of(0), status_code=200, body=b"<p>" + b"x" * 100_000)
     request = pb.IngestPagesRequest(crawl=CRAWL, pages=[large])
     with serving(tmp_path, "--max-message-bytes", "50000") as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         assert refusal(lambda: server.links.IngestPages(request)).code == grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert ingest(server, 1)[0].status.code == common.ITEM_CODE_OK
+        assert ingest(server, CRAWL, 1)[0].status.code == common.ITEM_CODE_OK
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert server.links.IngestPages(request).results[0].status.code == common.ITEM_CODE_OK
 
@@ -37,7 +37,7 @@ def test_a_message_over_the_limit_is_refused_and_the_limit_is_a_setting(tmp_path
 def test_limits_are_settings(tmp_path: Path) -> None:
     flags = ["--max-crawls", "1", "--max-links", "3", "--max-body-bytes", "5000"]
     with serving(tmp_path, *flags) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         told = refusal(
             lambda: server.crawls.CreateCrawl(
                 crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/b"))
@@ -46,7 +46,7 @@ def test_limits_are_settings(tmp_path: Path) -> None:
         assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED")
         assert told.retry_s
         assert "max_crawls" in told.message
-        (cut,) = ingest(server, 0)
+        (cut,) = ingest(server, CRAWL, 0)
         assert (cut.status.code, list(cut.status.notes)) == (common.ITEM_CODE_PARTIAL, ["links_cut"])
         assert len(cut.links.urls) == 3
         large = common.Page(url=url_of(1), status_code=200, body=b"x" * 5_001)
@@ -59,7 +59,7 @@ def test_requests_wait_for_room_and_the_bound_is_a_setting(tmp_path: Path) -> No
     request = pb.IngestPagesRequest(crawl=CRAWL, pages=[large])
     flags = ["--max-message-bytes", "3000000", "--max-inflight-bytes", "3000000"]
     with serving(tmp_path, *flags) as process, stubs(process.target) as server:
-        create(server)
+        create(server, CRAWL)
         waiting, answered = 12, 0
         while waiting:
             calls = [server.links.IngestPages.future(request) for _ in range(waiting)]

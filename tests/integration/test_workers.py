@@ -15,9 +15,10 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
+from support.crawl_calls import change, described, ingest
 from support.fleet import SITES, Fleet, Load
-from support.grouped_crawls import page_on
-from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
+from support.grouped_crawls import create, page_on
+from support.server_process import PATIENCE_S, ServerProcess, serving, stubs, workers_of
 
 pytestmark = pytest.mark.long
 
@@ -27,15 +28,6 @@ class Processes(Fleet):
 
     def __init__(self, server: ServerProcess) -> None:
         self.servers = [server]
-
-
-def create(server: Stubs, name: str, groups: int) -> str:
-    crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups)
-    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
-
-
-def pages_of(server: Stubs, crawl: str) -> int:
-    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count
 
 
 def children_of(process: ServerProcess) -> list[int]:
@@ -146,9 +138,9 @@ def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> N
         with stubs(process.target) as server:
             for name, groups in (("whole", 1), ("parts", 4)):
                 crawl = create(server, name, groups)
-                assert pages_of(server, crawl) == expected
+                assert described(server, crawl).page_count == expected
                 new = [page_on(site, expected) for site in SITES]
-                server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=new))
+                ingest(server, crawl, *new)
             listed = [crawl.name for crawl in server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls]
             assert listed == ["crawls/parts", "crawls/whole"]
         expected += len(SITES)
@@ -165,14 +157,13 @@ def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(tmp_path: Path
                     if step == "create":
                         assert create(server, name, groups) == crawl
                     elif step == "change":
-                        changed = crawl_pb.Crawl(name=crawl, policy=opic)
-                        server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+                        change(server, crawl, policy=opic)
                         new = pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 1) for site in SITES])
                         assert server.links.IngestPages(new).policy == "opic"
                     else:
                         server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name=crawl))
                         with pytest.raises(grpc.RpcError) as refused:
-                            pages_of(server, crawl)
+                            described(server, crawl)
                         assert refused.value.code() == grpc.StatusCode.NOT_FOUND
 
 
@@ -181,7 +172,7 @@ def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(tmp_pa
     process = ServerProcess(tmp_path, "--workers", "2")
     with stubs(process.target) as server:
         crawl, pages = create(server, "parts", 4), [page_on(site, 0) for site in SITES]
-        server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
+        ingest(server, crawl, *pages)
     left = children_of(process)
     process.kill()
     wait_until(lambda: all(map(ended, left)))
@@ -190,7 +181,7 @@ def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(tmp_pa
     quiet = "nobody is there to hear 'drained': the supervisor has ended"
     assert [level.lower() for level, message in said if message == quiet] == ["info"] * 2, "not the spare"
     with serving(tmp_path, "--workers", "2") as again, stubs(again.target) as server:
-        assert pages_of(server, crawl) == len(SITES)
+        assert described(server, crawl).page_count == len(SITES)
 
 
 def test_metrics_are_of_all_workers(tmp_path: Path) -> None:
@@ -198,8 +189,8 @@ def test_metrics_are_of_all_workers(tmp_path: Path) -> None:
         with stubs(process.target) as server:
             crawl = create(server, "streamed", 4)
             pages = [page_on(site, n) for n in range(3) for site in SITES]
-            got = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
-        assert {result.status.code for result in got.results} == {common.ITEM_CODE_OK}
+            got = ingest(server, crawl, *pages)
+        assert {result.status.code for result in got} == {common.ITEM_CODE_OK}
         [port] = {
             line["message"].rpartition(":")[2]
             for line in process.records()

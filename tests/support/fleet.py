@@ -15,7 +15,7 @@ import grpc
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from support.grouped_crawls import page_on
+from support.grouped_crawls import create, page_on
 from support.server_process import PATIENCE_S, ServerProcess, stubs
 
 SITES = [f"site{n}.test" for n in range(8)]
@@ -49,9 +49,7 @@ class Fleet:
     def create(self, name: str, groups: int) -> str:
         """Create a crawl by the first server."""
         with stubs(self.targets[0]) as server:
-            crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups)
-            request = crawl_pb.CreateCrawlRequest(crawl=crawl)
-            return server.crawls.CreateCrawl(request).crawl.name
+            return create(server, name, groups)
 
     def pages(self, crawl: str) -> list[int]:
         """Return the pages of a crawl as each server says."""

@@ -9,6 +9,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
+from support import crawl_calls
 from support.server_process import Stubs
 from support.small_site import HOST, page
 
@@ -34,8 +35,7 @@ def page_on(site: str, n: int, **fields: Any) -> common.Page:
 
 
 def create(server: Stubs, name: str, groups: int, **config: Any) -> str:
-    crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups, **config)
-    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
+    return crawl_calls.create(server, f"crawls/{name}", groups=groups, **config).name
 
 
 def spec(policy: str) -> policy_pb2.PolicySpec:
