@@ -67,10 +67,9 @@ def _connected(command: _Command, crawl: Any) -> _Command:
         connection = Connection(target, _token(token, token_file), tls_ca, crawl)
         return command(connection=connection, **rest)
 
-    decorated: _Command = connected
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    made: _Command = crawl(decorated)
+    made: _Command = connected
+    for option in (*reversed(_OPTIONS), crawl):
+        made = option(made)
     return made
 
 

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linkscore import AsyncClient
@@ -186,8 +186,3 @@ def view(template: str) -> Callable[[_Find], Callable[[Request], Awaitable[Respo
         return shown
 
     return of
-
-
-def back_to(address: str) -> Response:
-    """Send the browser on to a page after a form."""
-    return RedirectResponse(address, status_code=303)

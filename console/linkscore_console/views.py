@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from linkscore import AsyncClient
 from linkscore.errors import LinkscoreError
@@ -26,7 +26,7 @@ from linkscore.v1 import (
 )
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
-from linkscore_console.page import AWAY, Console, Found, back_to, console_of, view
+from linkscore_console.page import AWAY, Console, Found, console_of, view
 
 _CARDS = 12
 """Pages asked about at a time."""
@@ -56,7 +56,7 @@ async def answer(request: Request) -> Response:
         await client.report_feedback(crawl=crawl, feedback=[feedback])
     else:
         raise HTTPException(400, "The answer must be wanted or unwanted.")
-    return back_to(words.site_url(crawl, site, "teach"))
+    return RedirectResponse(words.site_url(crawl, site, "teach"), status_code=303)
 
 
 async def example(request: Request) -> Response:
@@ -66,7 +66,7 @@ async def example(request: Request) -> Response:
     url, page_type = (form.get(name, "").strip() for name in ("url", "page_type"))
     made = crawl_service_pb2.ExamplePage(url=url, page_type=page_type)
     await console.client.update_crawl(crawl=crawl, examples=[made])
-    return back_to(words.site_url(crawl, site, "teach"))
+    return RedirectResponse(words.site_url(crawl, site, "teach"), status_code=303)
 
 
 _T = TypeVar("_T")
@@ -273,7 +273,7 @@ async def learn(request: Request) -> Response:
     console, crawl, site = console_of(request), *request.path_params.values()
     await console.form_of(request)
     await console.client.learn_site(crawl=crawl, site=site, timeout_s=_LEARN_S)
-    return back_to(words.site_url(crawl, site))
+    return RedirectResponse(words.site_url(crawl, site), status_code=303)
 
 
 def nodes_of(templates: Sequence[pb.Template]) -> list[Node]:

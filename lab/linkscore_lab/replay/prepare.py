@@ -55,11 +55,6 @@ def packed(data: bytes) -> bytes:
     return zstandard.compress(data, _LEVEL)
 
 
-def unpacked(data: bytes) -> bytes:
-    """Return bytes as they were before they were `packed`."""
-    return zstandard.decompress(data)
-
-
 class Blobs:
     """An append-only file of compressed byte strings that vanishes with the process.
 
@@ -81,7 +76,7 @@ class Blobs:
         """Return bytes as they were before they were packed; nothing for `NOTHING`."""
         if not blob.length:
             return b""
-        return unpacked(os.pread(self._file.fileno(), blob.length, blob.offset))
+        return zstandard.decompress(os.pread(self._file.fileno(), blob.length, blob.offset))
 
     def __getstate__(self) -> bytes:
         return os.pread(self._file.fileno(), self._end, 0)
