@@ -266,8 +266,10 @@ async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.U
         try:
             async for item in items:
                 await coming.put(item)
-        finally:
+        except Exception:  # raised again when what came before is written; who is cancelled has no reader
             await coming.put(None)
+            raise
+        await coming.put(None)
 
     reader, is_over = asyncio.create_task(read()), False
     try:

@@ -228,8 +228,8 @@ class CrawlStore:
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
     def count(self, *states: State) -> int:
-        """Count the URLs in some states."""
-        return sum(queue.states[state] for queue in self.queues.values() for state in states)
+        """Count the URLs in some states, from any thread."""
+        return sum(queue.states[state] for queue in list(self.queues.values()) for state in states)
 
     def _check_format(self) -> None:
         (number,) = self._db.execute("PRAGMA user_version").fetchone()

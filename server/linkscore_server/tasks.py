@@ -18,6 +18,8 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from linkscore_scoring.errors import LinkscoreError
+
 
 def child_processes(
     processes: int, begin: Callable[..., None] | None = None, *args: Any
@@ -80,14 +82,15 @@ def heard(future: _F) -> _F:
 
 
 async def kept(work: Awaitable[_T], what: str, among: set[asyncio.Task[Any]]) -> _T:
-    """Await what must not stop half-way when the caller gives up; then the log says how it failed."""
+    """Await what must not stop half-way when the caller gives up; then the log says how it failed, unless it
+    was refused."""
     task = asyncio.ensure_future(work)
     among.add(task)
     task.add_done_callback(among.discard)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        task.add_done_callback(lambda done: _log_failure(done, what))
+        task.add_done_callback(lambda done: _log_failure(done, what, but=LinkscoreError))
         raise
 
 
@@ -161,9 +164,11 @@ def thread(target: Callable[[], Any], name: str) -> threading.Thread:
     return threading.Thread(target=run, name=name, daemon=True)
 
 
-def _log_failure(done: asyncio.Future[Any], what: str) -> BaseException | None:
-    """Log why a task failed; returns that, None if it did not."""
+def _log_failure(
+    done: asyncio.Future[Any], what: str, *, but: type[LinkscoreError] | tuple[()] = ()
+) -> BaseException | None:
+    """Log why a task failed, but for errors of a kind; returns that, None if it did not."""
     error = None if done.cancelled() else done.exception()
-    if error is not None:
+    if error is not None and not isinstance(error, but):
         _log.error("%s failed", what, exc_info=error)
     return error

@@ -471,6 +471,12 @@ class Frontier:
         """Note that the server knows what came of a URL that was taken, or never will."""
         self._under_way.discard(item)
 
+    def put_back(self, item: Item) -> None:
+        """Let a link wait again, in the bucket that it was taken from."""
+        self.done(item)
+        self._waiting[item.url] = item
+        self._enter(item, Place(item.bucket, item.score, self.values[item.bucket], item.ticket))
+
     def discard(self, url: Hashable) -> None:
         """Let a link wait no more."""
         if (item := self._waiting.get(url)) is not None:

@@ -360,7 +360,12 @@ class CrawlSession:
                 self._is_news = not await self.rank()
             while not self._is_full and (item := self.frontier.take()) is not None:
                 may_be_dropped = self.allowance.asks_again and item.ticket
-                if not (may_be_dropped and await self.is_to_skip(item.url, item.ticket)):
+                try:
+                    is_gone = may_be_dropped and await self.is_to_skip(item.url, item.ticket)
+                except asyncio.CancelledError:  # it waits again, for who calls next
+                    self.frontier.put_back(item)
+                    raise
+                if not is_gone:
                     self._started.add(item.url)
                     return item
                 self.frontier.done(item)
@@ -465,7 +470,11 @@ class CrawlSession:
         while self._unsaid and not self.away:
             events = {event_id: self._unsaid.pop(event_id) for event_id in [*self._unsaid][:_UNSAID_A_CALL]}
             report = partial(AsyncClient.report_feedback, crawl=self.crawl, feedback=events.values())
-            told = await self.call(report)
+            try:
+                told = await self.call(report)
+            except asyncio.CancelledError:  # nobody knows whether they were told
+                self._unsaid = events | self._unsaid
+                raise
             self.count("feedback", len(events) * (told is not None))
             if told is None and self.away:
                 self._unsaid = events | self._unsaid

@@ -86,7 +86,7 @@ class BrowseLogManager:
         self._import_locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._last_batch_s: dict[str, float] = defaultdict(lambda: -math.inf)
         self._mining: dict[str, asyncio.Task[None]] = {}
-        self._mine_again: set[str] = set()
+        self._mine_again: dict[str, CrawlActor] = {}
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
 
@@ -104,6 +104,7 @@ class BrowseLogManager:
 
     async def close(self) -> None:
         """Finish batches, and stop; minings under way come to nothing and are due after the next start."""
+        self._registry.on_open = lambda actor: None
         await asyncio.gather(*self._imports, return_exceptions=True)
         running = [task for task in (self._maintenance, *self._mining.values()) if task is not None]
         for task in running:
@@ -179,15 +180,14 @@ class BrowseLogManager:
         """Mine, beside other calls, the sites of a crawl for which it is due."""
         name = actor.key
         if name in self._mining:
-            self._mine_again.add(name)
+            self._mine_again[name] = actor  # which may be another one by now
             return
         task = self._mining[name] = tasks.beside(self._mine_due(actor), f"mining of crawl {name}")
-        task.add_done_callback(lambda _: self._mining_ended(name, actor))
+        task.add_done_callback(lambda _: self._mining_ended(name))
 
-    def _mining_ended(self, name: str, actor: CrawlActor) -> None:
-        task = self._mining.pop(name)
-        if name in self._mine_again and not task.cancelled():
-            self._mine_again.discard(name)
+    def _mining_ended(self, name: str) -> None:
+        task, actor = self._mining.pop(name), self._mine_again.pop(name, None)
+        if actor is not None and not task.cancelled():
             self.mine_later(actor)
 
     async def _mine_due(self, actor: CrawlActor) -> None:

@@ -364,6 +364,7 @@ class CrawlActor:
                 size += sum(map(len, item.raw))
                 continue
             if is_free and self._reading < _READ_AT_ONCE:
+                self._reading += 1
                 tasks.beside(self._prepared(away), "reading sites for events", self._tasks)
                 self._holds.by_threads.update(away)
             blocked |= item.sites
@@ -373,7 +374,6 @@ class CrawlActor:
 
     async def _prepared(self, names: Collection[str]) -> None:
         """Have sites in memory that are held for it; of those that cannot be read all events fail."""
-        self._reading += 1
         try:
             async with self._turn if self.model.is_wide else nullcontext():
                 await tasks.in_thread(self._background, self.model.sites.bring_back, names)

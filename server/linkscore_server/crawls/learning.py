@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
 from linkscore_scoring.engine.events import Event, LearningFailed, ModelActivated
 from linkscore_scoring.engine.results import Outcome
@@ -53,9 +53,10 @@ class LearningPool:
             return run(job)
         try:
             return pool.submit(run, job).result()
-        except (OSError, RuntimeError) as exc:  # no more processes or memory, or the pool broke or is closed
+        # No more processes or memory, or the pool broke or is closed; or another learning let it go.
+        except (OSError, RuntimeError, CancelledError) as exc:
             self._let_go(pool)
-            _log.warning("%s is learned by the server itself: no process could learn it: %s", job.site, exc)
+            _log.warning("%s is learned by the server itself: no process could learn it: %r", job.site, exc)
             return run(job)
 
     def close(self) -> None:

@@ -121,10 +121,15 @@ def replayed(
 
 
 def config_of(shard: StoredShard) -> CrawlConfig:
-    """Return the configuration of a crawl as of its last event, whoever has it open; blocks."""
+    """Return the configuration of a crawl as of its last event, whoever has it open; blocks.
+
+    KeyError if it was erased meanwhile.
+    """
     for stored in reversed(list(shard.events(site=""))):
         if isinstance(event := decode(stored.body), ConfigChanged):
             return CrawlConfig.from_state(event.config)
+    if shard.is_erased:
+        raise KeyError(shard.key)
     raise CorruptState(f"crawl {shard.key!r}: holds no configuration")
 
 

@@ -191,9 +191,9 @@ class CrawlRegistry:
     def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
         """Return the one task that opens a crawl, which goes on when who asked gives up."""
         task = self._openings.get(name)
-        if task is None:
+        if task is None or task.done():
             task = self._openings[name] = tasks.awaited(self._open_now(name), self._tasks)
-            task.add_done_callback(lambda _: self._openings.pop(name))
+            task.add_done_callback(lambda done: self._openings.get(name) is done and self._openings.pop(name))
         return task
 
     async def _open_now(self, name: str) -> CrawlActor:
@@ -223,20 +223,25 @@ class CrawlRegistry:
 
     def _read(self, name: str) -> CrawlActor:
         self.confirm(name)
+        number = self.store.number_of(name)
         try:
             shard = self.store.open(name)
             self._follow(shard)
-        except KeyError:
-            self._names.discard(name)
+            model = opened(
+                shard,
+                ticket_key=self.store.secret(),
+                budget=self.memory.budget,
+                go_on=partial(self._go_on, name),
+            )
+            own = Shard(model.config.name, Shard.of(name).group, model.config.groups).key
+            if own != name or not model.seq:
+                rule = f"holds {model.seq} events of crawl {own!r}"
+                raise CorruptState(f"{rule}: only `linkscore data import` gives a crawl its name")
+        except (KeyError, CorruptState):
+            if number is not None and self.store.number_of(name) == number:
+                raise
+            self._names.discard(name)  # there is none, or it was erased meanwhile
             raise CrawlNotFound.named(name) from None
-        model = opened(
-            shard,
-            ticket_key=self.store.secret(),
-            budget=self.memory.budget,
-            go_on=partial(self._go_on, name),
-        )
-        if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
-            raise CorruptState(f"holds crawl {own!r}: only `linkscore data import` gives a crawl its name")
         load_libraries(model.config)
         for heard in self.before_serving:
             heard(name, model)

@@ -29,7 +29,7 @@ from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.state import packed, unpacked
-from linkscore_server.store import Core, SiteRow, StoredShard
+from linkscore_server.store import Core, SiteRow, StoreAway, StoredShard
 
 _log = logging.getLogger(__name__)
 
@@ -378,7 +378,7 @@ class StoredCrawl(CrawlModel):
         domain_of: Callable[[str], str] | None = None,
         budget: MemoryBudget | None = None,
     ) -> None:
-        table = partial(CrawlSites, read=self._read, budget=budget or MemoryBudget())
+        table = partial(CrawlSites, read=self._read_back, budget=budget or MemoryBudget())
         super().__init__(config, ticket_key=ticket_key, domain_of=domain_of, sites=table)
         self._shard = shard
         self.applied = self.core_seq = 0
@@ -429,12 +429,19 @@ class StoredCrawl(CrawlModel):
         """Return the configuration that held after an event."""
         at = self._configs[bisect_right(self._configs, seq) - 1]
         if at not in self._config_at:
-            [stored] = self._shard.events(after=at - 1, until=at)
-            event = decode(stored.body)
+            event = next((decode(one.body) for one in self._shard.events(after=at - 1, until=at)), None)
             if not isinstance(event, ConfigChanged):
                 raise CorruptState(f"crawl {self.config.name!r}: event {at} is no configuration")
             self._config_at = {at: CrawlConfig.from_state(event.config)}  # most sites ask for the same one
         return self._config_at[at]
+
+    def _read_back(self, name: str, row: int) -> SiteShard:
+        try:
+            return self._read(name, row)
+        except CorruptState:
+            if self._shard.is_erased:
+                raise StoreAway(f"crawl {self.config.name!r} was deleted") from None
+            raise
 
     def _read(self, name: str, row: int) -> SiteShard:
         """Return a site as of the events that were applied: its row, and its events after that."""

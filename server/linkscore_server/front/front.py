@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,8 +49,6 @@ from linkscore_server.settings import Settings
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
 _log = logging.getLogger(__name__)
-_AGAIN_S = 1.0
-"""Seconds after which a change that did not reach every group is sent again. Chosen, not measured."""
 _UPDATE = "CrawlService/UpdateCrawl"
 _DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
 
@@ -96,6 +95,10 @@ class Cluster(Owners):
         self._standing = Standing({}, {})
         self._has_looked, self._soon = asyncio.Event(), asyncio.Event()
         self._looking: asyncio.Task[Any] | None = None
+        self._beating: asyncio.Task[Any] | None = None
+        # A thread of its own: who does not beat because others are busy is dead.
+        thread = ThreadPoolExecutor(1, thread_name_prefix="linkscore-looks")
+        self._in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
 
     def named(self) -> list[tuple[str, Owner]]:
         return [(self._address, self._local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
@@ -118,6 +121,7 @@ class Cluster(Owners):
     async def all_there(self) -> None:
         """Have a share of the shards; returns when it is known who has the others."""
         self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=_LEAST_S)
+        self._beating = tasks.for_ever(self._beat, "beats", again_s=TICK_S)
         await self._has_looked.wait()
 
     def look_soon(self) -> None:
@@ -127,26 +131,33 @@ class Cluster(Owners):
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        self._connect_to(await asyncio.to_thread(self.ownership.leave))
+        self._connect_to(await self._in_thread(self.ownership.leave))
         for key in list(self._registry.keys()):
             await self._hand_over(key)
-        await asyncio.to_thread(self.ownership.forget)
-        self._connect_to(await asyncio.to_thread(self.ownership.standing))
+        await self._in_thread(self.ownership.forget)
+        self._connect_to(await self._in_thread(self.ownership.standing))
 
     async def close(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
         await super().close()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _look(self) -> None:
         self._soon.clear()
         try:
-            await self.hear(await asyncio.to_thread(self.ownership.tick))
+            await self.hear(await self._in_thread(self.ownership.tick))
             self._has_looked.set()
         except (LinkscoreError, OSError) as exc:
             _log.warning("the database does not say who has which crawl: %s", exc)
         with suppress(TimeoutError):  # not `wait_for`, which may not hear that the task is cancelled
             async with asyncio.timeout(TICK_S - _LEAST_S):
                 await self._soon.wait()
+
+    async def _beat(self) -> None:
+        """Say that this server lives, however long it takes to close what is handed over."""
+        with suppress(LinkscoreError, OSError):  # who looks says it
+            await self._in_thread(self.ownership.beat)
 
     async def hear(self, standing: Standing) -> None:
         """Take in who has what, which may be some moments old."""
@@ -166,7 +177,7 @@ class Cluster(Owners):
 
     async def _hand_over(self, key: str) -> None:
         await self._registry.let_go(key)
-        await asyncio.to_thread(self.ownership.hand_over, key, self.best(key))
+        await self._in_thread(self.ownership.hand_over, key, self.best(key))
 
     def _connect_to(self, standing: Standing) -> None:
         """Connect to new servers; calls to those that are gone are ended."""
@@ -208,6 +219,7 @@ class Front:
             self._peers = self._listening_to_peers()
         self.owners = self._cluster() if self._in_cluster else self._fixed_owners()
         self._known: dict[str, RoutedCrawl] = {}
+        self._changes: set[asyncio.Task[Any]] = set()  # which go on when their callers give up
         self._of_all: dict[str, Callable[[Any, Any], Any]] = {
             "CrawlService/CreateCrawl": self._create,
             _UPDATE: self._update,
@@ -232,6 +244,7 @@ class Front:
 
     async def close(self) -> None:
         """Stop, when no caller is left; others are answered what they asked before they were told."""
+        await asyncio.gather(*self._changes, return_exceptions=True)
         if self._peers is not None:
             await self._peers.server.stop(self._settings.drain_s)
         await self.owners.close()
@@ -302,7 +315,10 @@ class Front:
             groups = (await self._registry.crawls()).get(name)
             if groups is None:
                 return None
-            self._known[name] = await self._described(Shard(name, 0, groups))
+            try:
+                self._known[name] = await self._described(Shard(name, 0, groups))
+            except KeyError:  # it was erased meanwhile
+                raise CrawlNotFound.named(name) from None
         return self._known[name]
 
     async def _described(self, first: Shard) -> RoutedCrawl:
@@ -342,27 +358,33 @@ class Front:
         changed = pb.UpdateCrawlRequest()
         changed.CopyFrom(request)
         changed.crawl.name = crawl_name(first.key)
-        await home.call(_UPDATE, changed, context)
+        await tasks.kept(self._changed(first, changed, context), "a change of a crawl", self._changes)
+        return pb.UpdateCrawlResponse(crawl=await self._read(first.crawl, context))
+
+    async def _changed(self, first: Shard, request: pb.UpdateCrawlRequest, context: Any) -> None:
+        await self._local.call(_UPDATE, request, context)
         try:
             await self._align(first)
         except (LinkscoreError, OSError) as exc:
             raise NotServing(
                 f"crawl {first.crawl!r} was changed, and not all of its groups have heard of it: try again"
             ) from exc
-        return pb.UpdateCrawlResponse(crawl=await self._read(first.crawl, context))
 
     async def _delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
         """Delete a crawl: from the store, then from the memory of whoever has some of it."""
         name = parse_crawl(request.name, "name")
         self._known.pop(name, None)
         await self._first(name)
+        await tasks.kept(self._erased(name), "a deletion of a crawl", self._changes)
+        return pb.DeleteCrawlResponse()
+
+    async def _erased(self, name: str) -> None:
         await self._registry.erase(name)
         for _, owner in self.owners.named():
             try:
                 await owner.ask("drop", crawl=name)
             except LinkscoreError as exc:  # it can write nothing of it any more
                 _log.warning("crawl %s is deleted, and a server has not heard of it: %s", name, exc)
-        return pb.DeleteCrawlResponse()
 
     async def _first(self, name: str) -> Shard:
         """Return the first group of a crawl, wherever it is; CrawlNotFound if there is no such crawl."""

@@ -84,7 +84,7 @@ class Ownership:
 
     def tick(self) -> Standing:
         """Beat, take what is this server's, and return who has what; StoreAway, OSError: nobody knows."""
-        self._beat()
+        self.beat()
         found = self.standing()
         servers, owners = found.servers, dict(found.owners)
         for key, owner in owners.items():
@@ -114,7 +114,7 @@ class Ownership:
         found = self._store.engine.rows(_OWNER, (key,))
         if found and found[0][0] != self.number:
             raise StoreAway(f"crawl {key!r}: another server has these sites, try again")
-        self._beat()  # a commit that is waited for: what was written before it is on the standby too
+        self.beat()  # a commit that is waited for: what was written before it is on the standby too
 
     def hand_over(self, key: str, to: int) -> None:
         """Let another server have a shard, which is closed here."""
@@ -143,7 +143,8 @@ class Ownership:
             time.sleep(_LOCK_WAIT_S)
         session.commit([(_JOIN, [(self.number, self._address)])])
 
-    def _beat(self) -> None:
+    def beat(self) -> None:
+        """Say that this server lives; errors as of `tick`."""
         self._store.writer.call(lambda session: session.commit([(_BEAT, [(self.number,)])])).result()
 
     def _live(self) -> dict[int, str]:

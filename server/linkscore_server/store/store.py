@@ -73,6 +73,7 @@ class Writer:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._queue: queue.SimpleQueue[_Append | _Call | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # nothing is submitted after what ends the thread
         self._session: Session | None = None
         self._owing: set[StoredShard] = set()
         self._is_closed = self._has_failed = False
@@ -83,9 +84,10 @@ class Writer:
 
     def submit(self, item: _Append | _Call) -> Future[Any]:
         """Have events made durable together, whose result is the number of the first, or something done."""
-        if self._is_closed:
-            raise StoreAway("the store is closed")
-        self._queue.put(item)
+        with self._lock:
+            if self._is_closed:
+                raise StoreAway("the store is closed")
+            self._queue.put(item)
         return item.done
 
     def call(self, call: Callable[[Session], _T]) -> Future[_T]:
@@ -121,10 +123,11 @@ class Writer:
 
     def close(self) -> None:
         """Write what was submitted and is owed, and end."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._queue.put(None)
-            self._thread.join()
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self._queue.put(None)
+        self._thread.join()
 
     def _run(self) -> None:
         ending = False
@@ -212,8 +215,9 @@ class Writer:
                 self._has_failed = False
                 _log.info("commits are made again")
         for batch in batches:
-            if batch.shard.written(batch):
-                self._owing.discard(batch.shard)
+            self._owing.discard(batch.shard)  # before: what is put from here on is owed again
+            if not batch.shard.written(batch):
+                self._owing.add(batch.shard)
         for item, number in zip(appends, numbers, strict=True):
             item.done.set_result(number)
 
@@ -412,6 +416,11 @@ class StoredShard:
         self._codec = Codec((n, bytes(body)) for n, body in rows(schema.DICTIONARIES, (number,)))
         self._owed: dict[str, tuple[Any, ...]] = {}  # by site; that of no site is the core
         self._lock = threading.Lock()
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the store has it no more; asks the database."""
+        return self.store.number_of(self.key) != self.number
 
     # -- writing -----------------------------------------------------------------------------------------
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
+from linkscore import AsyncClient
 from linkscore.session import CrawlSession, Found
 from support.fake_linkscore import FakeLinkscore
 
@@ -71,3 +73,39 @@ async def test_of_a_server_away_nobody_hears_who_gave_up_waiting(caplog: pytest.
     del session, others
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+async def given_up(work: Coroutine[Any, Any, Any], call: str) -> None:
+    """Give up what makes a call, as soon as the call is made."""
+    is_made = asyncio.Event()
+
+    async def never(client: AsyncClient, **request: Any) -> None:
+        is_made.set()
+        await asyncio.Event().wait()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AsyncClient, call, never)
+        working = asyncio.create_task(work)
+        await is_made.wait()
+        working.cancel()
+        await asyncio.wait([working])
+    assert working.cancelled()
+
+
+async def test_a_link_waits_again_whose_taker_gives_up(session: CrawlSession) -> None:
+    session.allowance.asks_again = True
+    before = session.frontier.waiting
+    await given_up(session.take(), "score_links")
+    assert (session.frontier.waiting, session.frontier.taken) == (before, 0)
+    item = await session.take()
+    assert item is not None
+    assert (item.url, item.bucket, item.score) == ("http://a.org/thread/1", "thread", 0.9)
+    assert item.ticket == b"t:http://a.org/thread/1"
+
+
+async def test_what_a_page_was_worth_is_said_though_its_teller_gives_up(
+    fake: FakeLinkscore, session: CrawlSession
+) -> None:
+    await given_up(session.reward("http://a.org/tag/1", 0.25), "report_feedback")
+    await session.reward("http://a.org/tag/2", 0.5)
+    assert [(event.url[-5:], event.reward) for event in fake.feedback] == [("tag/1", 0.25), ("tag/2", 0.5)]

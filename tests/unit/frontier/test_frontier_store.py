@@ -223,3 +223,19 @@ def test_a_wrong_option_is_named_before_anything_starts(
     got = run("frontier", *words.replace("{}", str(file)).split())
     assert (got.exit_code, got.output.count("\n")) == (2, 1), got.output
     assert said.replace("{}", str(file)) in got.output
+
+
+def test_urls_are_counted_while_queues_come(store: CrawlStore) -> None:
+    """Prometheus asks in a thread of its own."""
+
+    class Asked:
+        def __hash__(self) -> int:
+            store.put([link("2", key="b.org")], NOW)
+            return hash(State.WAITING)
+
+        def __eq__(self, other: object) -> bool:
+            return other is State.WAITING
+
+    store.put([link("1")], NOW)
+    assert store.count(Asked()) == 1  # type: ignore[arg-type]
+    assert store.count(State.WAITING) == 2

@@ -124,3 +124,29 @@ async def test_records_are_counted_by_outcome_and_unknown_reasons_as_other(serve
         'linkscore_browse_records_total{outcome="bot"}': "2.0",
         'linkscore_browse_records_total{outcome="other"}': "5.0",
     }
+
+
+async def test_a_crawl_that_is_opened_while_the_server_stops_is_not_mined(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    actor = await asyncio.create_task(server.create(READS_LOGS))
+    await asyncio.create_task(server.browse_logs.take(actor, batch("few", 0)))
+    assert await server.app.registry.evict("c")
+    await server.browse_logs.close()
+    await server.app.registry.open("c")
+    await server.browse_logs.idle()
+    assert "ERROR" not in {record.levelname for record in caplog.records}
+
+
+async def test_a_crawl_that_was_opened_anew_is_mined_as_it_is_now(server: Server) -> None:
+    old = await asyncio.create_task(server.create(READS_LOGS))
+    await asyncio.create_task(server.browse_logs.take(old, batch("few", 0)))
+    server.browse_logs.mine_later(old)
+    await asyncio.sleep(0)
+    await old.close()
+    await asyncio.sleep(0)
+    await server.app.registry.let_go("c")
+    server.app.registry.take("c")
+    new = await server.app.registry.open("c")
+    await server.browse_logs.idle()
+    assert new.model.sites[SITE].model.browse is not None

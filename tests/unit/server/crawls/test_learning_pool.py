@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from linkscore_scoring.site import learning
 from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.crawl import trie_of
+from linkscore_server import tasks
 from linkscore_server.crawls.learning import LearningPool
 
 WAIT_S = 60.0
@@ -61,6 +64,37 @@ async def test_learnings_of_several_calls_are_learned_elsewhere(
     async with asyncio.timeout(WAIT_S):
         learned = await asyncio.gather(*(pool.learn(job(pages)) for pages in (80, 90)))
     assert [len(one.templates.sample) for one in learned] == [80, 90]
+
+
+class NoMoreProcesses(ProcessPoolExecutor):
+    """A pool whose first job waits for ever, and which cannot start a process for the next."""
+
+    def __init__(self, *args: Any) -> None:
+        self.first = Future[Any]()
+        self.is_given = threading.Event()
+
+    def submit(self, *args: Any, **fields: Any) -> Future[Any]:  # type: ignore[override]
+        if self.is_given.is_set():
+            raise OSError("no more processes")
+        self.is_given.set()
+        return self.first
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.first.cancel()
+
+
+def test_a_learning_that_waits_for_a_pool_which_is_let_go_is_learned_here(
+    make_pool: Callable[..., LearningPool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, digests = NoMoreProcesses(), list[bytes]()
+    monkeypatch.setattr(tasks, "child_processes", lambda n: processes)
+    pool = make_pool(processes=2, pages_here=0)
+    first = threading.Thread(target=lambda: digests.append(packed(pool.run(job()).to_state())))
+    first.start()
+    processes.is_given.wait()
+    digests.append(packed(pool.run(job()).to_state()))
+    first.join()
+    assert digests == [packed(run(job()).to_state())] * 2
 
 
 def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -286,3 +289,43 @@ def test_a_state_that_is_another_ones_is_damage(store: Store, change: str) -> No
         shard.site("a.example")
     with pytest.raises(CorruptState, match=r"facts of site"):
         list(shard.sites())
+
+
+def test_what_is_put_at_the_end_of_a_commit_is_written_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = store.create("books")
+    written, late = shard.written, [SiteRow("a", 1, b"facts", b"late")]
+
+    def meanwhile(batch: Any) -> bool:
+        is_all = written(batch)
+        if late:
+            shard.put([late.pop()])
+        return is_all
+
+    monkeypatch.setattr(shard, "written", meanwhile)
+    shard.commit([event(1, "a")]).result()
+    store.write([])
+    assert shard.site("a") == SiteRow("a", 1, b"facts", b"late")
+
+
+def test_nothing_is_taken_in_after_the_end(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_putting, is_ending = threading.Event(), threading.Event()
+
+    class Slow(queue.SimpleQueue[Any]):
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+            if item is None:
+                is_ending.set()
+            elif threading.current_thread().name == "late":
+                is_putting.set()
+                is_ending.wait(0.2)  # the end waits too, if it is to come later
+            super().put(item)
+
+    monkeypatch.setattr(queue, "SimpleQueue", Slow)
+    store, found = opened(), list[Any]()
+    late = threading.Thread(target=lambda: found.append(store.writer.call(lambda session: 1)), name="late")
+    late.start()
+    is_putting.wait()
+    store.close()
+    late.join()
+    assert found[0].result(5.0) == 1
