@@ -95,14 +95,19 @@ async def kept(work: Awaitable[_T], what: str, among: set[asyncio.Task[Any]]) ->
 
 
 async def in_thread(executor: Executor, call: Callable[..., _T], *args: Any) -> _T:
-    """Call something in a thread; a caller that gives up ends when the thread has: what it has is its own."""
-    work = asyncio.get_running_loop().run_in_executor(executor, partial(call, *args))
+    """Call something in a thread; a caller that gives up ends when the thread has: what it has is its own.
+
+    What no thread has begun is not done any more.
+    """
+    begun = executor.submit(call, *args)
+    work = asyncio.wrap_future(begun)
     gave_up: asyncio.CancelledError | None = None
     while not work.done():
         try:
             await asyncio.wait([work])
         except asyncio.CancelledError as exc:
             gave_up = exc
+            begun.cancel()
     if gave_up is not None:
         heard(work)
         raise gave_up
