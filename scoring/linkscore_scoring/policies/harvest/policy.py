@@ -451,8 +451,7 @@ class Harvest(Policy):
         may_be_maze = is_flat[path] | is_flat[pattern] | is_flat[arm]
         trust = t.edge * (1.0 - k / (k + pulls) * (1.0 - worth_trying)) * np.minimum(1.0, paid / t.trusted)
         trust = np.where(is_short, -np.minimum(reward, t.edge), trust * ~(may_be_maze & (paid < t.prior)))
-        if tables.site_mean < t.wanted:
-            trust = trust + self._is_due(rows, out)
+        trust = trust + self._is_due(rows, out)
         return Parts(
             pulls=nodes["own_n"][arm],
             mean=mean,
@@ -466,16 +465,16 @@ class Harvest(Policy):
         )
 
     def _is_due(self, rows: Rows, out: Ints | None) -> Any:
-        """Say which arms are of kinds nobody opened, while less than one in 2 x `evidence` fetches opens one:
-        pages of a maze may have text of their own. Progressive widening (Couetoux 2011), linear. On a site
-        that paid nothing so far also the arms found first, in about every second fetch."""
-        t, tables, nodes, (path, pattern, arm) = self.tunables, self.tables, self.tables.nodes, rows
+        """Say which arms are of patterns nobody opened, after `in_vain` fetches that did not pay, doubled by
+        each pattern opened: a maze may have text of its own (progressive widening, Couetoux 2011, in powers).
+        On a site that paid nothing so far also the arms found first, in about every second fetch."""
+        t, tables, nodes, (_, pattern, arm) = self.tunables, self.tables, self.tables.nodes, rows
         opened = nodes["own_n"] + (0 if out is None else out) > 0
-        kinds = np.count_nonzero(opened & (nodes["path"] > 0) & (nodes["pattern"] == NOBODY))
-        is_few = tables.pulls > 2 * t.evidence * (1 + kinds)
+        kinds = np.count_nonzero(opened & (nodes["pattern"] > 0) & (nodes["path"] == NOBODY))
+        is_few = log(max(1.0, tables.pulls * (1.0 - tables.site_mean)) / t.in_vain, 2) > kinds
         is_first = (arm > EXAMPLE) & (arm < tables.pulls) & ~opened[arm]
         pays_nothing = tables.pulls >= t.few * t.evidence and tables.site_mean < t.least_left * t.prior
-        return is_few & ~(opened[path] | opened[pattern]) | is_first & pays_nothing
+        return is_few & ~opened[pattern] | is_first & pays_nothing
 
     def _by_labels(self, rows: Rows, mean: Any) -> Any:
         """Return the worth per fetch of arms; a kind hardly opened gets one by what its place brought."""

@@ -54,7 +54,7 @@ def test_a_maze_whose_links_stand_where_those_to_the_lists_do_is_left_too(maze: 
 
 
 @pytest.mark.parametrize("shown", [2, 8])
-@pytest.mark.parametrize(("told", "longer"), [(20, 25), (150, 100), (250, 100)])
+@pytest.mark.parametrize(("told", "longer"), [(20, 25), (150, 100), (250, 100), (450, 100)])
 def test_pages_with_text_of_their_own_that_never_end_leave_a_place_to_what_nobody_opened(
     told: int, longer: int, shown: int
 ) -> None:
