@@ -26,7 +26,7 @@ class Tunables:
     evidence: int = 8
     flat: float = 1.2  # times as much text as the page with least has, up to which all have as much. Chosen
     trusted: float = 0.1  # mean reward from which an arm is trusted in full. 160 drawn mazes, of .1 and .3
-    in_vain: float = 4.0  # fetches until a pattern nobody opened is, doubled by each one. 160 drawn mazes
+    in_vain: float = 4.0  # fetches after which a new pattern is opened, doubled by each. 160 drawn mazes
     half_saturation: float = 5.0  # waiting links of an arm, half of what a try can teach. Six sites
     pooled: float = 0.3  # share of its parents' pulls that an arm counts as its own in its bonus. Four sites
     hub_links: float = 20.0  # expected reward of fresh links that makes a whole hub. Four sites

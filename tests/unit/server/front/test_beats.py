@@ -25,12 +25,13 @@ async def app(database: Postgres, request: pytest.FixtureRequest) -> Application
     )
 
 
-async def beat_again(app: Application) -> None:
-    """Return when the server has beaten once more."""
-    rows = app.registry.store.engine.rows
-    before = rows("SELECT beat FROM server")
-    while rows("SELECT beat FROM server") == before:
+async def beats(app: Application, n: int) -> list[float]:
+    """Return when the server has beaten, as soon as that was `n` times."""
+    found = list[float]()
+    while len(found) < n:
+        found += {beat for (beat,) in app.registry.store.engine.rows("SELECT beat FROM server")} - {*found}
         await asyncio.sleep(0.05)
+    return found
 
 
 async def test_a_server_lives_while_all_threads_are_busy(app: Application) -> None:
@@ -39,7 +40,8 @@ async def test_a_server_lives_while_all_threads_are_busy(app: Application) -> No
     await asyncio.sleep(0)
     try:
         await app.start()
-        await beat_again(app)
+        first, second = await beats(app, 2)
+        assert (first < second, busy.done()) == (True, False)
     finally:
         may_go_on.set()
     await busy
@@ -60,8 +62,7 @@ async def test_a_server_lives_while_it_hands_over_its_crawls(
 
     monkeypatch.setattr(app.registry, "let_go", slowly)
     stopping = asyncio.create_task(app.stop())
-    for _ in range(3):
-        await beat_again(app)
+    assert len(await beats(app, 4)) == 4
     assert not stopping.done()
     closed.set()
     await stopping
