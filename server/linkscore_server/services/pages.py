@@ -271,10 +271,18 @@ class LargePages:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
+    def _given(self, body: PageBody) -> asyncio.Future[PageFeatures | Sequence[FieldProblem]]:
+        pool = self._pool = self._pool or tasks.child_processes(1, _start, self._limits)
+        return asyncio.get_running_loop().run_in_executor(pool, _extract, body, self._budget_s)
+
     async def _read(self, page: Callable[[], PageBody]) -> PageFeatures:
         try:
-            pool = self._pool = self._pool or tasks.child_processes(1, _start, self._limits)
-            found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page(), self._budget_s)
+            try:
+                reading = self._given(page())
+            except BrokenProcessPool:  # it was killed while it had nothing to do
+                self.close()
+                reading = self._given(page())
+            found = await reading
         except BrokenProcessPool:
             self.close()
             rule = f"must be read within {self._budget_s} s of CPU time"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import multiprocessing
 import sys
 import tracemalloc
 from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
 
 import brotli
@@ -16,6 +19,7 @@ from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
+from linkscore_server import tasks
 from linkscore_server.services.pages import (
     LARGE_BYTES,
     LARGE_TAGS,
@@ -62,6 +66,28 @@ async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
 )
 def test_a_page_is_large_by_its_decoded_bytes_and_tags(given: PageBody, large: bool) -> None:
     assert is_large(given["body"], given["content_type"], given["content_encoding"]) is large
+
+
+async def used_up(pool: ProcessPoolExecutor) -> None:
+    """Ask the worker of a pool until it is known to be gone."""
+    while True:
+        await asyncio.wrap_future(pool.submit(int))
+
+
+async def test_a_worker_that_was_killed_while_it_had_nothing_to_do_costs_no_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, really = list[ProcessPoolExecutor](), tasks.child_processes
+    monkeypatch.setattr(tasks, "child_processes", lambda *given: made.append(really(*given)) or made[-1])
+    before = {*multiprocessing.active_children()}
+    async with reader(ENDLESS) as pages:
+        assert (await pages.read(lambda: page(b"<p>x"))).text_chars == 1
+        [worker] = {*multiprocessing.active_children()} - before
+        worker.kill()
+        with pytest.raises(BrokenProcessPool):
+            await used_up(made[0])
+        assert (await pages.read(lambda: page(b"<p>xy"))).text_chars == 2
+    assert len(made) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="CPU time of a process is bounded by POSIX")
